@@ -1,0 +1,322 @@
+//! What one file says.
+//!
+//! [`read`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
+//! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
+//! or environment. [`frontmatter`] is the only file that knows YAML.
+
+pub mod attempt;
+pub mod body;
+pub mod edit;
+pub mod frontmatter;
+pub mod guard;
+pub mod knowledge;
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Problem;
+
+pub use attempt::{AttemptHead, Outcome};
+pub use knowledge::read;
+
+/// The largest entry file that is read, in bytes.
+pub const MAX_FILE_BYTES: usize = 1024 * 1024;
+/// The largest frontmatter that is parsed, in bytes.
+pub const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
+
+/// The two kinds of entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Something learned, under `knowledge/`.
+    Knowledge,
+    /// One attempt at a task, under `journal/`.
+    Journal,
+}
+
+impl Kind {
+    /// Returns the folder of this kind, which is also the first part of its ids.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Knowledge => "knowledge",
+            Kind::Journal => "journal",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The name of an entry: `knowledge/<stem>` or `journal/<run>/<stem>`.
+///
+/// It does not change when a file moves to a subfolder or to the archive.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Id(String);
+
+impl Id {
+    /// Returns the id of the entry file at `path`, which is relative to `.ralph/`.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Id;
+    /// let id = |path| Id::of_path(path).map(|id| id.to_string());
+    /// assert_eq!(id("knowledge/team/wal-mode.md").as_deref(), Some("knowledge/wal-mode"));
+    /// assert_eq!(id("archive/knowledge/wal-mode.md").as_deref(), Some("knowledge/wal-mode"));
+    /// assert_eq!(id("journal/run-1a2b3c4d/0003.md").as_deref(), Some("journal/run-1a2b3c4d/0003"));
+    /// assert_eq!(id("README.md"), None);
+    /// ```
+    pub fn of_path(path: &str) -> Option<Id> {
+        let path = path.strip_prefix("archive/").unwrap_or(path);
+        let (kind, rest) = path.split_once('/')?;
+        let rest = rest.strip_suffix(".md")?;
+        let (folder, stem) = rest.rsplit_once('/').map_or((None, rest), |(folder, stem)| (Some(folder), stem));
+        if stem.is_empty() {
+            return None;
+        }
+        match kind {
+            "knowledge" => Some(Id(format!("knowledge/{stem}"))),
+            "journal" => {
+                let run = folder.map(|folder| folder.rsplit('/').next().unwrap_or(folder));
+                Some(Id(run.map_or_else(|| format!("journal/{stem}"), |run| format!("journal/{run}/{stem}"))))
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads an id as a person writes it: with or without `.md`, a path under `.ralph/`, or a bare
+    /// stem, which means knowledge.
+    pub fn parse(text: &str) -> Option<Id> {
+        let text = text.trim().trim_start_matches("./");
+        let text = text.strip_prefix(".ralph/").unwrap_or(text);
+        let text = text.strip_suffix(".md").unwrap_or(text);
+        if text.is_empty() || text.ends_with('/') {
+            return None;
+        }
+        Id::of_path(&format!("{text}.md"))
+            .or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns what kind of entry it names.
+    pub fn kind(&self) -> Kind {
+        if self.0.starts_with("journal/") { Kind::Journal } else { Kind::Knowledge }
+    }
+
+    /// Returns the part after the last `/`, the file's name without `.md`.
+    pub fn stem(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Whom an entry concerns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum Scope {
+    /// Everyone who works on the project.
+    #[default]
+    Project,
+    /// Work on the feature of this name.
+    Feature(String),
+    /// Tasks of the section with this id.
+    Section(String),
+    /// The task with this id.
+    Task(String),
+    /// Something this program does not know; kept as written and shown to no task.
+    Unknown(String),
+}
+
+impl From<String> for Scope {
+    fn from(text: String) -> Scope {
+        match text.split_once(':') {
+            None if text == "project" => Scope::Project,
+            Some(("feature", name)) if !name.trim().is_empty() => Scope::Feature(name.trim().to_owned()),
+            Some(("section", id)) if !id.trim().is_empty() => Scope::Section(id.trim().to_owned()),
+            Some(("task", id)) if !id.trim().is_empty() => Scope::Task(id.trim().to_owned()),
+            _ => Scope::Unknown(text),
+        }
+    }
+}
+
+impl From<Scope> for String {
+    fn from(scope: Scope) -> String {
+        scope.to_string()
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scope::Project => formatter.write_str("project"),
+            Scope::Feature(name) => write!(formatter, "feature:{name}"),
+            Scope::Section(id) => write!(formatter, "section:{id}"),
+            Scope::Task(id) => write!(formatter, "task:{id}"),
+            Scope::Unknown(text) => formatter.write_str(text),
+        }
+    }
+}
+
+/// Who wrote an entry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Source {
+    #[default]
+    Human,
+    Agent,
+    Coder,
+    Reviewer,
+    Orchestrator,
+    Coordinator,
+}
+
+impl Source {
+    /// All sources, in the order in which they are documented.
+    pub const ALL: [Source; 6] =
+        [Source::Human, Source::Agent, Source::Coder, Source::Reviewer, Source::Orchestrator, Source::Coordinator];
+
+    /// Returns the word that stands for it in a file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Human => "human",
+            Source::Agent => "agent",
+            Source::Coder => "coder",
+            Source::Reviewer => "reviewer",
+            Source::Orchestrator => "orchestrator",
+            Source::Coordinator => "coordinator",
+        }
+    }
+
+    /// Returns the source that the word stands for.
+    pub fn parse(text: &str) -> Option<Source> {
+        Source::ALL.into_iter().find(|source| source.as_str() == text)
+    }
+}
+
+/// A `[[…]]` in a body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// What stands between the brackets: an id or a title.
+    pub target: String,
+    /// The line in the file, counted from 1.
+    pub line: u32,
+}
+
+/// What lists, scopes, dedup and checks need of an entry: its frontmatter, and what was measured of
+/// its body. The catalog keeps one for each file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Knowledge or journal, by the folder it lies in.
+    pub kind: Kind,
+    /// Whether the frontmatter could be read and says what it must. An entry without is found by
+    /// its body, and stands in no context.
+    pub valid: bool,
+    /// `title`, or an attempt's `task_title`; empty when there is none.
+    pub title: String,
+    /// `tags`: trimmed, lowercase, each once, in the file's order.
+    pub tags: Vec<String>,
+    /// `category`, as written.
+    pub category: Option<String>,
+    /// `feature`.
+    pub feature: Option<String>,
+    /// `scope`.
+    pub scope: Scope,
+    /// `importance`, from 0 to 100.
+    pub importance: u8,
+    /// `source`.
+    pub source: Source,
+    /// `task_id`.
+    pub task_id: Option<String>,
+    /// `run_id`.
+    pub run_id: Option<String>,
+    /// `created_at`, or an attempt's `started_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub created_at: Option<DateTime<Utc>>,
+    /// `updated_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub updated_at: Option<DateTime<Utc>>,
+    /// `expires_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// `supersedes`: the ids that this entry replaces.
+    pub supersedes: Vec<Id>,
+    /// `files`: the project paths it speaks of.
+    pub files: Vec<String>,
+    /// The `[[…]]` of its body.
+    pub links: Vec<Link>,
+    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ in white space alone.
+    pub body_fingerprint: u64,
+    /// How many words the body has.
+    pub body_words: u32,
+    /// What only an attempt has.
+    pub attempt: Option<Box<AttemptHead>>,
+    /// What was wrong with the file.
+    pub problems: Vec<Problem>,
+}
+
+impl Head {
+    /// Returns a head that says nothing, for a file of this kind that could not be read.
+    pub fn unreadable(kind: Kind, problem: Problem) -> Head {
+        Head { problems: vec![problem], ..Head::empty(kind) }
+    }
+
+    /// Returns a head with every field at its default.
+    pub fn empty(kind: Kind) -> Head {
+        Head {
+            kind,
+            valid: false,
+            title: String::new(),
+            tags: Vec::new(),
+            category: None,
+            feature: None,
+            scope: Scope::Project,
+            importance: 50,
+            source: Source::Human,
+            task_id: None,
+            run_id: None,
+            created_at: None,
+            updated_at: None,
+            expires_at: None,
+            supersedes: Vec::new(),
+            files: Vec::new(),
+            links: Vec::new(),
+            body_fingerprint: 0,
+            body_words: 0,
+            attempt: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Returns when the entry last said something new: `updated_at`, else `created_at`.
+    pub fn recency(&self) -> Option<DateTime<Utc>> {
+        self.updated_at.max(self.created_at)
+    }
+
+    /// Returns whether the entry has expired at `now`.
+    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
+/// One file, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What the frontmatter says, and what was measured.
+    pub head: Head,
+    /// Everything after the frontmatter, as in the file.
+    pub body: String,
+}

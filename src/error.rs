@@ -1,0 +1,175 @@
+//! What goes wrong, in two strengths.
+//!
+//! An [`Error`] stops a call. A [`Problem`] is found in one file while a call goes on with the
+//! others, and is reported beside its result. This module knows nothing of terminals or exit codes:
+//! the program maps errors to them in one place.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The result of a call that can be stopped by an [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no `.ralph/` folder here or above.
+    #[error("no `.ralph` folder in `{start}` or above it")]
+    NoMemory {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// The folder was made by a newer program.
+    #[error("`{path}` has format {found}, and this program knows formats up to {known}")]
+    NewerFormat {
+        /// The settings file that says so.
+        path: PathBuf,
+        /// The format it names.
+        found: u64,
+        /// The newest format known.
+        known: u64,
+    },
+    /// A settings file or variable does not say what it must.
+    #[error("cannot read the settings in `{place}`: {reason}")]
+    Settings {
+        /// The file, with the line where known, or the environment variable.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No entry has this id.
+    #[error("there is no entry `{id}`")]
+    NoSuchEntry {
+        /// The id that was asked for.
+        id: String,
+        /// Ids that look alike, nearest first.
+        similar: Vec<String>,
+    },
+    /// The caller gave something that no entry can hold.
+    #[error("{what}: {reason}")]
+    Invalid {
+        /// The argument, as the caller knows it.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file cannot be changed without harming what it says.
+    #[error("cannot edit `{path}`: {reason}")]
+    Uneditable {
+        /// The file, relative to the folder that holds `.ralph/`.
+        path: String,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// A file changed between reading and replacing it.
+    #[error("`{path}` was changed by another program at the same time")]
+    Conflict {
+        /// The file.
+        path: PathBuf,
+        /// Where the other program's version was kept, when it had to be moved.
+        kept: Option<PathBuf>,
+    },
+    /// Another process held a lock for longer than the time-out.
+    #[error("`{path}` was still locked after {waited_ms} ms{}", holder_suffix(.holder))]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// How long this process waited, in milliseconds.
+        waited_ms: u64,
+        /// What the holder wrote about itself.
+        holder: Option<String>,
+    },
+    /// A path leaves the folder, or goes through a link.
+    #[error("`{path}` is outside the memory folder or reached through a link")]
+    OutsideRoot {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system refused.
+    #[error("cannot {action} `{path}`")]
+    Io {
+        /// What was attempted, as a verb: "read", "write", "create".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The search index failed in a way that a rebuild did not mend.
+    #[error("cannot use the search index in `{path}`")]
+    Index {
+        /// The index folder.
+        path: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// `git` could not be run or refused.
+    #[error("`git {command}` failed: {reason}")]
+    Git {
+        /// The arguments.
+        command: String,
+        /// The last line that it wrote to its error output.
+        reason: String,
+    },
+}
+
+fn holder_suffix(holder: &Option<String>) -> String {
+    holder.as_ref().map(|holder| format!(" by {holder}")).unwrap_or_default()
+}
+
+/// Adds the path and the action to an I/O error.
+pub(crate) trait IoContext<T> {
+    /// Wraps the error, if there is one, as [`Error::Io`].
+    fn io(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T>;
+}
+
+impl<T, E: Into<std::io::Error>> IoContext<T> for std::result::Result<T, E> {
+    fn io(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T> {
+        self.map_err(|source| Error::Io { action, path: path.into(), source: source.into() })
+    }
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The file works, and would work better mended.
+    Warning,
+    /// Something the file says is lost to readers until it is mended.
+    Error,
+}
+
+/// Something wrong with one file, found while a call went on with the others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Problem {
+    /// The file, relative to the folder that holds `.ralph/`, with `/` between its parts.
+    pub path: String,
+    /// The line, counted from 1, where one is to blame.
+    pub line: Option<u32>,
+    /// The column in that line, counted in characters from 1.
+    pub column: Option<u32>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A short name that stays the same between versions, such as `frontmatter-unclosed`.
+    pub code: String,
+    /// What is wrong, in one line without a final period.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(formatter, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(formatter, ":{column}")?;
+            }
+        }
+        write!(formatter, ": {}", self.message)
+    }
+}

@@ -1,0 +1,20 @@
+//! Reads and writes entry files.
+//!
+//! This is the only module that touches them. It knows the folder layout and nothing of what the
+//! files say. Every path is opened from the root's descriptor, part by part and never through a
+//! link, so nothing outside the folder is read or written. A write goes to a temporary file in the
+//! same folder and is renamed over the target, so a reader sees the old text or the new one.
+
+mod folder;
+mod layout;
+mod lock;
+mod name;
+mod read;
+mod write;
+
+pub use folder::{FileKind, FileStat, Folder};
+pub use layout::Store;
+pub use lock::Lock;
+pub use name::stem_for_title;
+pub use read::{ReadFile, Unreadable};
+pub use write::{Created, Replaced};
