@@ -1,4 +1,4 @@
 //! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
 
-pub mod error;
 pub mod entry;
+pub mod error;

@@ -12,5 +12,6 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         if let Some(title) = line.strip_prefix("title: ") { head.title = title.trim_matches('"').to_owned(); head.valid = true; }
         if let Some(tags) = line.strip_prefix("tags: [") { head.tags = tags.trim_end_matches(']').split(", ").map(str::to_owned).collect(); }
     }
-    Entry { head, body }
+    let text = body.clone();
+    Entry { head, body, text }
 }

@@ -319,4 +319,6 @@ pub struct Entry {
     pub head: Head,
     /// Everything after the frontmatter, as in the file.
     pub body: String,
+    /// The body's words without markup, for the index.
+    pub text: String,
 }
