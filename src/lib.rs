@@ -1,4 +1,8 @@
 //! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
 
+pub mod dedup;
 pub mod entry;
 pub mod error;
+pub mod text;
+
+pub use entry::knowledge::Knowledge;
