@@ -3,6 +3,7 @@
 pub mod dedup;
 pub mod entry;
 pub mod error;
+pub mod index;
 pub mod settings;
 pub mod text;
 

@@ -7,7 +7,8 @@ use super::Link;
 /// What a body holds besides its markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digest {
-    /// The text, code included, with a line break between blocks. Link targets are left out.
+    /// The text, code included, with a line break between blocks, and the target of a link or an
+    /// image behind its text.
     pub text: String,
     /// The `[[…]]`, with lines counted from the line that the body begins on.
     pub links: Vec<Link>,
@@ -20,8 +21,22 @@ fn options() -> Options {
 /// Reads the body of an entry, whose first line is line `first_line` of the file.
 pub fn digest(body: &str, first_line: u32) -> Digest {
     let mut digest = Digest { text: String::with_capacity(body.len()), links: Vec::new() };
+    let mut targets = Vec::new();
     for event in Parser::new_ext(body, options()) {
-        push_text(&mut digest.text, &event);
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
+                let says_its_target = matches!(link_type, LinkType::Autolink | LinkType::Email | LinkType::WikiLink { .. });
+                targets.push((!says_its_target).then_some(dest_url));
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(target) = targets.pop().flatten() {
+                    digest.text.push(' ');
+                    digest.text.push_str(&target);
+                    digest.text.push(' ');
+                }
+            }
+            event => push_text(&mut digest.text, &event),
+        }
     }
     // Offsets cost time, and most bodies have no link.
     if body.contains("[[") {
@@ -146,7 +161,7 @@ mod tests {
     fn markup_is_left_out_and_code_kept() {
         let text = |body: &str| digest(body, 1).text;
         assert_eq!(text("# A *b*\n\nc `d_e`\nf\n"), "A b\nc d_e\nf\n");
-        assert_eq!(text("- a\n- [b](http://c)\n"), "a\nb\n");
+        assert_eq!(text("- a\n- [b](http://c) d <http://e>\n"), "a\nb http://c  d http://e\n");
         assert_eq!(text("```rust\nlet x = 1;\n```\n"), "let x = 1;\n\n");
         assert_eq!(text("| a | b |\n|---|---|\n| c | d |\n"), "a b \nc d \n");
         assert_eq!(text("Vec<u8> <b>x</b>\n"), "Vec<u8> <b>x</b>\n");

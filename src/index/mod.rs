@@ -1,0 +1,41 @@
+//! The search index. Only this module touches Tantivy.
+//!
+//! An index is disposable: it is made from entries, and says of them nothing but where their words
+//! are. What is committed in a folder ([`Committed`]) and what is not yet ([`Overlay`]) make a
+//! [`Snapshot`], whose statistics are those of the live entries alone, so a score does not depend on
+//! how the index came about. Scores are whole numbers of millionths: sums do not depend on their
+//! order, and the parts of a score add up to it.
+
+mod commit;
+mod directory;
+mod document;
+mod overlay;
+mod score;
+mod snapshot;
+mod tokens;
+
+use tantivy::IndexSettings;
+use tantivy::store::Compressor;
+
+pub use commit::{Committed, Writer};
+pub use document::{Document, Filter};
+pub use overlay::{Overlay, OverlayBuilder};
+pub use score::{Candidate, Part, Scores, TextQuery, Weights};
+pub use snapshot::Snapshot;
+
+/// Returns a name for the index folder that differs wherever an index of one program could not be
+/// read by another: by schema, tokens and Tantivy's own format.
+pub fn folder_name() -> String {
+    let identity = format!(
+        "{} tokens {} documents {} {:?}",
+        tantivy::version_string(),
+        tokens::VERSION,
+        document::VERSION,
+        document::Fields::new().schema
+    );
+    format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()))
+}
+
+fn settings() -> IndexSettings {
+    IndexSettings { docstore_compression: Compressor::None, docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+}
