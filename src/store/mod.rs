@@ -7,14 +7,8 @@
 
 mod folder;
 mod layout;
-mod lock;
-mod name;
 mod read;
-mod write;
 
 pub use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
-pub use lock::Lock;
-pub use name::stem_for_title;
 pub use read::{ReadFile, Unreadable};
-pub use write::{Created, Replaced};
