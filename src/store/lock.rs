@@ -131,7 +131,7 @@ impl Drop for Lock {
     }
 }
 
-fn open(folder: &Folder) -> io::Result<File> {
+pub(super) fn open(folder: &Folder) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(folder, LOCK, flags, NEW_FILE)?);
     if file.metadata()?.is_file() {
@@ -143,7 +143,7 @@ fn open(folder: &Folder) -> io::Result<File> {
 
 /// Returns whether the open file is one that nobody else can find any more. Both signs are asked
 /// for, because there are file systems that count no links, and some that number files as they like.
-fn is_removed(folder: &Folder, file: &File) -> bool {
+pub(super) fn is_removed(folder: &Folder, file: &File) -> bool {
     file.metadata().is_ok_and(|open| {
         open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino())
     })
