@@ -1,10 +1,12 @@
 //! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
 
+pub mod catalog;
 pub mod dedup;
 pub mod entry;
 pub mod error;
 pub mod index;
 pub mod settings;
+pub mod store;
 pub mod text;
 
 pub use entry::knowledge::Knowledge;

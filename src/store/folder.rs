@@ -1,0 +1,265 @@
+//! Opens folders and files without following a link.
+//!
+//! Every path is walked from a descriptor that is already held, so that a link that is put into
+//! the tree, or swapped in while a call runs, leads nowhere. This file knows nothing of the folder
+//! layout and writes nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::error::Error;
+
+/// What a directory entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, whatever it points at.
+    Link,
+    /// A FIFO, a socket or a device.
+    Other,
+}
+
+/// What the file system says of a file; two equal ones mean that it is the same file, unchanged,
+/// as far as the clock of the file system can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileStat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its bytes last changed, in nanoseconds since 1970; what does not fit is cut to the
+    /// nearest time that does (1677 and 2262).
+    pub mtime: i64,
+    /// When its bytes, its name or its mode last changed, in the same unit.
+    pub ctime: i64,
+    /// Its inode number.
+    pub ino: u64,
+}
+
+impl FileStat {
+    /// Reads the fields that matter here.
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "the fields have other types on other systems"
+    )]
+    pub(super) fn from_raw(stat: &Stat) -> FileStat {
+        let nanoseconds = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+        FileStat {
+            kind: FileKind::from_raw(FileType::from_raw_mode(stat.st_mode)),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime: nanoseconds(i64::from(stat.st_mtime), i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+            ctime: nanoseconds(i64::from(stat.st_ctime), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+            ino: u64::from(stat.st_ino),
+        }
+    }
+}
+
+impl FileKind {
+    fn from_raw(file_type: FileType) -> FileKind {
+        match file_type {
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Folder,
+            FileType::Symlink => FileKind::Link,
+            _ => FileKind::Other,
+        }
+    }
+}
+
+/// An open folder that was reached without following a link.
+///
+/// It stays the same folder when its name is given to another one.
+#[derive(Debug)]
+pub struct Folder {
+    descriptor: OwnedFd,
+}
+
+impl Folder {
+    /// Returns what the file system says of this folder. Its `mtime` changes whenever a name in it
+    /// is made, removed or given to another file.
+    pub fn stat(&self) -> io::Result<FileStat> {
+        Ok(FileStat::from_raw(&fstat(&self.descriptor)?))
+    }
+
+    /// Returns what the file system says of `name` in this folder, of a link and not of what it
+    /// points at. The error kind is `NotFound` when there is nothing of that name, and
+    /// `InvalidInput` when `name` is not a single name.
+    pub fn stat_of(&self, name: &str) -> io::Result<FileStat> {
+        check_name(name)?;
+        self.stat_of_os(OsStr::new(name))
+    }
+
+    /// Returns the names in this folder in no order, without `.` and `..`.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for found in Dir::read_from(&self.descriptor)? {
+            let found = found?;
+            let name = found.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Opens a folder by a path of the user's, in which links are followed.
+    pub(super) fn open_root(path: &std::path::Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+
+    /// Opens the folder at `path` below this one; the empty path is this folder once more.
+    pub(super) fn descend(&self, path: &str) -> io::Result<Folder> {
+        if path.is_empty() {
+            return Ok(Folder { descriptor: self.descriptor.try_clone()? });
+        }
+        Ok(Folder { descriptor: self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)? })
+    }
+
+    /// Opens what is at `path` below this folder. A link in any part of it is the error `ELOOP`.
+    pub(super) fn open_below(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        check_path(path)?;
+        // Without `NOFOLLOW`, which would turn the error for a link at the end into `ENOTDIR`.
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::ResolveFlags;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            match rustix::fs::openat2(&self.descriptor, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+                // Kernels before 5.6, sandboxes that know nothing of the call, and a rename that
+                // came between: the slow way decides.
+                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
+                result => return Ok(result?),
+            }
+        }
+        self.open_by_parts(path, flags)
+    }
+
+    /// Does what [`Folder::open_below`] does on every system.
+    pub(super) fn open_by_parts(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        check_path(path)?;
+        let Some((parents, name)) = path.rsplit_once('/') else {
+            return self.open_name(path, flags);
+        };
+        let mut folder: Option<Folder> = None;
+        for part in parents.split('/') {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            let descriptor = folder.as_ref().unwrap_or(self).open_name(part, flags)?;
+            folder = Some(Folder { descriptor });
+        }
+        folder.as_ref().unwrap_or(self).open_name(name, flags)
+    }
+
+    fn open_name(&self, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&self.descriptor, name, flags, Mode::empty()) {
+            Ok(descriptor) => Ok(descriptor),
+            // Systems differ in what they answer where a link is met.
+            Err(error) => match self.stat_of_os(OsStr::new(name)) {
+                Ok(FileStat { kind: FileKind::Link, .. }) => Err(Errno::LOOP.into()),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Opens the folder `name` in this one.
+    pub(super) fn enter(&self, name: &OsStr) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
+    }
+
+    /// Returns the names in this folder with what they are, in no order.
+    pub(super) fn listing(&self) -> io::Result<Vec<(OsString, FileKind)>> {
+        let mut listing = Vec::new();
+        for found in Dir::read_from(&self.descriptor)? {
+            let found = found?;
+            let name = found.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let name = OsStr::from_bytes(name);
+            let kind = match found.file_type() {
+                FileType::Unknown => self.stat_of_os(name)?.kind,
+                file_type => FileKind::from_raw(file_type),
+            };
+            listing.push((name.to_owned(), kind));
+        }
+        Ok(listing)
+    }
+
+    /// Does what [`Folder::stat_of`] does, for a name that is known to be a single one.
+    pub(super) fn stat_of_os(&self, name: &OsStr) -> io::Result<FileStat> {
+        Ok(FileStat::from_raw(&statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// Makes what happened to the names in this folder durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        match File::from(self.descriptor.try_clone()?).sync_all() {
+            // Some network and FUSE file systems have no such call for folders.
+            Err(error) if is_unsupported(&error) => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Why a path was refused before any file was looked at.
+#[derive(Debug)]
+struct Outside;
+
+impl fmt::Display for Outside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("not a plain path below the folder")
+    }
+}
+
+impl std::error::Error for Outside {}
+
+/// Refuses what is not a relative path of plain names: an absolute path, `.` and `..`, empty parts.
+pub(super) fn check_path(path: &str) -> io::Result<()> {
+    path.split('/').try_for_each(check_name)
+}
+
+/// Refuses what is not the name of one file.
+pub(super) fn check_name(name: &str) -> io::Result<()> {
+    if matches!(name, "" | "." | "..") || name.bytes().any(|byte| matches!(byte, b'/' | 0)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, Outside));
+    }
+    Ok(())
+}
+
+/// Returns whether a path was refused, or led through a link.
+pub(super) fn is_outside(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>) || is_errno(error, Errno::LOOP)
+}
+
+/// Returns whether the file system has no such operation.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
+    [Errno::NOSYS, Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP].iter().any(|&errno| is_errno(error, errno))
+}
+
+/// Returns whether the system answered with this number.
+pub(super) fn is_errno(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+/// Says what failed on which path, and tells a path that leaves the folder from other failures.
+pub(super) fn explain(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
+    let path = path.into();
+    if is_outside(&source) { Error::OutsideRoot { path } } else { Error::Io { action, path, source } }
+}

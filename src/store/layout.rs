@@ -1,0 +1,125 @@
+//! Where things are.
+//!
+//! [`Store`] finds `.ralph/` and names its parts. It holds the folder that contains it open, and
+//! opens every path anew from there: `.ralph/` may be removed and made again, as a checkout does,
+//! while a long process runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::folder::{FileKind, Folder, explain};
+use crate::error::{Error, IoContext as _, Result};
+
+/// The name of the folder.
+pub(super) const MEMORY: &str = ".ralph";
+
+/// The entry files of one project.
+///
+/// Paths that its functions take and give are relative to `.ralph/`, with `/` between their parts;
+/// `..`, absolute paths, empty parts and links are refused.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    memory: PathBuf,
+    pub(super) root_folder: Folder,
+    pub(super) abilities: Abilities,
+}
+
+/// What the file system may be asked for. Everything is tried, and the way round is taken when the
+/// system refuses; tests switch it off, to walk the way round where the system would not refuse.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Abilities {
+    /// Whether two names can be exchanged, and a rename can refuse to replace.
+    pub(super) rename_flags: bool,
+    /// Whether a file can have two names.
+    pub(super) hard_links: bool,
+}
+
+impl Store {
+    /// Opens the memory in `root`, the folder that holds `.ralph/`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`] when there is no folder of that name, [`Error::OutsideRoot`] when it is
+    /// a link, and [`Error::Io`] when the file system refuses to look.
+    pub fn open(root: &Path) -> Result<Store> {
+        // A relative path would mean something else after a change of the working folder.
+        let root = std::path::absolute(root).io("find", root)?;
+        let root_folder = match Folder::open_root(&root) {
+            Ok(folder) => folder,
+            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root }),
+            Err(error) => return Err(explain("open", root, error)),
+        };
+        let memory = root.join(MEMORY);
+        match root_folder.stat_of(MEMORY) {
+            Ok(stat) if stat.kind == FileKind::Folder => {}
+            Ok(stat) if stat.kind == FileKind::Link => return Err(Error::OutsideRoot { path: memory }),
+            Ok(_) => return Err(Error::NoMemory { start: root }),
+            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root }),
+            Err(error) => return Err(explain("open", memory, error)),
+        }
+        let abilities = Abilities { rename_flags: true, hard_links: true };
+        Ok(Store { root, memory, root_folder, abilities })
+    }
+
+    /// Opens the nearest memory: in `start`, or in the next folder above that has one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::open`]; a link named `.ralph` ends the search.
+    pub fn discover(start: &Path) -> Result<Store> {
+        let start = std::path::absolute(start).io("find", start)?;
+        for root in start.ancestors() {
+            match Store::open(root) {
+                Err(Error::NoMemory { .. }) => {}
+                result => return result,
+            }
+        }
+        Err(Error::NoMemory { start })
+    }
+
+    /// Returns the folder that holds `.ralph/`, as an absolute path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the path of `.ralph/`.
+    pub fn memory(&self) -> &Path {
+        &self.memory
+    }
+
+    /// Returns the path of `.ralph/cache/`, which may not exist.
+    pub fn cache(&self) -> PathBuf {
+        self.memory.join("cache")
+    }
+
+    /// Returns the path of `.ralph/state/`, which may not exist.
+    pub fn state(&self) -> PathBuf {
+        self.memory.join("state")
+    }
+
+    /// Opens the folder at `path`; the empty path is `.ralph/` itself.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is none, `ELOOP` when a part of the path is a link, `InvalidInput`
+    /// when the path could leave `.ralph/`, `NotADirectory` when it names a file.
+    pub fn folder(&self, path: &str) -> io::Result<Folder> {
+        self.root_folder.descend(&from_root(path))
+    }
+
+    /// Returns the absolute path, for messages.
+    pub(super) fn full_path(&self, path: &str) -> PathBuf {
+        self.memory.join(path)
+    }
+}
+
+/// Returns the path as seen from the folder that holds `.ralph/`.
+pub(super) fn from_root(path: &str) -> String {
+    if path.is_empty() { MEMORY.to_owned() } else { format!("{MEMORY}/{path}") }
+}
+
+/// Returns whether there is nothing at a path.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,100 @@
+//! Reads one file without trusting it.
+//!
+//! Nothing that a file is, or turns into while it is read, blocks the call or makes it use more
+//! memory than the largest entry: links, FIFOs, sockets, devices and large files are told apart
+//! from entries here, so that a scan can report each of them.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use rustix::fs::{OFlags, Stat, fstat};
+use rustix::io::Errno;
+
+use super::folder::{FileKind, FileStat, Folder, is_errno, is_outside};
+use super::layout::{Store, from_root, is_missing};
+use crate::entry::MAX_FILE_BYTES;
+
+/// The bytes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadFile {
+    /// All its bytes, at most [`MAX_FILE_BYTES`].
+    pub bytes: Vec<u8>,
+    /// What the file system said of it before the first byte was read, so that a change that came
+    /// during the reading shows as a difference the next time.
+    pub stat: FileStat,
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// There is no such file.
+    Missing,
+    /// A part of the path is a link.
+    Link,
+    /// It is a folder, a FIFO, a socket or a device.
+    NotAFile,
+    /// It is larger than [`MAX_FILE_BYTES`].
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The file system refused, or the path could leave `.ralph/` (`InvalidInput`).
+    Io(io::Error),
+}
+
+impl Store {
+    /// Reads the file at `path`, which is relative to `.ralph/`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`] says which of the things that are no entry is there.
+    pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
+        read_below(&self.root_folder, &from_root(path))
+    }
+}
+
+/// Reads the file at `path` below `folder`.
+pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unreadable> {
+    let (bytes, stat) = read_with_stat(folder, path)?;
+    Ok(ReadFile { bytes, stat: FileStat::from_raw(&stat) })
+}
+
+/// Does the same and returns all that the system says of the file.
+pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, Stat), Unreadable> {
+    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(folder.open_below(path, flags)?);
+    let raw = fstat(&file).map_err(io::Error::from)?;
+    let stat = FileStat::from_raw(&raw);
+    if stat.kind != FileKind::File {
+        return Err(Unreadable::NotAFile);
+    }
+    let limit = MAX_FILE_BYTES as u64;
+    if stat.size > limit {
+        return Err(Unreadable::TooLarge { size: stat.size });
+    }
+    // One byte of room more than the file has, so that its end is seen without growing.
+    let room = usize::try_from(stat.size).unwrap_or(MAX_FILE_BYTES) + 1;
+    let mut bytes = Vec::with_capacity(room);
+    // The file may grow while it is read; its size is no limit, this is.
+    (&file).take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(Unreadable::TooLarge { size: bytes.len() as u64 });
+    }
+    Ok((bytes, raw))
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Unreadable {
+        if is_missing(&error) {
+            Unreadable::Missing
+        } else if error.kind() != io::ErrorKind::InvalidInput && is_outside(&error) {
+            Unreadable::Link
+        } else if is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
+            // What the system answers to the opening of a socket, and of a device that is not there.
+            Unreadable::NotAFile
+        } else {
+            Unreadable::Io(error)
+        }
+    }
+}
