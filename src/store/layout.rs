@@ -11,7 +11,7 @@ use super::folder::{FileKind, Folder, explain};
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
-const MEMORY: &str = ".ralph";
+pub(super) const MEMORY: &str = ".ralph";
 
 /// The entry files of one project.
 ///

@@ -5,10 +5,22 @@
 //! link, so nothing outside the folder is read or written. A write goes to a temporary file in the
 //! same folder and is renamed over the target, so a reader sees the old text or the new one.
 
+mod cache;
 mod folder;
+mod init;
 mod layout;
+mod lock;
+mod name;
 mod read;
+mod sweep;
+mod temp;
+mod write;
 
 pub use folder::{FileKind, FileStat, Folder};
+pub use init::MovedSkills;
 pub use layout::Store;
+pub use lock::Lock;
+pub use name::stem_for_title;
 pub use read::{ReadFile, Unreadable};
+pub use sweep::Swept;
+pub use write::{Created, Replaced};

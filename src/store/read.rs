@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
-use rustix::fs::{OFlags, fstat};
+use rustix::fs::{OFlags, Stat, fstat};
 use rustix::io::Errno;
 
 use super::folder::{FileKind, FileStat, Folder, is_errno, is_outside};
@@ -55,10 +55,17 @@ impl Store {
 
 /// Reads the file at `path` below `folder`.
 pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unreadable> {
+    let (bytes, stat) = read_with_stat(folder, path)?;
+    Ok(ReadFile { bytes, stat: FileStat::from_raw(&stat) })
+}
+
+/// Does the same and returns all that the system says of the file.
+pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, Stat), Unreadable> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(folder.open_below(path, flags)?);
-    let stat = FileStat::from_raw(&fstat(&file).map_err(io::Error::from)?);
+    let raw = fstat(&file).map_err(io::Error::from)?;
+    let stat = FileStat::from_raw(&raw);
     if stat.kind != FileKind::File {
         return Err(Unreadable::NotAFile);
     }
@@ -74,7 +81,7 @@ pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unread
     if bytes.len() > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge { size: bytes.len() as u64 });
     }
-    Ok(ReadFile { bytes, stat })
+    Ok((bytes, raw))
 }
 
 impl From<io::Error> for Unreadable {

@@ -1,0 +1,130 @@
+//! Files that can be made again: those in `cache/`, and the notes of running iterations in
+//! `state/`.
+//!
+//! They are written by rename, so that a reader sees a whole one, and are not made durable. The
+//! checks for links are the same as for entries: `.ralph/cache` may come with a repository as a link
+//! to anywhere.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
+
+use super::folder::{check_path, explain};
+use super::layout::{Store, from_root};
+use super::lock::{Guarded, Lock};
+use super::temp::{Durability, NEW_FILE, Temp};
+use crate::error::Result;
+
+impl Store {
+    /// Writes the file `name` below `cache/`, over an older one, and makes the folders that it needs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system; an older file is then as it was.
+    pub fn write_cache(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_unsynced("cache", name, bytes)
+    }
+
+    /// Opens the file `name` below `cache/` for reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn open_cache(&self, name: &str) -> io::Result<File> {
+        let path = from_root(&below("cache", name)?);
+        regular(self.root_folder.open_below(&path, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
+    }
+
+    /// Opens the file `name` below `cache/` for reading and for writing at its end, and makes it,
+    /// and the folders that it needs, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::open_cache`].
+    pub fn append_cache(&self, name: &str) -> io::Result<File> {
+        let path = below("cache", name)?;
+        let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        regular(openat(&folder, name, flags | OFlags::CLOEXEC, NEW_FILE)?.into())
+    }
+
+    /// Removes the file `name` below `cache/`, and returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn remove_cache(&self, name: &str) -> io::Result<bool> {
+        self.remove_unsynced("cache", name)
+    }
+
+    /// Makes the folder `name` below `cache/`, where there is none, and returns its path, which was
+    /// looked at and leads through no link. The empty name is `cache/` itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn make_cache_folder(&self, name: &str) -> io::Result<PathBuf> {
+        let path = if name.is_empty() { "cache".to_owned() } else { format!("cache/{name}") };
+        self.make_folders(&path, Durability::Unsynced)?;
+        Ok(self.full_path(&path))
+    }
+
+    /// Writes the file `name` below `state/`, over an older one.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::OutsideRoot`] and [`crate::error::Error::Io`]; an older file is then
+    /// as it was.
+    pub fn write_state(&self, lock: &Lock, name: &str, bytes: &[u8]) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        self.write_unsynced("state", name, bytes)
+            .map_err(|error| explain("write", self.state().join(name), error))
+    }
+
+    /// Removes the file `name` below `state/`, and returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::write_state`].
+    pub fn remove_state(&self, lock: &Lock, name: &str) -> Result<bool> {
+        lock.assert_guards(Guarded::Entries);
+        self.remove_unsynced("state", name)
+            .map_err(|error| explain("remove", self.state().join(name), error))
+    }
+
+    fn write_unsynced(&self, area: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = below(area, name)?;
+        let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
+        let temp = Temp::write(&folder, bytes, None, Durability::Unsynced)?;
+        renameat(&folder, temp.name(), &folder, name)?;
+        temp.keep();
+        Ok(())
+    }
+
+    fn remove_unsynced(&self, area: &str, name: &str) -> io::Result<bool> {
+        let path = below(area, name)?;
+        let removed =
+            self.open_parent(&path).and_then(|(folder, name)| Ok(unlinkat(&folder, name, AtFlags::empty())?));
+        match removed {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the path of the file `name` in one of the two folders.
+fn below(area: &str, name: &str) -> io::Result<String> {
+    check_path(name)?;
+    Ok(format!("{area}/{name}"))
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
+}

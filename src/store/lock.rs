@@ -1,0 +1,172 @@
+//! Locks between processes.
+//!
+//! A lock is held on a file that stays for ever: whether the file exists says nothing. The system
+//! lets go of it when the process ends, however it ends. What a holder writes into the file is for
+//! messages alone.
+
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{OFlags, openat};
+
+use super::folder::{Folder, explain};
+use super::layout::Store;
+use super::temp::{Durability, NEW_FILE};
+use crate::error::{Error, Result};
+
+/// The name of a lock file, in its folder.
+const LOCK: &str = "lock";
+/// How long to wait before the second try; every further wait is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(1);
+/// The longest wait between two tries: a person does not notice it, and it costs no CPU.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// How long a command waits for the lock of the cache, which it can do without.
+const CACHE_TIMEOUT: Duration = Duration::from_millis(250);
+/// The longest message of a holder that is read, in bytes.
+const MAX_HOLDER_BYTES: usize = 200;
+
+/// What a lock protects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guarded {
+    /// Entry files and `state/`.
+    Entries,
+    /// `cache/`.
+    Cache,
+}
+
+impl Guarded {
+    fn folder(self) -> &'static str {
+        match self {
+            Guarded::Entries => "state",
+            Guarded::Cache => "cache",
+        }
+    }
+}
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    guarded: Guarded,
+}
+
+impl Store {
+    /// Takes the lock of the entry files, `state/lock`, which every writing call needs. A time-out
+    /// of zero is one try.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`], with what its holder wrote about itself, when it was not free in time;
+    /// [`Error::Io`] when the lock file cannot be made or opened.
+    pub fn lock(&self, timeout: Duration) -> Result<Lock> {
+        self.take_lock(Guarded::Entries, timeout)
+    }
+
+    /// Takes the lock of `cache/`, under which the catalog is saved and the index committed.
+    ///
+    /// `None` means that another process had it for 250 ms, or that the cache cannot be written:
+    /// the caller goes on without saving.
+    pub fn cache_lock(&self) -> Option<Lock> {
+        self.take_lock(Guarded::Cache, CACHE_TIMEOUT).ok()
+    }
+
+    fn take_lock(&self, guarded: Guarded, timeout: Duration) -> Result<Lock> {
+        let path = self.full_path(guarded.folder()).join(LOCK);
+        let started = Instant::now();
+        let mut wait = FIRST_WAIT;
+        loop {
+            let folder = self.make_folders(guarded.folder(), Durability::Unsynced);
+            let folder = folder.map_err(|error| explain("lock", &path, error))?;
+            let file = open(&folder).map_err(|error| explain("lock", &path, error))?;
+            match file.try_lock() {
+                Ok(()) => {
+                    // The folder may have been removed while this process waited, and with it the
+                    // file: another process then locks another file of the same name.
+                    if is_removed(&folder, &file) {
+                        continue;
+                    }
+                    let lock = Lock { file, guarded };
+                    lock.introduce();
+                    return Ok(lock);
+                }
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(TryLockError::Error(error)) => return Err(explain("lock", path, error)),
+            }
+            let waited = started.elapsed();
+            if waited >= timeout {
+                let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+                return Err(Error::Locked { path, waited_ms, holder: holder(&file) });
+            }
+            std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
+            wait = LONGEST_WAIT.min(wait * 2);
+        }
+    }
+}
+
+impl Lock {
+    /// Fails in tests when a lock is shown where another is needed.
+    pub(super) fn assert_guards(&self, guarded: Guarded) {
+        debug_assert_eq!(self.guarded, guarded, "this call needs the other lock");
+    }
+
+    /// Writes who holds it. A failure is of no consequence: a message then names nobody.
+    fn introduce(&self) {
+        let system = rustix::system::uname();
+        let host = system.nodename().to_string_lossy();
+        let message = format!("pid {} on {host} ({})\n", std::process::id(), command());
+        let _ = self.file.set_len(0);
+        let _ = self.file.write_all_at(message.as_bytes(), 0);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that is being started shares the open file until it runs its own program, so
+        // closing this end alone would not always let go.
+        let _ = self.file.unlock();
+    }
+}
+
+fn open(folder: &Folder) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, LOCK, flags, NEW_FILE)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is no regular file"))
+    }
+}
+
+/// Returns whether the open file is one that nobody else can find any more. Both signs are asked
+/// for, because there are file systems that count no links, and some that number files as they like.
+fn is_removed(folder: &Folder, file: &File) -> bool {
+    file.metadata().is_ok_and(|open| {
+        open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino())
+    })
+}
+
+/// Returns the program's name and its command, and no other argument: those may hold anything.
+fn command() -> String {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().unwrap_or_default();
+    let program = std::path::Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_command = |word: &String| word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    match arguments.next().and_then(|word| word.into_string().ok()).filter(is_command) {
+        Some(word) => format!("{program} {word}"),
+        None => program,
+    }
+}
+
+/// Reads what the holder wrote. The file may come from anywhere, so only one short line of it is
+/// taken, without control characters.
+fn holder(file: &File) -> Option<String> {
+    let mut bytes = [0; MAX_HOLDER_BYTES];
+    let n_bytes = file.read_at(&mut bytes, 0).ok()?;
+    let text = String::from_utf8_lossy(&bytes[..n_bytes]);
+    let line: String = text.lines().next()?.chars().filter(|character| !character.is_control()).collect();
+    (!line.trim().is_empty()).then(|| line.trim().to_owned())
+}

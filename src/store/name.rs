@@ -1,0 +1,197 @@
+//! Names for new files.
+//!
+//! A title is an agent's or a person's text; this is the only way in which it becomes a path.
+//! Everything here is pure.
+
+use chrono::{DateTime, Utc};
+
+/// The longest name that file systems take, in bytes.
+pub(super) const MAX_NAME_BYTES: usize = 255;
+/// The longest stem, in bytes, with the number that tells it from others.
+const MAX_STEM_BYTES: usize = 80;
+/// The stem of a title in which there is no letter and no digit.
+const NAMELESS: &str = "entry";
+
+/// Returns the stem, a file's name without `.md`, for an entry of this title.
+///
+/// It consists of `a` to `z`, `0` to `9` and single `-` between them, has 1 to 80 bytes, and is no
+/// name that Windows reserves. Other scripts are transliterated. When `taken` says that the name is
+/// in use, `-2`, `-3` and so on is appended.
+///
+/// ```
+/// use ralph_memory::store::stem_for_title;
+/// assert_eq!(stem_for_title("Cargo bench requires nightly!", &|_| false), "cargo-bench-requires-nightly");
+/// assert_eq!(stem_for_title("../../etc/passwd", &|stem| stem == "etc-passwd"), "etc-passwd-2");
+/// ```
+pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
+    let mut base = slug::slugify(title);
+    if base.is_empty() {
+        NAMELESS.clone_into(&mut base);
+    } else if is_reserved(&base) {
+        base = format!("{base}-{NAMELESS}");
+    }
+    let first = cut_at_word(&base, MAX_STEM_BYTES);
+    if !taken(first) {
+        return first.to_owned();
+    }
+    let mut number = 2_u64;
+    loop {
+        let suffix = format!("-{number}");
+        let stem = format!("{}{suffix}", cut_at_word(&base, MAX_STEM_BYTES - suffix.len()));
+        if !taken(&stem) {
+            return stem;
+        }
+        number += 1;
+    }
+}
+
+/// Cuts a slug between two words, or inside a word that is longer than half of what there is room
+/// for. A slug is ASCII, so no cut can be inside a character.
+fn cut_at_word(slug: &str, limit: usize) -> &str {
+    if slug.len() <= limit {
+        return slug;
+    }
+    let cut = match slug[..=limit].rfind('-') {
+        Some(at) if at > limit / 2 => at,
+        _ => limit,
+    };
+    slug[..cut].trim_end_matches('-')
+}
+
+/// Returns whether Windows gives the name, with any extension, a meaning of its own.
+fn is_reserved(stem: &str) -> bool {
+    let is_port = |prefix: &str| {
+        stem.strip_prefix(prefix).is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+    };
+    matches!(stem, "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt")
+}
+
+/// What is done to the version of a file that gets a stamped name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stamp {
+    /// It is an old version.
+    Old,
+    /// It is another program's version that came between.
+    Conflict,
+}
+
+/// Returns the folder in which the archive keeps versions of the file at `path`, and that file's
+/// own name.
+pub(super) fn archive_folder(path: &str) -> (String, &str) {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let folder = match folder {
+        "" => "archive".to_owned(),
+        folder if folder == "archive" || folder.starts_with("archive/") => folder.to_owned(),
+        folder => format!("archive/{folder}"),
+    };
+    (folder, name)
+}
+
+/// Returns the name of a version: `stem.20260217T120000Z.md` or `stem.conflict-20260217T120000Z.md`,
+/// and with `-2` and so on before the extension when `number` is above 1. A stem that leaves no
+/// room for this is cut.
+pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: u32) -> String {
+    let (stem, extension) = match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => name.split_at(stem.len()),
+        _ => (name, ""),
+    };
+    let label = match stamp {
+        Stamp::Old => "",
+        Stamp::Conflict => "conflict-",
+    };
+    let time = at.format("%Y%m%dT%H%M%SZ");
+    let number = if number > 1 { format!("-{number}") } else { String::new() };
+    let end = format!(".{label}{time}{number}{extension}");
+    let room = MAX_NAME_BYTES.saturating_sub(end.len());
+    format!("{}{end}", cut(stem, room))
+}
+
+/// Returns the longest beginning of at most `limit` bytes that ends between two characters.
+pub(super) fn cut(text: &str, limit: usize) -> &str {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(title: &str, expected: &str) {
+        assert_eq!(stem_for_title(title, &|_| false), expected, "{title:?}");
+    }
+
+    #[test]
+    fn stem_of_a_title() {
+        check("Cargo bench requires nightly", "cargo-bench-requires-nightly");
+        check("", "entry");
+        check("...", "entry");
+        check("-", "entry");
+        check("\u{202e}", "entry");
+        check("../../etc/passwd", "etc-passwd");
+        check("/etc/passwd\0.md", "etc-passwd-md");
+        check("😀", "grinning");
+        check("日本語", "ri-ben-yu");
+        check("Æúű\tcool?", "aeuu-cool");
+        check("CON", "con-entry");
+        check("nul", "nul-entry");
+        check("com7", "com7-entry");
+        check("LPT¹", "lpt1-entry");
+        check("com77", "com77");
+        check("console", "console");
+        check("com", "com");
+    }
+
+    #[test]
+    fn stem_is_cut_between_words_or_in_a_long_one() {
+        check(&"a".repeat(300), &"a".repeat(80));
+        // 80 bytes exactly, and one more.
+        check(&format!("{} bbbb", "a".repeat(75)), &format!("{}-bbbb", "a".repeat(75)));
+        check(&format!("{} bbbbb", "a".repeat(75)), &"a".repeat(75));
+        // A word boundary in the first half would throw most of the title away.
+        check(&format!("aa {}", "b".repeat(300)), &format!("aa-{}", "b".repeat(77)));
+        // The limit falls on the hyphen itself.
+        check(&format!("{} b", "a".repeat(80)), &"a".repeat(80));
+        // Two bytes each in the title; what counts is what they become.
+        check(&"é".repeat(80), &"e".repeat(80));
+        check(&"é".repeat(81), &"e".repeat(80));
+        let stem = stem_for_title(&"語".repeat(100), &|_| false);
+        assert!(stem.len() <= 80 && stem.ends_with("yu"), "{stem}");
+    }
+
+    #[test]
+    fn taken_stems_are_numbered() {
+        let taken: Vec<String> = (2..=12).map(|number| format!("foo-{number}")).collect();
+        let stem = stem_for_title("Foo", &|stem| stem == "foo" || taken.iter().any(|other| other == stem));
+        assert_eq!(stem, "foo-13");
+        let long = "a".repeat(80);
+        let stem = stem_for_title(&long, &|stem| stem == long || stem.ends_with("a-2"));
+        assert_eq!(stem, format!("{}-3", "a".repeat(78)));
+        assert_eq!(stem_for_title("CON", &|stem| stem == "con-entry"), "con-entry-2");
+        assert_eq!(stem_for_title("", &|stem| stem == "entry"), "entry-2");
+    }
+
+    #[test]
+    fn archive_folder_of_a_path() {
+        assert_eq!(archive_folder("knowledge/a.md"), ("archive/knowledge".to_owned(), "a.md"));
+        assert_eq!(archive_folder("archive/knowledge/x/a.md"), ("archive/knowledge/x".to_owned(), "a.md"));
+        assert_eq!(archive_folder("archived/a.md"), ("archive/archived".to_owned(), "a.md"));
+        assert_eq!(archive_folder("config.toml"), ("archive".to_owned(), "config.toml"));
+    }
+
+    #[test]
+    fn stamped_names() {
+        let at = DateTime::from_timestamp(1_771_329_600, 0).unwrap();
+        assert_eq!(stamped_name("a.md", Stamp::Old, at, 1), "a.20260217T120000Z.md");
+        assert_eq!(stamped_name("a.md", Stamp::Old, at, 2), "a.20260217T120000Z-2.md");
+        assert_eq!(stamped_name("a.b.md", Stamp::Conflict, at, 1), "a.b.conflict-20260217T120000Z.md");
+        assert_eq!(stamped_name("Makefile", Stamp::Conflict, at, 3), "Makefile.conflict-20260217T120000Z-3");
+        assert_eq!(stamped_name(".hidden", Stamp::Old, at, 1), ".hidden.20260217T120000Z");
+        let long = stamped_name(&format!("{}.md", "é".repeat(126)), Stamp::Conflict, at, 12);
+        assert!(long.len() <= 255 && long.len() >= 254, "{}", long.len());
+        assert!(long.ends_with("é.conflict-20260217T120000Z-12.md"), "{long}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Removes what a crash left behind.
+//!
+//! A temporary file is removed when its bytes are known to be elsewhere. One that waited for an
+//! exchange may hold the version of an editor that came between; that one is kept.
+
+use std::io;
+
+use chrono::{DateTime, Utc};
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::process::{Pid, test_kill_process};
+
+use super::folder::{FileKind, FileStat, Folder, explain, is_outside};
+use super::layout::{Store, is_missing};
+use super::lock::{Guarded, Lock};
+use super::read::read_below;
+use super::temp::Leftover;
+use crate::error::Result;
+
+/// Where temporary files are written under the lock of the entries. None can be in use by another
+/// process while this one holds it.
+const LOCKED_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive", "state"];
+/// Where they are written without that lock, with how many folders deep. Only those of processes
+/// that have ended are removed.
+const OPEN_FOLDERS: [(&str, usize); 2] = [("", 0), ("cache", MAX_DEPTH)];
+/// How many folders deep is looked; no entry is deeper by what this program does.
+const MAX_DEPTH: usize = 32;
+
+/// What was done with the temporary files that a crash left. Paths are relative to `.ralph/`, in
+/// order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Those that were removed.
+    pub removed: Vec<String>,
+    /// Where those were moved that held the only copy of a version: conflict files in the archive.
+    pub kept: Vec<String>,
+}
+
+impl Store {
+    /// Removes the temporary files of processes that have ended, and keeps those that may hold the
+    /// only copy of a version.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`] when a folder cannot be listed or a file cannot be removed. What
+    /// was done until then stays done.
+    pub fn sweep(&self, lock: &Lock) -> Result<Swept> {
+        lock.assert_guards(Guarded::Entries);
+        let mut swept = Swept::default();
+        let locked = LOCKED_FOLDERS.into_iter().map(|path| (path, MAX_DEPTH, false));
+        let open = OPEN_FOLDERS.into_iter().map(|(path, depth)| (path, depth, true));
+        for (path, depth, must_be_dead) in locked.chain(open) {
+            match self.folder(path) {
+                Ok(folder) => self.sweep_folder(&folder, path, must_be_dead, depth, &mut swept)?,
+                // What is no folder, or a link, holds nothing of ours.
+                Err(error) if is_missing(&error) || is_outside(&error) => {}
+                Err(error) => return Err(explain("clean up", self.full_path(path), error)),
+            }
+        }
+        swept.removed.sort();
+        swept.kept.sort();
+        Ok(swept)
+    }
+
+    fn sweep_folder(
+        &self,
+        folder: &Folder,
+        path: &str,
+        must_be_dead: bool,
+        depth: usize,
+        swept: &mut Swept,
+    ) -> Result<()> {
+        let failed = |error| explain("clean up", self.full_path(path), error);
+        for (name, kind) in folder.listing().map_err(failed)? {
+            // Nothing of ours has a name that is not UTF-8.
+            let Some(name_text) = name.to_str() else { continue };
+            match kind {
+                FileKind::Folder if depth > 0 => {
+                    let below = join(path, name_text);
+                    match folder.enter(&name) {
+                        Ok(inner) => self.sweep_folder(&inner, &below, must_be_dead, depth - 1, swept)?,
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                        Err(error) => return Err(explain("clean up", self.full_path(&below), error)),
+                    }
+                }
+                FileKind::File => {
+                    if let Some(leftover) = Leftover::parse(name_text)
+                        && !(must_be_dead && is_alive(leftover.process))
+                    {
+                        self.sweep_file(folder, path, name_text, leftover, swept)
+                            .map_err(|error| explain("clean up", self.full_path(path).join(name_text), error))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn sweep_file(
+        &self,
+        folder: &Folder,
+        path: &str,
+        name: &str,
+        leftover: Leftover<'_>,
+        swept: &mut Swept,
+    ) -> io::Result<()> {
+        if let Some((target, _)) = leftover.exchange {
+            // A file too large to be read is none of ours: it is kept as well.
+            let is_known = read_below(folder, name).is_ok_and(|file| leftover.is_known(&file.bytes));
+            if !is_known {
+                let stat = folder.stat_of(name)?;
+                let kept = self.keep_version(folder, name, &join(path, target), time_of(stat))?;
+                swept.kept.push(kept);
+                return Ok(());
+            }
+        }
+        match unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => {
+                swept.removed.push(join(path, name));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Returns when the version was written; what is left over says nothing of the time of the crash.
+fn time_of(stat: FileStat) -> DateTime<Utc> {
+    DateTime::from_timestamp_nanos(stat.mtime)
+}
+
+/// Returns whether a process of this number runs, or may run, on this machine.
+fn is_alive(process: u32) -> bool {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}

@@ -1,0 +1,239 @@
+//! Temporary files, and the ways to give a file a name.
+//!
+//! A file is written under a temporary name in the folder where it will stand, and gets its own
+//! name when it is complete. Until then it removes itself, whatever goes wrong. This file knows
+//! nothing of locks and of what may be replaced.
+
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::folder::{Folder, is_errno, is_unsupported};
+use super::layout::Abilities;
+use super::name::{MAX_NAME_BYTES, cut};
+
+/// How every temporary name begins.
+const PREFIX: &str = ".tmp-";
+/// What a new file may have; the process's umask takes from it.
+pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+
+/// Whether bytes must survive a power cut before the call goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// They are on the disk.
+    Synced,
+    /// They can be made again.
+    Unsynced,
+}
+
+/// A file under a temporary name, removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Temp<'a> {
+    folder: &'a Folder,
+    name: Option<String>,
+}
+
+impl<'a> Temp<'a> {
+    /// Writes a new file. With `like`, it gets the mode of that one, and its owner where the system
+    /// lets us.
+    pub(super) fn write(
+        folder: &'a Folder,
+        bytes: &[u8],
+        like: Option<&Stat>,
+        durability: Durability,
+    ) -> io::Result<Temp<'a>> {
+        // A private file's bytes are never readable by others, not even for the moment of writing.
+        let mode = like.map_or(NEW_FILE, |like| Mode::from_raw_mode(like.st_mode & 0o777));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (temp, descriptor) = loop {
+            let name = temporary_name();
+            match openat(folder, &name, flags, mode) {
+                Ok(descriptor) => break (Temp { folder, name: Some(name) }, descriptor),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let mut file = File::from(descriptor);
+        file.write_all(bytes)?;
+        if let Some(like) = like {
+            make_like(&file, like)?;
+        }
+        if durability == Durability::Synced {
+            file.sync_all()?;
+        }
+        Ok(temp)
+    }
+
+    /// Returns its name in the folder.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// Gives it a name that says what may be found under it once it was exchanged with `target`.
+    pub(super) fn announce_exchange(&mut self, target: &str, expected: &[u8], new: &[u8]) -> io::Result<()> {
+        let name = exchange_name(self.name(), target, Some((expected, new)));
+        renameat(self.folder, self.name(), self.folder, &name)?;
+        self.name = Some(name);
+        Ok(())
+    }
+
+    /// Leaves the file where it is: it has its own name, or holds what must not be lost.
+    pub(super) fn keep(mut self) -> String {
+        self.name.take().unwrap_or_default()
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // It failed already, or the file is one that `sweep` removes: nothing more to say.
+            let _ = unlinkat(self.folder, name, AtFlags::empty());
+        }
+    }
+}
+
+fn make_like(file: &File, like: &Stat) -> io::Result<()> {
+    let own = fstat(file)?;
+    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
+        // Root may give a file away, others mostly not: then the new one is its writer's.
+        let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
+    }
+    let mode = like.st_mode & 0o7777;
+    // After the owner, whose change takes some bits away.
+    if fstat(file)?.st_mode & 0o7777 != mode {
+        fchmod(file, Mode::from_raw_mode(mode))?;
+    }
+    Ok(())
+}
+
+/// Returns a name that no other call uses, in this process or another.
+pub(super) fn temporary_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let process = std::process::id();
+    // The keys of a `RandomState` come from the system's randomness.
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(process);
+    hasher.write_u64(COUNTER.fetch_add(1, Ordering::Relaxed));
+    format!("{PREFIX}{process}-{:016x}", hasher.finish())
+}
+
+/// Returns the name under which a file waits for an exchange with `target`. After the exchange the
+/// displaced version is found under it; the fingerprints of the two versions of which a copy exists
+/// elsewhere say whether it may be removed. Without them it never may.
+pub(super) fn exchange_name(temporary: &str, target: &str, known: Option<(&[u8], &[u8])>) -> String {
+    let (expected, new) = known.map_or((0, 0), |(expected, new)| (xxh3_64(expected), xxh3_64(new)));
+    let start = format!("{temporary}-{expected:016x}-{new:016x}-");
+    let room = MAX_NAME_BYTES - start.len();
+    format!("{start}{}", cut(target, room))
+}
+
+/// What the name of a temporary file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leftover<'a> {
+    /// The process that made it.
+    pub(super) process: u32,
+    /// The name of the file it was to be exchanged with, perhaps cut, and the fingerprints of the
+    /// versions that may be removed.
+    pub(super) exchange: Option<(&'a str, [u64; 2])>,
+}
+
+impl<'a> Leftover<'a> {
+    /// Reads a file's name; `None` when it is not one that [`temporary_name`] makes.
+    pub(super) fn parse(name: &'a str) -> Option<Leftover<'a>> {
+        let mut parts = name.strip_prefix(PREFIX)?.splitn(5, '-');
+        let process = parts.next()?.parse().ok()?;
+        hexadecimal(parts.next()?)?;
+        let Some(expected) = parts.next() else {
+            return Some(Leftover { process, exchange: None });
+        };
+        let fingerprints = [hexadecimal(expected)?, hexadecimal(parts.next()?)?];
+        Some(Leftover { process, exchange: Some((parts.next()?, fingerprints)) })
+    }
+
+    /// Returns whether a file of this name and content can be removed without losing anything.
+    pub(super) fn is_known(&self, bytes: &[u8]) -> bool {
+        self.exchange.is_none_or(|(_, known)| known != [0, 0] && known.contains(&xxh3_64(bytes)))
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?
+}
+
+/// Gives a file or a folder another name and never replaces one that is there (`AlreadyExists`).
+/// `false` means that nothing was done because the system cannot.
+pub(super) fn try_rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
+    supported(abilities, || rename_noreplace(from, to))
+}
+
+/// Gives a file another name, in the same folder or another, and never replaces one that is there
+/// (`AlreadyExists`).
+pub(super) fn rename_new(
+    abilities: Abilities,
+    from: (&Folder, &str),
+    to: (&Folder, &str),
+) -> io::Result<()> {
+    if try_rename_new(abilities, from, to)? {
+        return Ok(());
+    }
+    if abilities.hard_links {
+        match linkat(from.0, from.1, to.0, to.1, AtFlags::empty()).map_err(io::Error::from) {
+            Ok(()) => {
+                return unlinkat(from.0, from.1, AtFlags::empty()).map_err(|error| {
+                    let _ = unlinkat(to.0, to.1, AtFlags::empty());
+                    error.into()
+                });
+            }
+            Err(error) if is_unsupported(&error) || is_errno(&error, Errno::PERM) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Takes the name with an empty file, so that it is this call's own file that is replaced.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(to.0, to.1, flags, NEW_FILE)?;
+    renameat(from.0, from.1, to.0, to.1).map_err(|error| {
+        let _ = unlinkat(to.0, to.1, AtFlags::empty());
+        error.into()
+    })
+}
+
+/// Exchanges two names. `false` means that nothing was done because the system cannot.
+pub(super) fn exchange(abilities: Abilities, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
+    supported(abilities, || rename_exchange(a, b))
+}
+
+fn supported(abilities: Abilities, rename: impl FnOnce() -> io::Result<()>) -> io::Result<bool> {
+    if !abilities.rename_flags {
+        return Ok(false);
+    }
+    match rename() {
+        Ok(()) => Ok(true),
+        Err(error) if is_unsupported(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_noreplace(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(from.0, from.1, to.0, to.1, rustix::fs::RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_exchange(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(a.0, a.1, b.0, b.1, rustix::fs::RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_noreplace(_: (&Folder, &str), _: (&Folder, &str)) -> io::Result<()> {
+    Err(Errno::NOSYS.into())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_exchange(_: (&Folder, &str), _: (&Folder, &str)) -> io::Result<()> {
+    Err(Errno::NOSYS.into())
+}

@@ -1,0 +1,347 @@
+//! Makes, replaces and moves entry files.
+//!
+//! Every call here is complete or did nothing: a file's bytes are on the disk before it gets its
+//! name, and the name is before the call returns. No bytes are replaced but those that the caller
+//! has read; a version that an editor puts in place in between is kept. This file knows nothing of
+//! what the bytes say.
+
+use std::io;
+
+use chrono::{DateTime, Utc};
+use rustix::fs::{AtFlags, Stat, renameat, unlinkat};
+
+use super::folder::{FileKind, Folder, check_path, explain};
+use super::layout::Store;
+use super::lock::{Guarded, Lock};
+use super::name::{Stamp, archive_folder, stamped_name};
+use super::read::{Unreadable, read_below, read_with_stat};
+use super::temp::{Durability, Temp, exchange, exchange_name, rename_new, temporary_name};
+use crate::entry::MAX_FILE_BYTES;
+use crate::error::{Error, Result};
+
+/// What became of a file that was to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Created {
+    /// It was made.
+    Made,
+    /// The name is taken, and what has it was left alone.
+    Exists,
+}
+
+/// What was found when a file was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// Where another program's version, which came between the last check and the exchange, was
+    /// kept. It is for a person to look at: the new version does not contain it.
+    pub conflict: Option<String>,
+}
+
+impl Store {
+    /// Makes the file at `path`, and the folders that it needs, and makes it durable.
+    ///
+    /// A name that is taken, by whatever, is left alone. The file gets the mode 0666 less the umask.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutsideRoot`] when the path could leave `.ralph/` or leads through a link,
+    /// [`Error::Invalid`] when there are more bytes than an entry may have, [`Error::Io`] when the
+    /// file system refuses; then there is no file.
+    pub fn create(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<Created> {
+        lock.assert_guards(Guarded::Entries);
+        check_size(path, bytes)?;
+        let failed = |error| explain("create", self.full_path(path), error);
+        let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
+        self.create_in(&folder, name, bytes, Durability::Synced).map_err(failed)
+    }
+
+    /// Makes a file of this name, which is a single one, in an open folder, unless it is taken.
+    pub(super) fn create_in(
+        &self,
+        folder: &Folder,
+        name: &str,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> io::Result<Created> {
+        match folder.stat_of(name) {
+            Ok(_) => return Ok(Created::Exists),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let temp = Temp::write(folder, bytes, None, durability)?;
+        match rename_new(self.abilities, (folder, temp.name()), (folder, name)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Created::Exists),
+            Err(error) => return Err(error),
+        }
+        temp.keep();
+        if durability == Durability::Synced {
+            folder.sync().inspect_err(|_| {
+                // The caller will take it that there is no such file, and may make it again.
+                let _ = unlinkat(folder, name, AtFlags::empty());
+            })?;
+        }
+        Ok(Created::Made)
+    }
+
+    /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that
+    /// durable. Its mode stays the same, and so does its owner where the system lets us.
+    ///
+    /// The file is checked once more when the new bytes are on the disk, and then the two exchange
+    /// names, so that a version which came even after that check is not lost: it is kept in the
+    /// archive as `<stem>.conflict-<now>.md`. Where the file system cannot exchange names, that last
+    /// step is a plain rename right after the check. Equal bytes write nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] when the file is gone or does not hold `expected`, and those of
+    /// [`Store::create`]. The file is then as it was. Only where another program writes at the very
+    /// time at which the disk fails is its version left under another name, which
+    /// [`Error::Conflict`] says.
+    pub fn replace(
+        &self,
+        lock: &Lock,
+        path: &str,
+        expected: &[u8],
+        new: &[u8],
+        now: DateTime<Utc>,
+    ) -> Result<Replaced> {
+        self.replace_with(lock, path, expected, new, now, &mut || {})
+    }
+
+    /// Does what [`Store::replace`] does; `interrupt` is called when the new bytes are ready and the
+    /// file was checked for the last time.
+    pub(super) fn replace_with(
+        &self,
+        lock: &Lock,
+        path: &str,
+        expected: &[u8],
+        new: &[u8],
+        now: DateTime<Utc>,
+        interrupt: &mut dyn FnMut(),
+    ) -> Result<Replaced> {
+        lock.assert_guards(Guarded::Entries);
+        check_size(path, new)?;
+        let failed = |error| explain("replace", self.full_path(path), error);
+        let (folder, name) = self.open_parent(path).map_err(|error| self.gone_or("replace", path, error))?;
+        let like = self.check_unchanged(path, &folder, name, expected)?;
+        if expected == new {
+            return Ok(Replaced { conflict: None });
+        }
+        let mut temp = Temp::write(&folder, new, Some(&like), Durability::Synced).map_err(failed)?;
+        temp.announce_exchange(name, expected, new).map_err(failed)?;
+        self.check_unchanged(path, &folder, name, expected)?;
+        interrupt();
+        let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
+        if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
+            self.check_unchanged(path, &folder, name, expected)?;
+            renameat(&folder, temp.name(), &folder, name).map_err(|error| failed(error.into()))?;
+            temp.keep();
+            folder.sync().map_err(failed)?;
+            return Ok(Replaced { conflict: None });
+        }
+        if let Err(error) = folder.sync() {
+            return Err(self.undo_exchange(path, &folder, name, temp, new, error));
+        }
+        // The displaced version is under the temporary name, which goes when `temp` is dropped.
+        if matches!(read_below(&folder, temp.name()), Ok(displaced) if displaced.bytes == expected) {
+            return Ok(Replaced { conflict: None });
+        }
+        match self.keep_version(&folder, temp.name(), path, now) {
+            Ok(kept) => {
+                temp.keep();
+                Ok(Replaced { conflict: Some(kept) })
+            }
+            Err(error) => Err(self.undo_exchange(path, &folder, name, temp, new, error)),
+        }
+    }
+
+    /// Exchanges the names once more after a failure, and returns the error that tells of it.
+    fn undo_exchange(
+        &self,
+        path: &str,
+        folder: &Folder,
+        name: &str,
+        temp: Temp<'_>,
+        new: &[u8],
+        error: io::Error,
+    ) -> Error {
+        let undone = exchange(self.abilities, (folder, temp.name()), (folder, name));
+        let is_ours = || matches!(read_below(folder, temp.name()), Ok(found) if found.bytes == new);
+        if matches!(undone, Ok(true)) && is_ours() {
+            return explain("replace", self.full_path(path), error);
+        }
+        // What is under the temporary name is not ours to remove.
+        let full = self.full_path(path);
+        let kept = full.with_file_name(temp.keep());
+        Error::Conflict { path: full, kept: Some(kept) }
+    }
+
+    /// Moves a displaced version of the file at `path` to the archive, and returns where it is.
+    pub(super) fn keep_version(
+        &self,
+        folder: &Folder,
+        displaced: &str,
+        path: &str,
+        now: DateTime<Utc>,
+    ) -> io::Result<String> {
+        let (archive, name) = archive_folder(path);
+        let archived = self.make_folders(&archive, Durability::Synced)?;
+        let mut number = 1;
+        loop {
+            let candidate = stamped_name(name, Stamp::Conflict, now, number);
+            match rename_new(self.abilities, (folder, displaced), (&archived, &candidate)) {
+                Ok(()) => {
+                    archived.sync().inspect_err(|_| {
+                        let _ = rename_new(self.abilities, (&archived, &candidate), (folder, displaced));
+                    })?;
+                    return Ok(format!("{archive}/{candidate}"));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes an old version of the file at `path` to the archive, durably, and returns where it
+    /// is: `archive/<folders>/<stem>.20260217T120000Z.md`, with `-2` and so on where that is taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::create`].
+    pub fn archive_copy(&self, lock: &Lock, path: &str, bytes: &[u8], now: DateTime<Utc>) -> Result<String> {
+        lock.assert_guards(Guarded::Entries);
+        check_size(path, bytes)?;
+        let failed = |error| explain("archive", self.full_path(path), error);
+        check_path(path).map_err(failed)?;
+        let (archive, name) = archive_folder(path);
+        let folder = self.make_folders(&archive, Durability::Synced).map_err(failed)?;
+        let mut number = 1;
+        loop {
+            let candidate = stamped_name(name, Stamp::Old, now, number);
+            match self.create_in(&folder, &candidate, bytes, Durability::Synced).map_err(failed)? {
+                Created::Made => return Ok(format!("{archive}/{candidate}")),
+                Created::Exists => number += 1,
+            }
+        }
+    }
+
+    /// Moves the file at `from` to `to`, makes the folders that it needs, and makes that durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] when the name `to` is taken, and those of [`Store::create`]; the file is
+    /// then where it was. What is no regular file is not moved ([`Error::Io`]).
+    pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        let (from_folder, from_name) = self.open_file_parent("move", from)?;
+        let failed = |error| explain("move", self.full_path(to), error);
+        let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
+        let (here, there) = ((&from_folder, from_name), (&to_folder, to_name));
+        match rename_new(self.abilities, here, there) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::Conflict { path: self.full_path(to), kept: None });
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        // The new name first: a power cut between the two leaves the file with both, or with one.
+        to_folder.sync().and_then(|()| from_folder.sync()).map_err(|error| {
+            let _ = rename_new(self.abilities, there, here);
+            failed(error)
+        })
+    }
+
+    /// Gives each of two files the other's name, and makes that durable.
+    ///
+    /// Where the file system cannot exchange names, the file at `a` has a temporary one for a
+    /// moment; a crash in that moment leaves it to [`Store::sweep`], which keeps it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::move_to`].
+    pub fn swap(&self, lock: &Lock, a: &str, b: &str) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        let (a_folder, a_name) = self.open_file_parent("exchange", a)?;
+        let (b_folder, b_name) = self.open_file_parent("exchange", b)?;
+        let failed = |error| explain("exchange", self.full_path(a), error);
+        let (a_place, b_place) = ((&a_folder, a_name), (&b_folder, b_name));
+        if !exchange(self.abilities, a_place, b_place).map_err(failed)? {
+            let waiting = exchange_name(&temporary_name(), a_name, None);
+            let waiting = (&a_folder, waiting.as_str());
+            let steps = [(a_place, waiting), (b_place, a_place), (waiting, b_place)];
+            for (done, (from, to)) in steps.into_iter().enumerate() {
+                if let Err(error) = rename_new(self.abilities, from, to) {
+                    for (from, to) in steps[..done].iter().rev() {
+                        let _ = rename_new(self.abilities, *to, *from);
+                    }
+                    return Err(failed(error));
+                }
+            }
+        }
+        a_folder.sync().and_then(|()| b_folder.sync()).map_err(failed)
+    }
+
+    /// Opens the folder of the file at `path`, makes what is missing of it, and returns it with the
+    /// file's name.
+    pub(super) fn make_parent<'a>(&self, path: &'a str, durability: Durability) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Ok((self.make_folders(folder, durability)?, name))
+    }
+
+    /// Opens the folder of the file at `path`, which must be there, and returns it with the name.
+    pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Ok((self.folder(folder)?, name))
+    }
+
+    /// Does the same for a file that must be a regular one.
+    fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
+        let failed = |error| explain(action, self.full_path(path), error);
+        let (folder, name) = self.open_parent(path).map_err(failed)?;
+        match folder.stat_of(name).map_err(failed)?.kind {
+            FileKind::File => Ok((folder, name)),
+            FileKind::Link => Err(Error::OutsideRoot { path: self.full_path(path) }),
+            FileKind::Folder | FileKind::Other => Err(failed(not_a_file())),
+        }
+    }
+
+    /// Fails unless the file holds `expected`, and returns what the system says of it.
+    fn check_unchanged(&self, path: &str, folder: &Folder, name: &str, expected: &[u8]) -> Result<Stat> {
+        let failed = |error| self.gone_or("replace", path, error);
+        match read_with_stat(folder, name) {
+            Ok((bytes, stat)) if bytes == expected => Ok(stat),
+            Ok(_) | Err(Unreadable::Missing | Unreadable::NotAFile | Unreadable::TooLarge { .. }) => {
+                Err(Error::Conflict { path: self.full_path(path), kept: None })
+            }
+            Err(Unreadable::Link) => Err(Error::OutsideRoot { path: self.full_path(path) }),
+            Err(Unreadable::Io(error)) => Err(failed(error)),
+        }
+    }
+
+    /// A file that is gone was changed by another program; all else is a failure.
+    fn gone_or(&self, action: &'static str, path: &str, error: io::Error) -> Error {
+        let full = self.full_path(path);
+        if error.kind() == io::ErrorKind::NotFound {
+            Error::Conflict { path: full, kept: None }
+        } else {
+            explain(action, full, error)
+        }
+    }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}
+
+/// Refuses what could be written and never read again.
+fn check_size(path: &str, bytes: &[u8]) -> Result<()> {
+    if bytes.len() <= MAX_FILE_BYTES {
+        return Ok(());
+    }
+    Err(Error::Invalid {
+        what: format!("`{path}`"),
+        reason: format!("it would have {} bytes, and an entry has at most {MAX_FILE_BYTES}", bytes.len()),
+    })
+}
