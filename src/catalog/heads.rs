@@ -1,0 +1,243 @@
+//! The heads of all entries, in a file of records.
+//!
+//! A record is a checksum and a head in postcard's encoding. The file is only added to, so that
+//! what an older manifest points at stays where it is, and is written anew when over half of it is
+//! dead. The checksum is bound to the entry's path and content: a record is either the head that
+//! the row means, or none. This file knows nothing of entry files.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::Area;
+use super::table::{AGAIN, FRESH, Row, Table};
+use crate::entry::Head;
+use crate::store::Store;
+
+/// How many bytes the checksum before a head takes.
+const CHECKSUM: usize = 8;
+/// The largest head that is kept, in bytes: a file of 1 MiB that is all links makes one of 6 MiB.
+const MAX_HEAD: usize = 16 << 20;
+/// How many bytes are read at once when heads are asked for one after the other.
+const WINDOW: usize = 64 << 10;
+/// A file that is smaller than this is not worth writing anew, in bytes.
+const SMALL: u64 = 64 << 10;
+
+/// Where heads are kept: in a file, and in memory until they are saved.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    /// The number in the file's name.
+    pub(super) number: u32,
+    file: Option<File>,
+    window: Mutex<Window>,
+    fresh: Vec<u8>,
+    damaged: AtomicBool,
+}
+
+/// A part of the file.
+#[derive(Debug, Default)]
+struct Window {
+    at: u64,
+    bytes: Vec<u8>,
+    /// Where the last record that was asked for ended.
+    next: u64,
+}
+
+impl Heads {
+    /// Opens the file of this number; without one, every record in it is a missing one.
+    pub(super) fn open(store: &Store, area: Area, number: u32) -> Heads {
+        let file = open_cache(store, area, &name(number), OFlags::RDONLY).ok();
+        Heads { number, file, ..Heads::default() }
+    }
+
+    /// Returns how many bytes the file has; 0 when it cannot be opened.
+    pub(super) fn len(&self) -> u64 {
+        self.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Returns whether a record was asked for and was not what it must be.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Returns the head of a row, if its record is sound.
+    pub(super) fn get(&self, row: &Row, path: &str) -> Option<Head> {
+        let (at, len) = (row.head_at as usize, row.head_len as usize);
+        if len == 0 || len > MAX_HEAD {
+            return None;
+        }
+        let head = if row.has(FRESH) {
+            decode(self.fresh.get(at..at + CHECKSUM + len)?, row, path)
+        } else {
+            let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+            self.file.as_ref().and_then(|file| decode(window.record(file, at as u64, len)?, row, path))
+        };
+        if head.is_none() {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
+        head
+    }
+
+    /// Keeps a head in memory and lets the row point at it. A head that cannot be kept is read
+    /// from its entry file each time.
+    pub(super) fn put(&mut self, row: &mut Row, path: &str, head: &Head) {
+        let at = u32::try_from(self.fresh.len());
+        let encoded = postcard::to_stdvec(head).ok().filter(|encoded| encoded.len() <= MAX_HEAD);
+        let (Ok(at), Some(encoded)) = (at, encoded) else {
+            (row.head_at, row.head_len) = (0, 0);
+            row.set(FRESH, false);
+            return;
+        };
+        self.fresh.extend_from_slice(&checksum(&encoded, row, path).to_le_bytes());
+        self.fresh.extend_from_slice(&encoded);
+        (row.head_at, row.head_len) = (at, u32::try_from(encoded.len()).unwrap_or(0));
+        row.set(FRESH, true);
+    }
+
+    /// Writes what is in memory to the file, and lets the rows point there.
+    ///
+    /// The caller holds the cache lock. After an error everything is as before, but for bytes at
+    /// the file's end that nothing points at.
+    pub(super) fn save(&mut self, store: &Store, area: Area, table: &mut Table) -> io::Result<()> {
+        let live = |fresh: bool| {
+            let rows = table.rows.iter().filter(|row| row.head_len > 0 && row.has(FRESH) == fresh);
+            rows.map(|row| CHECKSUM as u64 + u64::from(row.head_len)).sum::<u64>()
+        };
+        let (live_old, live_fresh) = (live(false), live(true));
+        let len = self.len();
+        let is_sparse = len + live_fresh > (2 * (live_old + live_fresh)).max(SMALL);
+        if self.file.is_none() || self.is_damaged() || is_sparse || len + live_fresh > u64::from(u32::MAX) {
+            return self.rewrite(store, area, table);
+        }
+        if !self.fresh.is_empty() {
+            let mut file = open_cache(store, area, &name(self.number), OFlags::WRONLY | OFlags::APPEND)?;
+            // Where the file ends and not where the last save left it: a save that failed may have
+            // left bytes there.
+            let base = u32::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            base.checked_add(u32::try_from(self.fresh.len()).unwrap_or(u32::MAX)).ok_or(io::ErrorKind::FileTooLarge)?;
+            file.write_all(&self.fresh)?;
+            for row in table.rows.iter_mut().filter(|row| row.has(FRESH)) {
+                row.head_at += base;
+                row.set(FRESH, false);
+            }
+            self.fresh = Vec::new();
+        }
+        *self.window.get_mut().unwrap_or_else(PoisonError::into_inner) = Window::default();
+        Ok(())
+    }
+
+    /// Writes all live records to a file of a new number. A row whose record is not sound loses it,
+    /// and is read again by the next scan.
+    fn rewrite(&mut self, store: &Store, area: Area, table: &mut Table) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let mut places = Vec::with_capacity(table.rows.len());
+        let mut window = Window::default();
+        for folder in 0..table.folders.len() {
+            for row in table.rows_of(folder) {
+                let row = &table.rows[row];
+                let (at, len) = (row.head_at as usize, row.head_len as usize);
+                let record = match &self.file {
+                    _ if len == 0 => None,
+                    _ if row.has(FRESH) => self.fresh.get(at..at + CHECKSUM + len),
+                    Some(file) => window.record(file, at as u64, len),
+                    None => None,
+                };
+                let path = format!("{}/{}", table.folder_path(folder), table.name(row));
+                let sound = record.filter(|record| sound(record, row, &path).is_some());
+                places.push(sound.and_then(|_| u32::try_from(bytes.len()).ok()));
+                bytes.extend_from_slice(sound.unwrap_or_default());
+            }
+        }
+        let number = numbers(store, area).into_iter().max().unwrap_or(0).max(self.number).wrapping_add(1);
+        store.write_cache(&format!("{}/{}", area.cache(), name(number)), &bytes)?;
+        let file = open_cache(store, area, &name(number), OFlags::RDONLY)?;
+        for (row, place) in table.rows.iter_mut().zip(places) {
+            if place.is_none() && row.head_len > 0 {
+                row.set(AGAIN, true);
+                row.head_len = 0;
+            }
+            row.head_at = place.unwrap_or(0);
+            row.set(FRESH, false);
+        }
+        *self = Heads { number, file: Some(file), ..Heads::default() };
+        Ok(())
+    }
+}
+
+impl Window {
+    /// Returns the record of a head of `len` bytes at `at`.
+    fn record(&mut self, file: &File, at: u64, len: usize) -> Option<&[u8]> {
+        let len = CHECKSUM + len;
+        let end = at + len as u64;
+        if at < self.at || end > self.at + self.bytes.len() as u64 {
+            // Whoever asks for one head gets no more; whoever asks for all in turn gets many.
+            let wanted = if at == self.next { len.max(WINDOW) } else { len };
+            self.fill(file, at, wanted)?;
+        }
+        self.next = end;
+        let from = usize::try_from(at - self.at).ok()?;
+        self.bytes.get(from..from + len)
+    }
+
+    fn fill(&mut self, file: &File, at: u64, wanted: usize) -> Option<()> {
+        self.at = at;
+        self.bytes.resize(wanted, 0);
+        let mut filled = 0;
+        while filled < wanted {
+            match file.read_at(&mut self.bytes[filled..], at + filled as u64) {
+                Ok(0) => break,
+                Ok(n_read) => filled += n_read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.bytes.clear();
+                    return None;
+                }
+            }
+        }
+        self.bytes.truncate(filled);
+        Some(())
+    }
+}
+
+/// Opens a file of the area's cache without following a link.
+pub(super) fn open_cache(store: &Store, area: Area, name: &str, flags: OFlags) -> io::Result<File> {
+    let folder = store.folder(&format!("cache/{}", area.cache()))?;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(folder.as_fd(), name, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(File::from(file))
+}
+
+/// Returns the name of the file of this number.
+pub(super) fn name(number: u32) -> String {
+    format!("heads-{number}")
+}
+
+/// Returns the numbers of the files that are there.
+pub(super) fn numbers(store: &Store, area: Area) -> Vec<u32> {
+    let names = store.folder(&format!("cache/{}", area.cache())).and_then(|folder| folder.names());
+    let names = names.unwrap_or_default();
+    names.iter().filter_map(|name| name.to_str()?.strip_prefix("heads-")?.parse().ok()).collect()
+}
+
+fn decode(record: &[u8], row: &Row, path: &str) -> Option<Head> {
+    postcard::from_bytes(sound(record, row, path)?).ok()
+}
+
+/// Returns the head's bytes if the record is the row's.
+fn sound<'a>(record: &'a [u8], row: &Row, path: &str) -> Option<&'a [u8]> {
+    let (sum, encoded) = record.split_first_chunk::<CHECKSUM>()?;
+    (u64::from_le_bytes(*sum) == checksum(encoded, row, path)).then_some(encoded)
+}
+
+fn checksum(encoded: &[u8], row: &Row, path: &str) -> u64 {
+    xxh3_64_with_seed(encoded, row.hash ^ xxh3_64(path.as_bytes()))
+}

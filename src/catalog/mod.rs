@@ -1,0 +1,406 @@
+//! The list of all entries, brought up to date at the start of every call.
+//!
+//! For each file the catalog has its stat, a hash of its bytes and its head, and it says what the
+//! committed index does not know yet. A scan has two phases: [`Catalog::scan`] looks at every file
+//! and opens none, [`Scan::read`] reads what changed. What was found is kept in the cache, under
+//! the id of the index commit that it describes; without it every file is read. The catalog never
+//! writes an entry file, and knows nothing of what the index is.
+//!
+//! The invariant is that nothing is ever stale: whatever was complete before a scan began is in
+//! its result. A file is taken for unchanged only when its `mtime`, `ctime`, inode, size and kind
+//! are what they were when it was read, and were old enough then for any later change to show.
+//! So is a folder, whose `mtime` and `ctime` stand for the names in it.
+//!
+//! Rows are in the byte order of their folders' paths, then of their names. Whatever is asked of a
+//! catalog, the answer is the same whether it grew call by call or was made at once.
+
+mod heads;
+mod manifest;
+mod merge;
+mod scan;
+mod table;
+mod update;
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::entry::{self, Head, Id, Kind};
+use crate::error::Problem;
+use crate::store::{FileKind, Store};
+
+use self::heads::Heads;
+use self::manifest::{Ghosts, Manifest};
+use self::table::{AGAIN, Code, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
+
+pub use self::scan::Scan;
+pub use self::table::RowId;
+
+/// Which files a catalog lists. Each area has a manifest, heads and an index of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Area {
+    /// `knowledge/` and `journal/`.
+    Live,
+    /// The same folders below `archive/`.
+    Archive,
+}
+
+impl Area {
+    /// Returns the folders, by path.
+    fn roots(self) -> [&'static str; 2] {
+        match self {
+            Area::Live => ["journal", "knowledge"],
+            Area::Archive => ["archive/journal", "archive/knowledge"],
+        }
+    }
+
+    /// Returns how many folders lie above those of [`Area::roots`].
+    fn depth(self) -> usize {
+        match self {
+            Area::Live => 0,
+            Area::Archive => 1,
+        }
+    }
+
+    /// Returns the folder of the area's manifests and heads, below the cache folder.
+    fn cache(self) -> &'static str {
+        match self {
+            Area::Live => "catalog-v1/live",
+            Area::Archive => "catalog-v1/archive",
+        }
+    }
+}
+
+/// All entries of one [`Area`].
+///
+/// Functions that take a [`RowId`] panic on one that is not below [`Catalog::len`].
+#[derive(Debug)]
+pub struct Catalog {
+    area: Area,
+    /// The folder that holds `.ralph/`.
+    root: PathBuf,
+    table: Table,
+    heads: Heads,
+    ghosts: Ghosts,
+    index_id: Option<String>,
+    index_is_known: bool,
+    /// Whether a manifest was loaded or saved under `index_id`.
+    is_saved: bool,
+    changed: bool,
+    n_reread: usize,
+    root_problems: Vec<Problem>,
+    by_id: OnceLock<Vec<(u32, RowId)>>,
+}
+
+impl Catalog {
+    /// Looks at every file, and opens none that is an entry.
+    ///
+    /// `index_id` is the id of the index commit that a search will use; it names the manifest to
+    /// begin from. `now` must have been taken before this call: a file that changed later than
+    /// shortly before it is hashed again the next time.
+    pub fn scan(store: &Store, area: Area, index_id: Option<&str>, now: SystemTime) -> Scan {
+        Catalog::load(store, area, index_id).rescan(store, index_id, now)
+    }
+
+    /// Looks at every file again, from what this catalog knows; from the manifest where the index
+    /// commit is another one. For processes that make many calls.
+    pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
+        let is_current = self.index_id.as_deref() == index_id;
+        let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
+        catalog.by_id = OnceLock::new();
+        catalog.n_reread = 0;
+        catalog.root_problems = root_problems(store, catalog.area);
+        scan::run(catalog, store, nanoseconds(now))
+    }
+
+    /// Returns how many rows there are.
+    pub fn len(&self) -> usize {
+        self.table.rows.len()
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.table.rows.is_empty()
+    }
+
+    /// Returns the rows in their order.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> + use<> {
+        0..number(self.table.rows.len())
+    }
+
+    /// Returns the path of a row's file, relative to `.ralph/`.
+    pub fn path(&self, row: RowId) -> String {
+        self.table.path(row)
+    }
+
+    /// Returns the id of a row.
+    pub fn id(&self, row: RowId) -> Option<Id> {
+        Id::of_path(&self.path(row))
+    }
+
+    /// Returns the row of the file at `path`, which is relative to `.ralph/`.
+    pub fn row_of_path(&self, path: &str) -> Option<RowId> {
+        self.table.row_at(path)
+    }
+
+    /// Returns the row that has an id: the first by path of those that can be read, else the
+    /// first by path.
+    pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
+        let by_id = self.by_id.get_or_init(|| {
+            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
+            by_id.sort_unstable();
+            by_id
+        });
+        let hash = table::hash_of_id(id);
+        let first = by_id.partition_point(|(other, _)| *other < hash);
+        let near = by_id[first..].iter().take_while(|(other, _)| *other == hash).map(|(_, row)| *row);
+        let named = near.filter(|&row| self.id(row).as_ref() == Some(id));
+        named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
+    }
+
+    /// Returns when the entry last said something new, in seconds since 1970; `i64::MIN` when it
+    /// does not say.
+    pub fn recency(&self, row: RowId) -> i64 {
+        self.row(row).recency
+    }
+
+    /// Returns whether the index should hold the row: its file can be read, is UTF-8, and no other
+    /// file of its id comes first.
+    pub fn is_indexable(&self, row: RowId) -> bool {
+        self.row(row).is_indexable()
+    }
+
+    /// Returns whether there is anything to report of the row.
+    pub fn has_problem(&self, row: RowId) -> bool {
+        self.row(row).has(PROBLEM | SHADOWED) || self.row(row).code().is_some()
+    }
+
+    /// Returns whether the entry says when it expires.
+    pub fn may_expire(&self, row: RowId) -> bool {
+        self.row(row).has(EXPIRES)
+    }
+
+    /// Returns whether the entry says that it replaces others.
+    pub fn supersedes_any(&self, row: RowId) -> bool {
+        self.row(row).has(SUPERSEDES)
+    }
+
+    /// Returns the head of a row, decoded for this call. Asking for all in turn is quick.
+    ///
+    /// A head that the cache lost is read from the entry file.
+    pub fn head(&self, row: RowId) -> Head {
+        let path = self.path(row);
+        let row = self.row(row);
+        let kind = Id::of_path(&path).map_or(Kind::Knowledge, |id| id.kind());
+        if let Some(code) = row.code() {
+            return Head::unreadable(kind, code.problem(&path));
+        }
+        let head = self.heads.get(row, &path).or_else(|| {
+            let file = Store::open(&self.root).ok()?.read(&path).ok()?;
+            Some(entry::read(&path, &file.bytes).head)
+        });
+        let mut head = head.unwrap_or_else(|| Head::unreadable(kind, Code::Unreadable.problem(&path)));
+        if row.has(SHADOWED) {
+            head.problems.extend(self.duplicate_problem(&path));
+        }
+        head
+    }
+
+    /// Returns the paths whose documents in the committed index must not answer: the file is gone,
+    /// changed, or is not indexable any more.
+    ///
+    /// They are all there are only while [`Catalog::index_is_known`].
+    pub fn stale_paths(&self) -> Vec<String> {
+        self.ghosts.keys().cloned().collect()
+    }
+
+    /// Returns whether the catalog knows what the committed index holds. If not, there was no
+    /// manifest for it, and nothing in that index may answer; every indexable row is pending.
+    pub fn index_is_known(&self) -> bool {
+        self.index_is_known
+    }
+
+    /// Returns how many rows the committed index should hold and does not.
+    pub fn n_pending(&self) -> usize {
+        self.table.rows.iter().filter(|row| row.is_pending()).count()
+    }
+
+    /// Returns how many files were opened.
+    pub fn n_reread(&self) -> usize {
+        self.n_reread
+    }
+
+    /// Returns whether saving would change the manifest.
+    pub fn changed_since_manifest(&self) -> bool {
+        self.changed || !self.is_saved || self.heads.is_damaged()
+    }
+
+    /// Returns everything that is wrong with any file, in the order of the paths.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.root_problems.clone();
+        let rows = self.rows().filter(|&row| self.has_problem(row));
+        problems.extend(rows.flat_map(|row| self.head(row).problems));
+        for odd in &self.table.odd {
+            let folder = self.table.folder_path(odd.folder as usize);
+            problems.push(odd.code.problem(&format!("{folder}/{}", odd.name)));
+        }
+        for (at, folder) in self.table.folders.iter().enumerate() {
+            let path = self.table.folder_path(at);
+            if folder.unreadable {
+                problems.push(Code::Unreadable.problem(path));
+            }
+            if path.ends_with(".md") {
+                problems.push(Code::NotAFile.problem(path));
+            }
+        }
+        problems.sort();
+        problems.dedup();
+        problems
+    }
+
+    /// Keeps the catalog in the cache, for the index commit with this id.
+    ///
+    /// The caller holds the cache lock, and read the index's commit id, and scanned, after taking
+    /// it. With `all_indexed` the index that will be committed with this id holds every indexable
+    /// row and nothing else; save first, then commit. Without it the index is the one that was
+    /// scanned with, and only what was read of the files is kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system; the catalog can be used as before.
+    pub fn save(&mut self, store: &Store, index_id: &str, all_indexed: bool) -> io::Result<()> {
+        if !manifest::is_valid_id(index_id) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the id of an index commit"));
+        }
+        let is_same_index = self.index_id.as_deref() == Some(index_id);
+        let index_is_known = all_indexed || is_same_index && self.index_is_known;
+        let is_news = all_indexed && !(self.index_is_known && self.ghosts.is_empty() && self.n_pending() == 0);
+        if is_same_index && !is_news && !self.changed_since_manifest() {
+            return Ok(());
+        }
+        let old_heads = self.heads.number;
+        self.heads.save(store, self.area, &mut self.table)?;
+        let ghosts = if all_indexed { Ghosts::new() } else { std::mem::take(&mut self.ghosts) };
+        let flags = |row: &Row| {
+            let is_in_index = if all_indexed { row.is_indexable() } else { row.has(IN_INDEX) };
+            row.stored_flags() & !IN_INDEX | if is_in_index { IN_INDEX } else { 0 }
+        };
+        let manifest = Manifest {
+            table: std::mem::take(&mut self.table),
+            ghosts,
+            heads: self.heads.number,
+            heads_len: self.heads.len(),
+            index_is_known,
+        };
+        let result = manifest::save(store, self.area, index_id, &manifest, flags);
+        self.table = manifest.table;
+        if !all_indexed {
+            self.ghosts = manifest.ghosts;
+        }
+        result?;
+        for row in &mut self.table.rows {
+            row.flags = flags(row) | row.flags & FRESH;
+        }
+        if all_indexed {
+            self.ghosts.clear();
+            // The one before stays: until the index is committed it is the one that is asked for.
+            if let Some(before) = self.index_id.take() {
+                manifest::sweep(store, self.area, &[index_id, &before], &[self.heads.number, old_heads]);
+            }
+        }
+        self.index_id = Some(index_id.to_owned());
+        (self.index_is_known, self.is_saved, self.changed) = (index_is_known, true, false);
+        Ok(())
+    }
+
+    /// Begins from the manifest of an index commit, or from nothing.
+    fn load(store: &Store, area: Area, index_id: Option<&str>) -> Catalog {
+        let mut catalog = Catalog {
+            area,
+            root: store.root().to_owned(),
+            table: Table::default(),
+            heads: Heads::default(),
+            ghosts: Ghosts::new(),
+            index_id: index_id.map(str::to_owned),
+            // Where there is no index, it is known that it holds nothing.
+            index_is_known: index_id.is_none(),
+            is_saved: false,
+            changed: false,
+            n_reread: 0,
+            root_problems: Vec::new(),
+            by_id: OnceLock::new(),
+        };
+        let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id)) else {
+            return catalog;
+        };
+        catalog.table = manifest.table;
+        catalog.ghosts = manifest.ghosts;
+        catalog.index_is_known = manifest.index_is_known;
+        catalog.is_saved = true;
+        catalog.heads = Heads::open(store, area, manifest.heads);
+        let heads_len = catalog.heads.len();
+        if heads_len < manifest.heads_len {
+            // Heads were cut off, or are not there: their files are read again.
+            catalog.changed = true;
+            let end = |row: &Row| u64::from(row.head_at) + u64::from(row.head_len) + 8;
+            for row in catalog.table.rows.iter_mut().filter(|row| row.head_len > 0 && end(row) > heads_len) {
+                row.head_len = 0;
+                row.set(AGAIN, true);
+            }
+        }
+        catalog
+    }
+
+    fn row(&self, row: RowId) -> &Row {
+        &self.table.rows[row as usize]
+    }
+
+    /// Returns what is wrong with an entry whose id another file has already.
+    fn duplicate_problem(&self, path: &str) -> Option<Problem> {
+        let id = Id::of_path(path)?;
+        let first = self.path(self.row_of_id(&id)?);
+        let message = format!("has the same id `{id}` as `.ralph/{first}`, which is the one that counts");
+        let hint = "rename one of the two files, or merge them".to_owned();
+        Some(table::problem(path, "duplicate-id".to_owned(), message, hint))
+    }
+}
+
+/// Returns what stands in the place of the area's folders, where it is something else. That there
+/// is nothing is no problem.
+fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for root in area.roots() {
+        if store.folder(root).is_ok() {
+            continue;
+        }
+        let mut above = String::new();
+        for part in root.split('/') {
+            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
+            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
+            let code = match stat {
+                Ok(stat) if stat.kind == FileKind::Folder => continue,
+                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
+                Ok(_) => Code::NotAFolder,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(_) => Code::Unreadable,
+            };
+            problems.push(code.problem(&above));
+            break;
+        }
+    }
+    problems
+}
+
+/// Returns a time as file stats have it.
+fn nanoseconds(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |since| -since),
+    }
+}

@@ -1,0 +1,339 @@
+//! The rows of the catalog in memory: one of a fixed size for each file, and one for each folder.
+//!
+//! This file knows nothing of where rows come from. Folders are in the byte order of their paths,
+//! and the rows of a folder in the byte order of their names, one folder after the other.
+
+use std::fmt;
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::entry::Id;
+use crate::error::{Problem, Severity};
+use crate::store::{FileKind, FileStat};
+
+/// The number of a row, valid for the catalog that gave it.
+pub type RowId = u32;
+
+/// Read it again the next time, whatever its stat says: the file changed so shortly before it was
+/// read that a later change could leave the stat as it is.
+pub(super) const AGAIN: u16 = 1;
+/// Its head has problems.
+pub(super) const PROBLEM: u16 = 1 << 1;
+/// Its head has an expiry.
+pub(super) const EXPIRES: u16 = 1 << 2;
+/// Its head supersedes entries.
+pub(super) const SUPERSEDES: u16 = 1 << 3;
+/// The committed index holds this path with the content that the row has.
+pub(super) const IN_INDEX: u16 = 1 << 4;
+/// Another file, whose path comes first, has the same id.
+pub(super) const SHADOWED: u16 = 1 << 5;
+/// It is a file, and not UTF-8: it has a head that says so, and is never indexed.
+pub(super) const NOT_TEXT: u16 = 1 << 6;
+/// Where the number of a [`Code`] is kept.
+const CODE_SHIFT: u16 = 8;
+const CODE_MASK: u16 = 0b111 << CODE_SHIFT;
+/// What the file says has to be read in this call. This flag and the next two are never stored.
+pub(super) const UNREAD: u16 = 1 << 12;
+/// Its head is in memory, not in the heads file.
+pub(super) const FRESH: u16 = 1 << 13;
+/// The file was there and is gone.
+pub(super) const GONE: u16 = 1 << 14;
+/// The flags that are stored.
+const STORED: u16 = AGAIN | PROBLEM | EXPIRES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | CODE_MASK;
+
+/// One file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Row {
+    /// [`fingerprint`] of its stat.
+    pub(super) stat: u64,
+    /// XXH3 of its bytes, when they were read.
+    pub(super) hash: u64,
+    /// Seconds since 1970, or `i64::MIN`.
+    pub(super) recency: i64,
+    /// Where its head begins, in the heads file or among the fresh ones.
+    pub(super) head_at: u32,
+    /// How many bytes the head takes; 0 when there is none.
+    pub(super) head_len: u32,
+    /// Where its name begins in [`Table::names`].
+    pub(super) name: u32,
+    /// [`id_hash`] of its path.
+    pub(super) id: u32,
+    /// How many bytes the name has.
+    pub(super) name_len: u16,
+    /// The flags above.
+    pub(super) flags: u16,
+}
+
+impl Row {
+    /// Returns whether any of these flags is set.
+    pub(super) fn has(&self, flags: u16) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Sets or clears these flags.
+    pub(super) fn set(&mut self, flags: u16, on: bool) {
+        if on {
+            self.flags |= flags;
+        } else {
+            self.flags &= !flags;
+        }
+    }
+
+    /// Returns why nothing of the file can be read, if so.
+    pub(super) fn code(&self) -> Option<Code> {
+        Code::from_number((self.flags & CODE_MASK) >> CODE_SHIFT)
+    }
+
+    /// Says whether, and why not, the file can be read.
+    pub(super) fn set_code(&mut self, code: Option<Code>) {
+        self.flags = self.flags & !CODE_MASK | code.map_or(0, |code| (code as u16) << CODE_SHIFT);
+    }
+
+    /// Returns whether it can take an id: a bad file never hides a good one of the same id.
+    pub(super) fn competes(&self) -> bool {
+        !self.has(NOT_TEXT | GONE | CODE_MASK)
+    }
+
+    /// Returns whether the index should hold it.
+    pub(super) fn is_indexable(&self) -> bool {
+        self.competes() && !self.has(SHADOWED)
+    }
+
+    /// Returns whether the index should hold it and does not.
+    pub(super) fn is_pending(&self) -> bool {
+        self.is_indexable() && !self.has(IN_INDEX)
+    }
+
+    /// Returns whether the manifest would say something else of the other row.
+    pub(super) fn differs(&self, other: &Row) -> bool {
+        let stored = |row: &Row| Row { name: 0, name_len: 0, flags: row.flags & STORED, ..*row };
+        stored(self) != stored(other) || self.has(FRESH) || other.has(FRESH)
+    }
+
+    /// Returns the flags that are stored.
+    pub(super) fn stored_flags(&self) -> u16 {
+        self.flags & STORED
+    }
+}
+
+/// One folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct FolderRow {
+    /// [`fingerprint`] of its stat, taken before it was listed.
+    pub(super) stat: u64,
+    /// The first of its rows.
+    pub(super) first: u32,
+    /// Where its path begins in [`Table::names`].
+    pub(super) path: u32,
+    /// How many bytes the path has.
+    pub(super) path_len: u16,
+    /// Whether it must be listed the next time, whatever its stat says.
+    pub(super) again: bool,
+    /// Whether it could not be listed, or not all of it.
+    pub(super) unreadable: bool,
+}
+
+/// Something in a folder that is no entry file and yet a problem.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Odd {
+    /// The number of the folder.
+    pub(super) folder: u32,
+    /// Its name, with U+FFFD for what is not UTF-8.
+    pub(super) name: String,
+    /// What is wrong with it.
+    pub(super) code: Code,
+}
+
+/// All rows.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// The names of the rows and the paths of the folders, and some that are not used any more.
+    pub(super) names: String,
+    /// By path.
+    pub(super) folders: Vec<FolderRow>,
+    /// By folder, then by name.
+    pub(super) rows: Vec<Row>,
+    /// By folder, then by name.
+    pub(super) odd: Vec<Odd>,
+}
+
+impl Table {
+    /// Returns the path of a folder.
+    pub(super) fn folder_path(&self, folder: usize) -> &str {
+        self.folders.get(folder).map_or("", |row| self.folder_text(row))
+    }
+
+    /// Returns the path of a folder of this table, or of one that has the same names.
+    pub(super) fn folder_text(&self, folder: &FolderRow) -> &str {
+        self.text(folder.path, folder.path_len)
+    }
+
+    /// Returns the numbers of the rows of a folder.
+    pub(super) fn rows_of(&self, folder: usize) -> Range<usize> {
+        let first = |folder: usize| self.folders.get(folder).map_or(self.rows.len(), |row| row.first as usize);
+        first(folder)..first(folder + 1)
+    }
+
+    /// Returns the name of the file of a row of this table, or of one that has the same names.
+    pub(super) fn name(&self, row: &Row) -> &str {
+        self.text(row.name, row.name_len)
+    }
+
+    /// Returns the path of a row's file.
+    pub(super) fn path(&self, row: RowId) -> String {
+        let folder = self.folders.partition_point(|folder| folder.first <= row).saturating_sub(1);
+        let name = self.rows.get(row as usize).map_or("", |row| self.name(row));
+        format!("{}/{name}", self.folder_path(folder))
+    }
+
+    /// Returns the number of the folder at `path`.
+    pub(super) fn folder_at(&self, path: &str) -> Option<usize> {
+        self.folders.binary_search_by(|folder| self.folder_text(folder).cmp(path)).ok()
+    }
+
+    /// Returns the number of the row at `path`.
+    pub(super) fn row_at(&self, path: &str) -> Option<RowId> {
+        let (folder, name) = path.rsplit_once('/')?;
+        let rows = self.rows_of(self.folder_at(folder)?);
+        let first = rows.start;
+        let row = self.rows.get(rows)?.binary_search_by(|row| self.name(row).cmp(name)).ok()?;
+        u32::try_from(first + row).ok()
+    }
+
+    /// Adds text to the names, and returns where it begins and how long it is; `None` when there
+    /// is no more room, which is at 4 GiB of names.
+    pub(super) fn add_text(&mut self, text: &str) -> Option<(u32, u16)> {
+        let at = u32::try_from(self.names.len()).ok()?;
+        let len = u16::try_from(text.len()).ok()?;
+        self.names.push_str(text);
+        Some((at, len))
+    }
+
+    /// Removes the rows that are gone.
+    pub(super) fn compact(&mut self) {
+        let mut kept = 0;
+        for folder in 0..self.folders.len() {
+            let rows = self.rows_of(folder);
+            self.folders[folder].first = number(kept);
+            for row in rows {
+                if !self.rows[row].has(GONE) {
+                    self.rows[kept] = self.rows[row];
+                    kept += 1;
+                }
+            }
+        }
+        self.rows.truncate(kept);
+    }
+
+    fn text(&self, at: u32, len: u16) -> &str {
+        let at = at as usize;
+        self.names.get(at..at + usize::from(len)).unwrap_or("")
+    }
+}
+
+/// Returns a row's number as it is kept. There is no room for 2^32 names, so for no more rows.
+pub(super) fn number(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX)
+}
+
+/// Returns a hash of everything that tells an unchanged file from a changed one.
+pub(super) fn fingerprint(stat: &FileStat) -> u64 {
+    let mut bytes = [0; 33];
+    bytes[..8].copy_from_slice(&stat.mtime.to_le_bytes());
+    bytes[8..16].copy_from_slice(&stat.ctime.to_le_bytes());
+    bytes[16..24].copy_from_slice(&stat.ino.to_le_bytes());
+    bytes[24..32].copy_from_slice(&stat.size.to_le_bytes());
+    bytes[32] = match stat.kind {
+        FileKind::File => 0,
+        FileKind::Folder => 1,
+        FileKind::Link => 2,
+        FileKind::Other => 3,
+    };
+    xxh3_64(&bytes)
+}
+
+/// Returns whether a later change may leave the stat as it is: when the last one came less than
+/// a tick before the scan began, or after. Kernels tick at 10 ms or less; file systems that keep
+/// whole seconds do so in steps of one or two.
+pub(super) fn is_racy(stat: &FileStat, start: i64) -> bool {
+    const SECOND: i64 = 1_000_000_000;
+    let last = stat.mtime.max(stat.ctime);
+    let slack = if last % SECOND == 0 { 2 * SECOND } else { SECOND / 50 };
+    last >= start.saturating_sub(slack)
+}
+
+/// Returns a hash of the id of the file at `path`.
+pub(super) fn id_hash(path: &str) -> u32 {
+    Id::of_path(path).map_or(0, |id| hash_of_id(&id))
+}
+
+/// Returns the hash that rows of this id have.
+pub(super) fn hash_of_id(id: &Id) -> u32 {
+    (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
+}
+
+/// Why something that looks like an entry cannot be read as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub(super) enum Code {
+    /// A link.
+    Link = 1,
+    /// A folder, a FIFO, a socket or a device.
+    NotAFile = 2,
+    /// A file larger than the largest entry.
+    TooLarge = 3,
+    /// The file system refused.
+    Unreadable = 4,
+    /// Its name is not UTF-8.
+    NameNotUtf8 = 5,
+    /// A folder below the deepest that is looked into.
+    TooDeep = 6,
+    /// A file where a folder must be.
+    NotAFolder = 7,
+}
+
+impl Code {
+    pub(super) fn from_number(number: u16) -> Option<Code> {
+        use Code::{Link, NameNotUtf8, NotAFile, NotAFolder, TooDeep, TooLarge, Unreadable};
+        [Link, NotAFile, TooLarge, Unreadable, NameNotUtf8, TooDeep, NotAFolder]
+            .into_iter()
+            .find(|&code| code as u16 == number)
+    }
+
+    /// Returns what is reported of the file or folder at `path`, which is relative to `.ralph/`.
+    pub(super) fn problem(self, path: &str) -> Problem {
+        let (message, hint) = match self {
+            Code::Link => ("is a link, and links are not followed", "put the file itself here, or remove the link"),
+            Code::NotAFile => {
+                ("has the name of an entry and is not a regular file", "rename it so that it does not end in `.md`")
+            }
+            Code::TooLarge => ("is larger than 1 MiB", "split it into several entries, or move it elsewhere"),
+            Code::Unreadable => ("cannot be read", "check its permissions: `ls -ld` on it and on the folders above"),
+            Code::NameNotUtf8 => ("has a name that is not UTF-8", "rename it"),
+            Code::TooDeep => ("is more than 32 folders deep", "move it up"),
+            Code::NotAFolder => ("is not a folder", "remove it, so that entries can be kept here"),
+        };
+        problem(path, self.to_string(), message.to_owned(), hint.to_owned())
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Code::Link => "link",
+            Code::NotAFile => "not-a-file",
+            Code::TooLarge => "too-large",
+            Code::Unreadable => "unreadable",
+            Code::NameNotUtf8 => "name-not-utf8",
+            Code::TooDeep => "too-deep",
+            Code::NotAFolder => "not-a-folder",
+        })
+    }
+}
+
+/// Returns a problem of the file or folder at `path`, which is relative to `.ralph/`.
+pub(super) fn problem(path: &str, code: String, message: String, hint: String) -> Problem {
+    let path = format!(".ralph/{path}");
+    Problem { path, line: None, column: None, severity: Severity::Error, code, message, hint }
+}

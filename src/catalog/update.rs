@@ -1,0 +1,188 @@
+//! Phase 2: reads the files that changed, and settles who has an id.
+//!
+//! A file whose bytes are the old ones only gets its stat renewed. Entries are handed on as they
+//! are read, one at a time; none is kept. Files that share an id are read one after the other in
+//! the order of their paths, so that it is known of each whether it counts when it is read. This
+//! file knows nothing of folders.
+
+use std::collections::HashSet;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Catalog;
+use super::scan::Scan;
+use super::table::{
+    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
+    is_racy,
+};
+use crate::entry::{self, Entry, Head, Id};
+use crate::store::{Store, Unreadable};
+
+impl Scan {
+    /// Reads what changed.
+    ///
+    /// Calls `on_pending` once for every row that is not in the committed index with the content
+    /// that it has: those that changed, and those that were left pending by earlier calls. A file
+    /// that cannot be read, is not UTF-8 or has an id that another one has before it is never
+    /// given to `on_pending`.
+    pub fn read(mut self, store: &Store, on_pending: &mut dyn FnMut(&str, &Entry)) -> Catalog {
+        let rows = &self.catalog.table.rows;
+        let due: Vec<RowId> =
+            (0..).zip(rows).filter(|(_, row)| row.has(UNREAD) || row.is_pending()).map(|(at, _)| at).collect();
+        self.touched.extend(due.iter().map(|&row| rows[row as usize].id));
+        let groups = self.groups();
+        let grouped: HashSet<RowId> = groups.iter().flatten().copied().collect();
+        for row in due.into_iter().filter(|row| !grouped.contains(row)) {
+            self.settle(store, &[row], on_pending);
+        }
+        for group in groups {
+            self.settle(store, &group, on_pending);
+        }
+        if self.catalog.table.rows.iter().any(|row| row.has(GONE)) {
+            self.catalog.table.compact();
+        }
+        self.catalog
+    }
+
+    /// Returns the rows that share an id with another one, or did, where one of them changed; each
+    /// group in the order of the paths.
+    fn groups(&mut self) -> Vec<Vec<RowId>> {
+        let table = &self.catalog.table;
+        // Most rows are told apart from the touched ones by 16 bits of their hash.
+        let mut is_touched = vec![0_u64; 1 << 10];
+        for id in &self.touched {
+            is_touched[(id >> 6) as usize % (1 << 10)] |= 1 << (id % 64);
+        }
+        let rows = (0_u32..).zip(&table.rows);
+        let rows = rows.filter(|(_, row)| is_touched[(row.id >> 6) as usize % (1 << 10)] & 1 << (row.id % 64) != 0);
+        let mut near: Vec<(u32, RowId)> = rows.map(|(at, row)| (row.id, at)).collect();
+        near.sort_unstable();
+        let mut groups = Vec::new();
+        for chunk in near.chunk_by(|one, other| one.0 == other.0) {
+            if let [(_, row)] = chunk
+                && !table.rows[*row as usize].has(SHADOWED)
+            {
+                continue;
+            }
+            // Ids whose hashes are equal by chance are told apart here.
+            let mut named: Vec<(Option<Id>, String, RowId)> = Vec::with_capacity(chunk.len());
+            for &(_, row) in chunk {
+                let path = table.path(row);
+                named.push((Id::of_path(&path), path, row));
+            }
+            named.sort_unstable();
+            let same_id = named.chunk_by(|one, other| one.0 == other.0);
+            groups.extend(same_id.map(|group| group.iter().map(|(_, _, row)| *row).collect::<Vec<_>>()));
+        }
+        groups.sort_unstable();
+        groups
+    }
+
+    /// Reads those of the rows that must be read, and lets the first that can be read have the id
+    /// that they share.
+    fn settle(&mut self, store: &Store, rows: &[RowId], on_pending: &mut dyn FnMut(&str, &Entry)) {
+        let mut is_taken = false;
+        for &row in rows {
+            let before = self.catalog.table.rows[row as usize];
+            let path = self.catalog.table.path(row);
+            let mut entry = None;
+            if before.has(UNREAD) || !is_taken && before.competes() && !self.is_in_index(row, &path) {
+                entry = self.read_row(store, row, &path, !is_taken);
+            }
+            let competes = self.catalog.table.rows[row as usize].competes();
+            let counts = competes && !is_taken;
+            if !counts {
+                self.catalog.leave_index(row);
+            }
+            self.catalog.table.rows[row as usize].set(SHADOWED, competes && !counts);
+            if let Some(entry) = entry.filter(|_| counts && !self.catalog.table.rows[row as usize].has(IN_INDEX)) {
+                on_pending(&path, &entry);
+            }
+            is_taken |= counts;
+            self.catalog.changed |= self.catalog.table.rows[row as usize].differs(&before);
+        }
+    }
+
+    /// Reads the file of a row. Returns the entry when the index needs it, if the row counts.
+    fn read_row(&mut self, store: &Store, row: RowId, path: &str, may_count: bool) -> Option<Entry> {
+        self.catalog.n_reread += 1;
+        self.catalog.table.rows[row as usize].set(UNREAD, false);
+        let file = match store.read(path) {
+            Ok(file) => file,
+            Err(error) => {
+                let code = match error {
+                    Unreadable::Missing => {
+                        self.catalog.leave_index(row);
+                        self.catalog.table.rows[row as usize].set(GONE, true);
+                        self.catalog.changed = true;
+                        return None;
+                    }
+                    Unreadable::Link => Code::Link,
+                    Unreadable::NotAFile => Code::NotAFile,
+                    Unreadable::TooLarge { .. } => Code::TooLarge,
+                    Unreadable::Io(_) => Code::Unreadable,
+                };
+                // There is no stat of what was met here, and no harm in meeting it again.
+                let known = &mut self.catalog.table.rows[row as usize];
+                known.stat = 0;
+                known.set(AGAIN, true);
+                self.refuse(row, code);
+                return None;
+            }
+        };
+        let hash = xxh3_64(&file.bytes);
+        let old = self.catalog.table.rows[row as usize];
+        if old.hash != hash {
+            self.catalog.leave_index(row);
+        }
+        let known = &mut self.catalog.table.rows[row as usize];
+        let is_same = old.code().is_none() && old.hash == hash && old.head_len > 0;
+        known.stat = fingerprint(&file.stat);
+        known.set(AGAIN, is_racy(&file.stat, self.start));
+        known.hash = hash;
+        known.set_code(None);
+        known.set(NOT_TEXT, std::str::from_utf8(&file.bytes).is_err());
+        let is_wanted = may_count && known.competes() && !self.is_in_index(row, path);
+        if is_same && !is_wanted {
+            return None;
+        }
+        let entry = entry::read(path, &file.bytes);
+        if !is_same {
+            self.catalog.set_head(row, path, &entry.head);
+        }
+        is_wanted.then_some(entry)
+    }
+
+    /// Returns whether the index holds the row's content, and notes it if it does so again: as
+    /// when a branch was checked out and left.
+    fn is_in_index(&mut self, row: RowId, path: &str) -> bool {
+        let known = &mut self.catalog.table.rows[row as usize];
+        if self.catalog.ghosts.get(path) == Some(&known.hash) {
+            self.catalog.ghosts.remove(path);
+            known.set(IN_INDEX, true);
+        }
+        known.has(IN_INDEX)
+    }
+}
+
+impl Catalog {
+    /// Lets the index not hold the row any more, if it does.
+    pub(super) fn leave_index(&mut self, row: RowId) {
+        if self.table.rows[row as usize].has(IN_INDEX) {
+            self.table.rows[row as usize].set(IN_INDEX, false);
+            self.ghosts.insert(self.table.path(row), self.table.rows[row as usize].hash);
+            self.changed = true;
+        }
+    }
+
+    /// Keeps a head, and what queries need to know of it without decoding it.
+    fn set_head(&mut self, row: RowId, path: &str, head: &Head) {
+        let row = &mut self.table.rows[row as usize];
+        row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());
+        row.set(PROBLEM, !head.problems.is_empty());
+        row.set(EXPIRES, head.expires_at.is_some());
+        row.set(SUPERSEDES, !head.supersedes.is_empty());
+        self.heads.put(row, path, head);
+    }
+}
+
