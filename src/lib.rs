@@ -5,7 +5,9 @@ pub mod dedup;
 pub mod entry;
 pub mod error;
 pub mod index;
+pub mod retrieve;
 pub mod settings;
+pub mod sigil;
 pub mod store;
 pub mod text;
 

@@ -23,6 +23,9 @@ pub use overlay::{Overlay, OverlayBuilder};
 pub use score::{Candidate, Part, Scores, TextQuery, Weights};
 pub use snapshot::Snapshot;
 
+/// Why an index could not be read or written.
+pub type Failure = tantivy::TantivyError;
+
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
 pub fn folder_name() -> String {
