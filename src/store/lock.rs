@@ -62,7 +62,7 @@ impl Store {
     /// [`Error::Locked`], with what its holder wrote about itself, when it was not free in time;
     /// [`Error::Io`] when the lock file cannot be made or opened.
     pub fn lock(&self, timeout: Duration) -> Result<Lock> {
-        self.take_lock(Guarded::Entries, timeout)
+        self.take_lock(Guarded::Entries, timeout, &mut || {})
     }
 
     /// Takes the lock of `cache/`, under which the catalog is saved and the index committed.
@@ -70,10 +70,17 @@ impl Store {
     /// `None` means that another process had it for 250 ms, or that the cache cannot be written:
     /// the caller goes on without saving.
     pub fn cache_lock(&self) -> Option<Lock> {
-        self.take_lock(Guarded::Cache, CACHE_TIMEOUT).ok()
+        self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
-    fn take_lock(&self, guarded: Guarded, timeout: Duration) -> Result<Lock> {
+    /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
+    /// tests can be the program that comes between.
+    pub(super) fn take_lock(
+        &self,
+        guarded: Guarded,
+        timeout: Duration,
+        interrupt: &mut dyn FnMut(),
+    ) -> Result<Lock> {
         let path = self.full_path(guarded.folder()).join(LOCK);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
@@ -81,6 +88,7 @@ impl Store {
             let folder = self.make_folders(guarded.folder(), Durability::Unsynced);
             let folder = folder.map_err(|error| explain("lock", &path, error))?;
             let file = open(&folder).map_err(|error| explain("lock", &path, error))?;
+            interrupt();
             match file.try_lock() {
                 Ok(()) => {
                     // The folder may have been removed while this process waited, and with it the
@@ -131,7 +139,7 @@ impl Drop for Lock {
     }
 }
 
-pub(super) fn open(folder: &Folder) -> io::Result<File> {
+fn open(folder: &Folder) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(folder, LOCK, flags, NEW_FILE)?);
     if file.metadata()?.is_file() {
@@ -143,7 +151,7 @@ pub(super) fn open(folder: &Folder) -> io::Result<File> {
 
 /// Returns whether the open file is one that nobody else can find any more. Both signs are asked
 /// for, because there are file systems that count no links, and some that number files as they like.
-pub(super) fn is_removed(folder: &Folder, file: &File) -> bool {
+fn is_removed(folder: &Folder, file: &File) -> bool {
     file.metadata().is_ok_and(|open| {
         open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino())
     })

@@ -64,7 +64,8 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     fixture.put(&alive, "being written");
     expected.push(dead.clone());
     // Not ours, not in our folders, or not a file.
-    let others = ["knowledge/.tmp-mine.md", "knowledge/a.md", "other/.tmp-1-0123456789abcdef", "knowledge/a/c.md"];
+    let elsewhere = format!("other/{dead}");
+    let others = ["knowledge/.tmp-mine.md", "knowledge/a.md", &elsewhere, "knowledge/a/c.md"];
     for path in others {
         fixture.put(path, "kept");
     }

@@ -75,14 +75,32 @@ fn a_removed_lock_file_locks_nobody() {
     drop(held);
     assert!(matches!(fixture.store.lock(Duration::ZERO), Err(Error::Locked { .. })));
     drop(new);
-    // And when nothing holds it, a lock on a removed file is not taken for one.
-    let folder = fixture.store.folder("state").unwrap();
-    let stale = crate::store::lock::open(&folder).unwrap();
-    assert!(!crate::store::lock::is_removed(&folder, &stale));
-    fs::remove_file(fixture.store.state().join("lock")).unwrap();
-    assert!(crate::store::lock::is_removed(&folder, &stale));
-    fixture.put("state/lock", "");
-    assert!(crate::store::lock::is_removed(&folder, &stale));
+}
+
+#[test]
+fn a_lock_file_removed_before_it_is_locked_is_not_taken() {
+    let removals: [fn(&Fixture); 3] = [
+        |fixture| fs::remove_dir_all(fixture.store.state()).unwrap(),
+        |fixture| fs::remove_file(fixture.store.state().join("lock")).unwrap(),
+        |fixture| {
+            fs::remove_file(fixture.store.state().join("lock")).unwrap();
+            fixture.put("state/lock", "");
+        },
+    ];
+    for remove in removals {
+        let fixture = Fixture::new();
+        let mut n_opened = 0;
+        let mut interrupt = || {
+            n_opened += 1;
+            if n_opened == 1 {
+                remove(&fixture);
+            }
+        };
+        let held = fixture.store.take_lock(Guarded::Entries, Duration::ZERO, &mut interrupt).unwrap();
+        assert_eq!(n_opened, 2);
+        assert!(matches!(fixture.store.lock(Duration::ZERO), Err(Error::Locked { .. })));
+        drop(held);
+    }
 }
 
 #[test]

@@ -17,7 +17,11 @@ fn create_makes_parents_and_never_replaces() {
         let lock = fixture.lock();
         let create = |path, bytes: &[u8]| fixture.store.create(&lock, path, bytes).unwrap();
         assert_eq!(create("journal/run-1a2b3c4d/0001.md", b"one\r\n"), Created::Made);
+        // A taken name costs no writing.
+        let folder = fixture.store.folder("journal/run-1a2b3c4d").unwrap();
+        let before = folder.stat().unwrap();
         assert_eq!(create("journal/run-1a2b3c4d/0001.md", b"two"), Created::Exists);
+        assert_eq!(folder.stat().unwrap(), before);
         assert_eq!(fixture.text("journal/run-1a2b3c4d/0001.md"), "one\r\n");
         // Whatever has the name keeps it.
         fixture.link("nowhere", "journal/link.md");
@@ -170,6 +174,10 @@ fn skills_are_moved_unless_the_name_is_taken() {
         let skills = fixture.root().join(".claude/skills");
         assert_eq!(fixture.store.move_skills().unwrap(), crate::store::MovedSkills::default());
         assert!(!skills.exists());
+
+        fixture.store.make_folder("skills").unwrap();
+        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::MovedSkills::default());
+        assert!(!skills.exists() && !fixture.exists("skills"));
 
         fixture.put("skills/one/SKILL.md", "old one");
         fixture.put("skills/two/SKILL.md", "old two");

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use crate::store::Replaced;
+use crate::store::read::read_with_stat;
+use crate::store::temp::first_mode;
 use crate::store::write::Step;
 use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
@@ -233,6 +235,10 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
 #[test]
 fn a_private_file_is_never_readable_by_others() {
     let fixture = Fixture::new();
+    fixture.put("private.md", "");
+    fs::set_permissions(fixture.store.memory().join("private.md"), fs::Permissions::from_mode(0o600)).unwrap();
+    let (_, stat) = read_with_stat(&fixture.store.folder("").unwrap(), "private.md").unwrap();
+    assert_eq!(first_mode(Some(&stat)).as_raw_mode(), 0o600);
     fixture.put(A, "old");
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();
     let mut modes = Vec::new();
