@@ -7,12 +7,10 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::Area;
@@ -52,7 +50,7 @@ struct Window {
 impl Heads {
     /// Opens the file of this number; without one, every record in it is a missing one.
     pub(super) fn open(store: &Store, area: Area, number: u32) -> Heads {
-        let file = open_cache(store, area, &name(number), OFlags::RDONLY).ok();
+        let file = store.open_cache(&name(area, number)).ok();
         Heads { number, file, ..Heads::default() }
     }
 
@@ -116,7 +114,11 @@ impl Heads {
             return self.rewrite(store, area, table);
         }
         if !self.fresh.is_empty() {
-            let mut file = open_cache(store, area, &name(self.number), OFlags::WRONLY | OFlags::APPEND)?;
+            let mut file = store.append_cache(&name(area, self.number))?;
+            if self.file.as_ref().map(inode).transpose()? != Some(inode(&file)?) {
+                // It was removed since it was opened. What is open is still whole.
+                return self.rewrite(store, area, table);
+            }
             // Where the file ends and not where the last save left it: a save that failed may have
             // left bytes there.
             let base = u32::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -155,8 +157,8 @@ impl Heads {
             }
         }
         let number = numbers(store, area).into_iter().max().unwrap_or(0).max(self.number).wrapping_add(1);
-        store.write_cache(&format!("{}/{}", area.cache(), name(number)), &bytes)?;
-        let file = open_cache(store, area, &name(number), OFlags::RDONLY)?;
+        store.write_cache(&name(area, number), &bytes)?;
+        let file = store.open_cache(&name(area, number))?;
         for (row, place) in table.rows.iter_mut().zip(places) {
             if place.is_none() && row.head_len > 0 {
                 row.set(AGAIN, true);
@@ -205,20 +207,9 @@ impl Window {
     }
 }
 
-/// Opens a file of the area's cache without following a link.
-pub(super) fn open_cache(store: &Store, area: Area, name: &str, flags: OFlags) -> io::Result<File> {
-    let folder = store.folder(&format!("cache/{}", area.cache()))?;
-    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(folder.as_fd(), name, flags, Mode::empty())?;
-    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    Ok(File::from(file))
-}
-
-/// Returns the name of the file of this number.
-pub(super) fn name(number: u32) -> String {
-    format!("heads-{number}")
+/// Returns the name of the file of this number, below the cache folder.
+pub(super) fn name(area: Area, number: u32) -> String {
+    format!("{}/heads-{number}", area.cache())
 }
 
 /// Returns the numbers of the files that are there.
@@ -226,6 +217,11 @@ pub(super) fn numbers(store: &Store, area: Area) -> Vec<u32> {
     let names = store.folder(&format!("cache/{}", area.cache())).and_then(|folder| folder.names());
     let names = names.unwrap_or_default();
     names.iter().filter_map(|name| name.to_str()?.strip_prefix("heads-")?.parse().ok()).collect()
+}
+
+fn inode(file: &File) -> io::Result<(u64, u64)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 fn decode(record: &[u8], row: &Row, path: &str) -> Option<Head> {

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 
-use rustix::fs::OFlags;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Area;
-use super::heads::{self, open_cache};
+use super::heads;
 use super::table::{Code, FolderRow, Odd, Row, Table, number};
 use crate::entry::{Head, Kind};
 use crate::store::Store;
@@ -52,9 +51,9 @@ pub(super) fn is_valid_id(index_id: &str) -> bool {
         && index_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Returns the name of the manifest for this index commit.
-pub(super) fn name(index_id: &str) -> String {
-    format!("manifest-{index_id}")
+/// Returns the name of the manifest for this index commit, below the cache folder.
+pub(super) fn name(area: Area, index_id: &str) -> String {
+    format!("{}/manifest-{index_id}", area.cache())
 }
 
 /// Reads the manifest for this index commit, if there is a sound one.
@@ -62,7 +61,7 @@ pub(super) fn load(store: &Store, area: Area, index_id: &str) -> Option<Manifest
     if !is_valid_id(index_id) {
         return None;
     }
-    let file = open_cache(store, area, &name(index_id), OFlags::RDONLY).ok()?;
+    let file = store.open_cache(&name(area, index_id)).ok()?;
     let len = file.metadata().ok()?.len();
     decode(Source { file, sum: Xxh3::new(), chunk: Vec::new() }, len, identity(area, index_id))
 }
@@ -76,26 +75,22 @@ pub(super) fn save(
     flags: impl Fn(&Row) -> u16,
 ) -> io::Result<()> {
     let bytes = encode(manifest, identity(area, index_id), flags).ok_or(io::ErrorKind::FileTooLarge)?;
-    store.write_cache(&format!("{}/{}", area.cache(), name(index_id)), &bytes)
+    store.write_cache(&name(area, index_id), &bytes)
 }
 
 /// Removes the manifests but these, and the heads files but those that these may need. What cannot
 /// be removed stays, and does no harm.
 pub(super) fn sweep(store: &Store, area: Area, kept: &[&str], kept_heads: &[u32]) {
-    let folder = store.cache().join(area.cache());
     let names = store.folder(&format!("cache/{}", area.cache())).and_then(|folder| folder.names());
-    let mut manifests: Vec<String> = names
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|name| Some(name.to_str()?.strip_prefix("manifest-")?.to_owned()))
-        .filter(|id| !kept.contains(&id.as_str()))
-        .collect();
-    manifests.sort();
-    for id in manifests {
-        let _ = std::fs::remove_file(folder.join(name(&id)));
+    for file in names.unwrap_or_default() {
+        if let Some(id) = file.to_str().and_then(|file| file.strip_prefix("manifest-"))
+            && !kept.contains(&id)
+        {
+            let _ = store.remove_cache(&name(area, id));
+        }
     }
     for number in heads::numbers(store, area).into_iter().filter(|number| !kept_heads.contains(number)) {
-        let _ = std::fs::remove_file(folder.join(heads::name(number)));
+        let _ = store.remove_cache(&heads::name(area, number));
     }
 }
 

@@ -142,7 +142,7 @@ fn merge(scan: &mut Scan, path: &str, old: &[Row], files: Vec<(String, Seen)>) {
             remove(scan, path, row);
         }
         let known = old.next_if(|row| scan.catalog.table.name(row) == name);
-        let mut row = if let Some(known) = known.filter(|known| !known.has(GONE)) {
+        let row = if let Some(known) = known.filter(|known| !known.has(GONE)) {
             *known
         } else {
             let Some((at, len)) = scan.catalog.table.add_text(&name) else { continue };
