@@ -6,10 +6,16 @@ pub mod dedup;
 pub mod entry;
 pub mod error;
 pub mod index;
+pub mod memory;
 pub mod retrieve;
 pub mod settings;
 pub mod sigil;
 pub mod store;
 pub mod text;
 
+pub use context::{Budget, Context, Request, Task};
 pub use entry::knowledge::Knowledge;
+pub use entry::{Id, Kind, Scope, Source};
+pub use error::{Error, Problem, Result};
+pub use memory::Memory;
+pub use retrieve::{Hit, Query};

@@ -58,6 +58,12 @@ pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
     Ok(edited)
 }
 
+/// Returns whether the frontmatter of a file has a top-level key of this name.
+pub fn has_key(text: &str, name: &str) -> bool {
+    let Ok(split) = frontmatter::split(text) else { return false };
+    guard::scan(&text[split.head]).is_ok_and(|keys| keys.iter().any(|key| key.name == name))
+}
+
 fn apply_one(text: &str, change: &Change) -> Result<String, String> {
     let split = frontmatter::split(text).map_err(|_| "it has no frontmatter".to_owned())?;
     let newline = split.newline;

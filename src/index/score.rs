@@ -460,7 +460,7 @@ fn query_terms(text: &str, stream: usize, first_line: f64, stems: &mut Stems) ->
     let has_title = lines.next().is_some();
     let mut counts: Vec<(String, u32)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut each = |text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)| {
+    let each = |text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)| {
         if stream == 0 { tokens::words(text, stems, give) } else { tokens::parts(text, give) }
     };
     each(text, stems, &mut |token| {

@@ -73,6 +73,11 @@ impl Store {
         self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
+    /// Takes the lock of `cache/` if it is free at once.
+    pub fn try_cache_lock(&self) -> Option<Lock> {
+        self.take_lock(Guarded::Cache, Duration::ZERO, &mut || {}).ok()
+    }
+
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
     /// tests can be the program that comes between.
     pub(super) fn take_lock(
