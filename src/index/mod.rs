@@ -37,7 +37,11 @@ pub fn folder_name() -> String {
 }
 
 fn settings() -> IndexSettings {
-    IndexSettings { docstore_compression: Compressor::None, docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+    IndexSettings {
+        docstore_compression: Compressor::None,
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
 }
 
 #[cfg(test)]

@@ -73,7 +73,9 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         Some(Error::NoSuchEntry { .. }) => Exit::No,
         Some(Error::Invalid { .. } | Error::Settings { .. }) => Exit::Usage,
         Some(Error::NoMemory { .. }) => Exit::NoMemory,
-        Some(Error::NewerFormat { .. } | Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. }) => Exit::Refused,
+        Some(
+            Error::NewerFormat { .. } | Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. },
+        ) => Exit::Refused,
         Some(Error::Locked { .. }) => Exit::Locked,
         Some(Error::Io { .. } | Error::Git { .. }) => Exit::Io,
         Some(_) | None => Exit::Bug,
@@ -95,10 +97,14 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         return Vec::new();
     }
     let hint = match error.downcast_ref::<Error>() {
-        Some(Error::NoMemory { .. }) => "`ralph-memory init` makes one here; `--root FOLDER` names another place".to_owned(),
+        Some(Error::NoMemory { .. }) => {
+            "`ralph-memory init` makes one here; `--root FOLDER` names another place".to_owned()
+        }
         Some(Error::NewerFormat { .. }) => "install a newer ralph-memory".to_owned(),
         Some(Error::Settings { .. }) => "`.ralph/config.toml` lists every setting with its default".to_owned(),
-        Some(Error::NoSuchEntry { similar, .. }) if similar.is_empty() => "`ralph-memory list` shows what there is".to_owned(),
+        Some(Error::NoSuchEntry { similar, .. }) if similar.is_empty() => {
+            "`ralph-memory list` shows what there is".to_owned()
+        }
         Some(Error::NoSuchEntry { similar, .. }) => {
             let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
             format!("did you mean {}?", similar.join(" or "))
@@ -106,11 +112,15 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         Some(Error::Invalid { .. }) => return Vec::new(),
         Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
         Some(Error::Conflict { kept: None, .. }) => "look at what it says by now, and run the command again".to_owned(),
-        Some(Error::Conflict { kept: Some(_), .. }) => "compare both versions, and delete the one that was kept".to_owned(),
+        Some(Error::Conflict { kept: Some(_), .. }) => {
+            "compare both versions, and delete the one that was kept".to_owned()
+        }
         Some(Error::Locked { .. }) => {
             "another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS".to_owned()
         }
-        Some(Error::OutsideRoot { .. }) => "the memory holds plain files and folders; replace the link by what it points to".to_owned(),
+        Some(Error::OutsideRoot { .. }) => {
+            "the memory holds plain files and folders; replace the link by what it points to".to_owned()
+        }
         Some(Error::Io { source, .. }) => return io_hint(source).into_iter().map(str::to_owned).collect(),
         Some(_) | None => format!("this is a bug in {ISSUES}; please report it with the command that you ran"),
     };
@@ -120,8 +130,12 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::PermissionDenied => Some("check who owns the folder and who may write to it"),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("make room on the disk, and run the command again"),
-        io::ErrorKind::ReadOnlyFilesystem => Some("the file system is mounted read-only; only reading commands work there"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("make room on the disk, and run the command again")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("the file system is mounted read-only; only reading commands work there")
+        }
         io::ErrorKind::NotADirectory => Some("a file stands where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder stands where a file must be; move it away"),
         _ => None,
@@ -134,7 +148,10 @@ pub(crate) fn report_panics() {
     panic::set_hook(Box::new(move |panic| {
         use io::Write as _;
         default(panic);
-        let _ = writeln!(io::stderr(), "hint: this is a bug in {ISSUES}; please report it with the command that you ran and the lines above");
+        let _ = writeln!(
+            io::stderr(),
+            "hint: this is a bug in {ISSUES}; please report it with the command that you ran and the lines above"
+        );
     }));
 }
 
@@ -142,4 +159,3 @@ pub(crate) fn report_panics() {
 pub(crate) fn guarded(run: impl FnOnce() -> Exit) -> Exit {
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::Bug)
 }
-

@@ -24,7 +24,10 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
 
 /// Reads the kind of an entry.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    [Kind::Knowledge, Kind::Journal].into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| "neither `knowledge` nor `journal`".to_owned())
+    [Kind::Knowledge, Kind::Journal]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| "neither `knowledge` nor `journal`".to_owned())
 }
 
 /// Reads who wrote an entry.
@@ -68,7 +71,10 @@ pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
     });
     match duration {
         Some(duration) => Ok(Expiry::In(duration)),
-        None => parse_time(text).map(Expiry::At).ok_or_else(|| "no date (2027-01-31), time (2027-01-31T12:00:00Z) or number of hours, days or weeks (12h, 30d, 8w)".to_owned()),
+        None => parse_time(text).map(Expiry::At).ok_or_else(|| {
+            "no date (2027-01-31), time (2027-01-31T12:00:00Z) or number of hours, days or weeks (12h, 30d, 8w)"
+                .to_owned()
+        }),
     }
 }
 
@@ -79,12 +85,16 @@ pub(crate) fn limit(text: &str) -> Result<usize, String> {
 
 /// Reads a weight.
 pub(crate) fn weight(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|weight| (0.0..=100.0).contains(weight)).ok_or_else(|| "not a number from 0 to 100".to_owned())
+    text.parse()
+        .ok()
+        .filter(|weight| (0.0..=100.0).contains(weight))
+        .ok_or_else(|| "not a number from 0 to 100".to_owned())
 }
 
 /// Reads the id of a task.
 pub(crate) fn task_id(text: &str) -> Result<String, String> {
-    let is_plain = text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'));
+    let is_plain =
+        text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'));
     if is_plain && (1..=64).contains(&text.len()) {
         Ok(text.to_owned())
     } else {

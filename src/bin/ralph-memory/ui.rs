@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
-use ralph_memory::text::for_terminal;
 use ralph_memory::Problem;
+use ralph_memory::text::for_terminal;
 use serde::Serialize;
 
 use crate::error::Report;

@@ -86,7 +86,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     };
     let added = memory.add(&knowledge)?;
     if ui.json {
-        let answer = Answer { id: &added.id, action: added.action, path: &added.path, archived: added.archived.as_deref() };
+        let answer =
+            Answer { id: &added.id, action: added.action, path: &added.path, archived: added.archived.as_deref() };
         ui.json(answer, &added.problems)?;
     } else {
         let id = ui.styled(ID, added.id.as_str());
@@ -99,7 +100,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
 fn from_stdin() -> anyhow::Result<String> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let hint = "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`".to_owned();
+        let hint =
+            "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`".to_owned();
         return Err(Usage { message: "no body".to_owned(), hint }.into());
     }
     let mut bytes = Vec::new();
