@@ -172,7 +172,7 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
             head.insert_str(key.value.end - 1, &format!(", {}", &escaped[1..escaped.len() - 1]));
         }
         Style::SingleQuoted => {
-            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")))
+            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
         }
         Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
     }
