@@ -1,6 +1,7 @@
 //! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
 
 pub mod catalog;
+pub mod check;
 pub mod context;
 pub mod dedup;
 pub mod entry;
