@@ -6,6 +6,7 @@ pub mod context;
 pub mod dedup;
 pub mod entry;
 pub mod error;
+pub mod git;
 pub mod index;
 pub mod memory;
 pub mod retrieve;
