@@ -29,16 +29,30 @@ pub type Failure = tantivy::TantivyError;
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
 pub fn folder_name() -> String {
-    let identity = format!(
-        "{} tokens {} documents {} {:?}",
-        tantivy::version_string(),
-        tokens::VERSION,
-        document::VERSION,
-        document::Fields::new().schema
-    );
+    // Its debug output holds a hash map, whose order differs from one process to the next.
+    let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
+    let identity =
+        format!("{} tokens {} documents {} {schema}", tantivy::version_string(), tokens::VERSION, document::VERSION);
     format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()))
 }
 
 fn settings() -> IndexSettings {
-    IndexSettings { docstore_compression: Compressor::None, docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+    IndexSettings {
+        docstore_compression: Compressor::None,
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder_name;
+
+    #[test]
+    fn the_folder_has_the_same_name_every_time() {
+        let first = folder_name();
+        for _ in 0..20 {
+            assert_eq!(folder_name(), first);
+        }
+    }
 }
