@@ -2,10 +2,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 pub mod catalog;
+pub mod check;
 pub mod context;
 pub mod dedup;
 pub mod entry;
 pub mod error;
+pub mod git;
 pub mod index;
 pub mod memory;
 pub mod retrieve;
