@@ -90,7 +90,11 @@ impl WorkTree {
         // 1 means that it ignores none of them.
         let answer = self.ask(&["check-ignore", "-z", "--stdin"], &input, &[0, 1])?;
         let found: Vec<String> = names(&answer.output).collect();
-        Ok(paths.iter().filter(|path| found.iter().any(|found| found == *path)).map(|path| (*path).to_owned()).collect())
+        Ok(paths
+            .iter()
+            .filter(|path| found.iter().any(|found| found == *path))
+            .map(|path| (*path).to_owned())
+            .collect())
     }
 
     /// Returns the files at or below the paths that `git` keeps track of, as many as fit.
@@ -152,7 +156,10 @@ impl Answer {
 
 /// Returns the records of an answer that ends each with a zero byte.
 fn names(output: &[u8]) -> impl Iterator<Item = String> {
-    output.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(|name| String::from_utf8_lossy(name).into_owned())
+    output
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
 fn run(folder: &Path, arguments: &[&str], input: &str) -> io::Result<Answer> {

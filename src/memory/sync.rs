@@ -59,11 +59,7 @@ impl Memory {
     }
 
     fn write_index(&self, anew: bool) -> Result<Rebuilt> {
-        let lock = self.store.cache_lock().ok_or_else(|| Error::Locked {
-            path: self.store.cache().join("lock"),
-            waited_ms: 250,
-            holder: None,
-        })?;
+        let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
         let mut entries = 0;
         for area in [Area::Archive, Area::Live] {
             let view = self.commit(&lock, area, anew).map_err(|source| self.index_error(area, source))?;
@@ -170,7 +166,11 @@ impl Memory {
     }
 
     pub(super) fn index_error(&self, area: Area, source: Failure) -> Error {
-        Error::Index { path: self.index_folder(area), source: Box::new(source) }
+        let path = self.index_folder(area);
+        match index::io_cause(&source) {
+            Some(source) => Error::Io { action: "use the search index in", path, source },
+            None => Error::Index { path, source: Box::new(source) },
+        }
     }
 
     /// Returns what is searched: the live documents of the views.
