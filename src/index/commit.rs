@@ -20,7 +20,6 @@ const OPEN_ATTEMPTS: usize = 5;
 /// What was last committed to an index folder.
 pub struct Committed {
     pub(super) segments: Vec<SegmentReader>,
-    pub(super) fields: Fields,
     id: String,
 }
 
@@ -61,7 +60,7 @@ impl Committed {
             .into_iter()
             .map(|segment| SegmentReader::open(&index.segment(segment)))
             .collect::<tantivy::Result<Vec<_>>>()?;
-        Ok(Committed { segments, fields, id })
+        Ok(Committed { segments, id })
     }
 
     /// Returns the id that was given to the commit.

@@ -14,6 +14,8 @@ mod score;
 mod snapshot;
 mod tokens;
 
+use std::sync::OnceLock;
+
 use tantivy::IndexSettings;
 use tantivy::store::Compressor;
 
@@ -28,17 +30,30 @@ pub type Failure = tantivy::TantivyError;
 
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
-pub fn folder_name() -> String {
-    let identity = format!(
-        "{} tokens {} documents {} {:?}",
-        tantivy::version_string(),
-        tokens::VERSION,
-        document::VERSION,
-        document::Fields::new().schema
-    );
-    format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()))
+pub fn folder_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        // As JSON the fields stand in their order; the schema's own debug form has them in any.
+        let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
+        let versions = format!("{} tokens {} documents {}", tantivy::version_string(), tokens::VERSION, document::VERSION);
+        format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{versions} {schema}").as_bytes()))
+    })
 }
 
 fn settings() -> IndexSettings {
     IndexSettings { docstore_compression: Compressor::None, docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_named_alike_in_every_process() {
+        // Another name is right where the schema, the tokens or Tantivy's format changed, and wrong
+        // where nothing did.
+        let schema = || serde_json::to_string(&document::Fields::new().schema).unwrap();
+        assert_eq!(schema(), schema());
+        assert!(schema().starts_with(r#"[{"name":"path""#));
+    }
 }

@@ -129,10 +129,6 @@ impl Segment {
         all - n_dead
     }
 
-    pub(super) fn is_dead(&self, doc: DocId) -> bool {
-        self.dead.binary_search(&doc).is_ok()
-    }
-
     pub(super) fn store(&self) -> std::io::Result<StoreReader> {
         self.reader.get_store_reader(1)
     }
