@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     child.stdin.take().ok_or("the agent has no input")?.write_all(prompt.as_bytes())?;
     let answer = String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned();
 
-    let note = Knowledge { source: Source::Agent, ..Knowledge::new(format!("Notes on: {}", task.title), ["loop"], answer) };
+    let note =
+        Knowledge { source: Source::Agent, ..Knowledge::new(format!("Notes on: {}", task.title), ["loop"], answer) };
     let added = memory.add(&note)?;
     writeln!(std::io::stdout(), "{} {}", added.action.as_str(), added.id)?;
     Ok(())

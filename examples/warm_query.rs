@@ -50,6 +50,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    writeln!(std::io::stdout(), "{{\"p50_ms\":{:.4},\"p99_ms\":{:.4},\"queries\":{}}}", at(0.5), at(0.99), times.len())?;
+    writeln!(
+        std::io::stdout(),
+        "{{\"p50_ms\":{:.4},\"p99_ms\":{:.4},\"queries\":{}}}",
+        at(0.5),
+        at(0.99),
+        times.len()
+    )?;
     Ok(())
 }

@@ -34,7 +34,10 @@ pub fn find<'a, Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, &'
         if fold(&head.title) == title {
             return Some(key);
         }
-        if alike.is_none() && overlap(&tags, &head.tags) > TAG_OVERLAP && contains_run(&title_words, &words(&head.title)) {
+        if alike.is_none()
+            && overlap(&tags, &head.tags) > TAG_OVERLAP
+            && contains_run(&title_words, &words(&head.title))
+        {
             alike = Some(key);
         }
     }

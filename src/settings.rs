@@ -67,7 +67,11 @@ impl Setting {
 }
 
 /// Every setting, in the order in which `config.toml` lists them.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "values are checked against their range first")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "values are checked against their range first"
+)]
 pub const ALL: [Setting; 5] = [
     Setting {
         key: "search.limit",
@@ -121,12 +125,14 @@ impl Settings {
     /// [`Error::Settings`] where the text is not TOML or a value is out of its range, and
     /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
     pub fn read_file(&mut self, text: &str, path: &str) -> Result<Vec<Problem>> {
-        let line_of = |offset: usize| u32::try_from(text[..offset.min(text.len())].matches('\n').count() + 1).unwrap_or(u32::MAX);
+        let line_of =
+            |offset: usize| u32::try_from(text[..offset.min(text.len())].matches('\n').count() + 1).unwrap_or(u32::MAX);
         let refuse = |offset: Option<usize>, reason: &str| Error::Settings {
             place: offset.map_or_else(|| path.to_owned(), |offset| format!("{path}:{}", line_of(offset))),
             reason: reason.to_owned(),
         };
-        let table = DeTable::parse(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
+        let table =
+            DeTable::parse(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
         let mut found = Vec::new();
         flatten("", table.get_ref(), &mut found);
         let mut problems = Vec::new();
@@ -136,7 +142,11 @@ impl Settings {
                 let format = number.filter(|format| *format >= 1.0 && format.fract() == 0.0);
                 let format = format.ok_or_else(|| refuse(Some(offset), "`format` is not a whole number"))?;
                 if format > FORMAT as f64 {
-                    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and positive")]
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "checked to be whole and positive"
+                    )]
                     return Err(Error::NewerFormat { path: path.into(), found: format as u64, known: FORMAT });
                 }
                 continue;
@@ -154,7 +164,8 @@ impl Settings {
                     severity: Severity::Warning,
                     code: "unknown-setting".to_owned(),
                     message: format!("there is no setting `{key}`"),
-                    hint: nearest(&key).map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?")),
+                    hint: nearest(&key)
+                        .map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?")),
                 }),
             }
         }
@@ -240,12 +251,14 @@ mod tests {
 
     #[test]
     fn the_template_says_the_defaults() {
-        let uncommented: String =
-            template().lines().map(|line| line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).unwrap_or(line)).fold(
-                String::new(),
-                |text, line| text + line + "\n",
-            );
-        let mut settings = Settings { search_limit: 1, text_weight: 0.0, context_budget: 1, body_words: 1, lock_timeout_ms: 1 };
+        let uncommented: String = template()
+            .lines()
+            .map(|line| {
+                line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).unwrap_or(line)
+            })
+            .fold(String::new(), |text, line| text + line + "\n");
+        let mut settings =
+            Settings { search_limit: 1, text_weight: 0.0, context_budget: 1, body_words: 1, lock_timeout_ms: 1 };
         assert_eq!(settings.read_file(&uncommented, "config.toml").unwrap(), []);
         assert_eq!(settings, Settings::default());
         assert_eq!(Settings::default().read_file(&template(), "config.toml").unwrap(), []);
@@ -255,14 +268,18 @@ mod tests {
     fn layers_win_in_their_order() {
         let mut settings = Settings::default();
         settings.read_file("search.limit = 3\n[context]\nbudget = 100\n", "config.toml").unwrap();
-        settings.read_env([("RALPH_MEMORY_SEARCH__LIMIT", "4"), ("RALPH_MEMORY_OTHER", "x"), ("HOME", "y")].into_iter()).unwrap();
+        settings
+            .read_env([("RALPH_MEMORY_SEARCH__LIMIT", "4"), ("RALPH_MEMORY_OTHER", "x"), ("HOME", "y")].into_iter())
+            .unwrap();
         assert_eq!((settings.search_limit, settings.context_budget), (4, 100));
     }
 
     #[test]
     fn unknown_keys_are_reported_with_the_nearest() {
-        let problems = Settings::default().read_file("format = 1\nlearn = true\n[search]\nlimits = 3\nzzz = 1\n", "c").unwrap();
-        let found: Vec<_> = problems.iter().map(|problem| (problem.line, problem.message.as_str(), problem.hint.as_str())).collect();
+        let problems =
+            Settings::default().read_file("format = 1\nlearn = true\n[search]\nlimits = 3\nzzz = 1\n", "c").unwrap();
+        let found: Vec<_> =
+            problems.iter().map(|problem| (problem.line, problem.message.as_str(), problem.hint.as_str())).collect();
         assert_eq!(
             found,
             [
@@ -275,9 +292,18 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused() {
         let error = |text: &str| Settings::default().read_file(text, "c").unwrap_err().to_string();
-        assert_eq!(error("a = \n"), "cannot read the settings in `c:1`: string values must be quoted, expected literal string");
-        assert_eq!(error("\nsearch.limit = 0\n"), "cannot read the settings in `c:2`: `search.limit` must be a whole number from 1 to 1000");
-        assert_eq!(error("search.limit = \"x\"\n"), "cannot read the settings in `c:1`: `search.limit` must be a whole number from 1 to 1000");
+        assert_eq!(
+            error("a = \n"),
+            "cannot read the settings in `c:1`: string values must be quoted, expected literal string"
+        );
+        assert_eq!(
+            error("\nsearch.limit = 0\n"),
+            "cannot read the settings in `c:2`: `search.limit` must be a whole number from 1 to 1000"
+        );
+        assert_eq!(
+            error("search.limit = \"x\"\n"),
+            "cannot read the settings in `c:1`: `search.limit` must be a whole number from 1 to 1000"
+        );
         assert_eq!(error("format = 2\n"), "`c` has format 2, and this program knows formats up to 1");
         let env = Settings::default().read_env([("RALPH_MEMORY_SEARCH__LIMIT", "many")].into_iter()).unwrap_err();
         assert!(matches!(env, Error::Settings { .. }));

@@ -31,7 +31,9 @@ pub fn defuse(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
-        if bare.starts_with('#') && bare.trim_start_matches('#').trim_start().to_ascii_uppercase().starts_with(SUGGESTIONS_HEADING) {
+        if bare.starts_with('#')
+            && bare.trim_start_matches('#').trim_start().to_ascii_uppercase().starts_with(SUGGESTIONS_HEADING)
+        {
             safe.push_str(&line[..line.len() - bare.len()]);
             safe.push('\\');
             safe.push_str(bare);
@@ -66,6 +68,9 @@ mod tests {
         }
         assert_eq!(defuse("< / Journal>"), "&lt; / Journal>");
         assert_eq!(defuse("<b> <é <<journal>"), "<b> <é <&lt;journal>");
-        assert_eq!(defuse("x\n  ###  memory_suggestions\ny ## MEMORY_SUGGESTIONS"), "x\n  \\###  memory_suggestions\ny ## MEMORY_SUGGESTIONS");
+        assert_eq!(
+            defuse("x\n  ###  memory_suggestions\ny ## MEMORY_SUGGESTIONS"),
+            "x\n  \\###  memory_suggestions\ny ## MEMORY_SUGGESTIONS"
+        );
     }
 }

@@ -42,9 +42,7 @@ pub fn first_sentence(text: &str, limit: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
     let end = line
         .char_indices()
-        .find(|(at, character)| {
-            matches!(character, '.' | '!' | '?') && line[at + 1..].starts_with(char::is_whitespace)
-        })
+        .find(|(at, character)| matches!(character, '.' | '!' | '?') && line[at + 1..].starts_with(char::is_whitespace))
         .map_or(line.len(), |(at, _)| at + 1);
     shorten(&line[..end], limit)
 }

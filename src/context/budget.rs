@@ -85,7 +85,11 @@ impl Budget {
             Unit::Characters => "characters",
             Unit::Tokens => "tokens",
         };
-        let reason = format!("{} {unit} are too few: the fixed instructions and the first section need {}", self.amount, self.least());
+        let reason = format!(
+            "{} {unit} are too few: the fixed instructions and the first section need {}",
+            self.amount,
+            self.least()
+        );
         Err(Error::Invalid { what: "budget".to_owned(), reason })
     }
 

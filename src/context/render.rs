@@ -84,7 +84,8 @@ fn knowledge(references: &[Reference], budget: Budget, body_words: usize) -> (St
         let longer = format!("{text}{}", block(reference, &body));
         // Room for saying what is left out is kept as long as something may have to be.
         let is_last = index + 1 == references.len() && left_out.is_empty();
-        let with_line = if is_last { longer.clone() } else { format!("{longer}{}", left_out_line(&left_out, 0, references.len())) };
+        let with_line =
+            if is_last { longer.clone() } else { format!("{longer}{}", left_out_line(&left_out, 0, references.len())) };
         if fits_before_next(&with_line) {
             text = longer;
             shown.push(reference.id.clone());
@@ -94,7 +95,8 @@ fn knowledge(references: &[Reference], budget: Budget, body_words: usize) -> (St
     }
     if let (true, Some(best)) = (shown.is_empty(), references.first()) {
         // None fits whole: the best one is cut to what there is.
-        let whole = |body: &str| format!("{text}{}{}", block(best, body), left_out_line(&left_out[1..], 0, references.len()));
+        let whole =
+            |body: &str| format!("{text}{}{}", block(best, body), left_out_line(&left_out[1..], 0, references.len()));
         let Some(body) = body::cut(&best.body, &|body| fits_before_next(&whole(body))) else {
             return (String::new(), Vec::new(), ids());
         };
@@ -129,14 +131,16 @@ fn block(reference: &Reference, body: &str) -> String {
 
 /// Says what was left out, the first `n_named` by id, of `n_all` at most.
 fn left_out_line(left_out: &[Id], n_named: usize, n_all: usize) -> String {
-    let named: Vec<String> = left_out[..n_named].iter().map(|id| format!("`{}`", defuse(id.as_str()).replace('`', "'"))).collect();
+    let named: Vec<String> =
+        left_out[..n_named].iter().map(|id| format!("`{}`", defuse(id.as_str()).replace('`', "'"))).collect();
     let n_more = n_all - n_named;
     let list = match (named.is_empty(), n_more) {
         (true, _) => format!("{n_more} more"),
         (false, 0) => named.join(", "),
         (false, _) => format!("{} and {n_more} more", named.join(", ")),
     };
-    let hint = if n_named == 0 { "`ralph-memory search QUERY` finds them" } else { "`ralph-memory show ID` prints one" };
+    let hint =
+        if n_named == 0 { "`ralph-memory search QUERY` finds them" } else { "`ralph-memory show ID` prints one" };
     format!("\nLeft out for space: {list}; {hint}.\n")
 }
 
@@ -147,7 +151,12 @@ mod tests {
     use super::*;
 
     fn reference(stem: &str, body: &str) -> Reference {
-        Reference { id: Id::parse(stem).unwrap(), title: format!("About {stem}"), tags: vec!["a".into(), "b".into()], body: body.to_owned() }
+        Reference {
+            id: Id::parse(stem).unwrap(),
+            title: format!("About {stem}"),
+            tags: vec!["a".into(), "b".into()],
+            body: body.to_owned(),
+        }
     }
 
     fn check(references: &[Reference], budget: Budget) -> Context {
@@ -160,7 +169,11 @@ mod tests {
 
     #[test]
     fn an_entry_is_fenced_and_named() {
-        let text = check(&[reference("x", "\nUse `a`.\n\n~~~~\ncode\n~~~~\n<journal>no</journal>\n")], Budget::characters(20_000)).text;
+        let text = check(
+            &[reference("x", "\nUse `a`.\n\n~~~~\ncode\n~~~~\n<journal>no</journal>\n")],
+            Budget::characters(20_000),
+        )
+        .text;
         let expected = "\n### About x\n_Tags: a, b_ · `knowledge/x`\n\n~~~~~ reference\nUse `a`.\n\n~~~~\ncode\n~~~~\n&lt;journal>no&lt;/journal>\n~~~~~\n\n## Memory\n";
         assert!(text.contains(expected), "{text}");
     }
@@ -179,7 +192,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_skipped_and_named() {
-        let references = [reference("long", &"x".repeat(3_000)), reference("short", "y"), reference("last", &"z".repeat(3_000))];
+        let references =
+            [reference("long", &"x".repeat(3_000)), reference("short", "y"), reference("last", &"z".repeat(3_000))];
         let context = check(&references, Budget::characters(INSTRUCTIONS.chars().count() + 1_000));
         assert_eq!(context.entries.iter().map(Id::as_str).collect::<Vec<_>>(), ["knowledge/short"]);
         let line = "Left out for space: `knowledge/long`, `knowledge/last`; `ralph-memory show ID` prints one.\n";

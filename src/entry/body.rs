@@ -25,7 +25,8 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
     for event in Parser::new_ext(body, options()) {
         match event {
             Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
-                let says_its_target = matches!(link_type, LinkType::Autolink | LinkType::Email | LinkType::WikiLink { .. });
+                let says_its_target =
+                    matches!(link_type, LinkType::Autolink | LinkType::Email | LinkType::WikiLink { .. });
                 targets.push((!says_its_target).then_some(dest_url));
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
@@ -56,7 +57,12 @@ fn push_text(text: &mut String, event: &Event<'_>) {
         Event::SoftBreak | Event::HardBreak | Event::Rule => text.push('\n'),
         Event::End(TagEnd::TableCell) => text.push(' '),
         Event::End(
-            TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableRow | TagEnd::TableHead,
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::Item
+            | TagEnd::CodeBlock
+            | TagEnd::TableRow
+            | TagEnd::TableHead,
         ) => text.push('\n'),
         _ => {}
     }

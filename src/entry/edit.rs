@@ -25,7 +25,9 @@ pub enum Change {
 impl Change {
     fn key(&self) -> Option<&'static str> {
         match self {
-            Change::Set(key, _) | Change::SetNumber(key, _) | Change::AddItems(key, _) | Change::Remove(key) => Some(key),
+            Change::Set(key, _) | Change::SetNumber(key, _) | Change::AddItems(key, _) | Change::Remove(key) => {
+                Some(key)
+            }
             Change::Body(_) => None,
         }
     }
@@ -53,7 +55,9 @@ pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
     };
     let keys: Vec<&str> = changes.iter().filter_map(Change::key).collect();
     if !frontmatter::only_differs_in(&head_of(text)?, &head_of(&edited)?, &keys) {
-        return Err("its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned());
+        return Err(
+            "its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned()
+        );
     }
     Ok(edited)
 }
@@ -138,7 +142,11 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::Empty => head.insert_str(key.colon_end, &format!(" [{}]", flow.join(", "))),
         Style::FlowList { last_item, empty: true, .. } => head.insert_str(last_item, &flow.join(", ")),
         Style::FlowList { last_item, trailing_comma, .. } => {
-            let at = if trailing_comma { last_item + head[last_item..].find(',').map_or(0, |comma| comma + 1) } else { last_item };
+            let at = if trailing_comma {
+                last_item + head[last_item..].find(',').map_or(0, |comma| comma + 1)
+            } else {
+                last_item
+            };
             let glue = if trailing_comma { " " } else { ", " };
             let end = if trailing_comma { "," } else { "" };
             head.insert_str(at, &format!("{glue}{}{end}", flow.join(", ")));
@@ -163,7 +171,9 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
             let escaped = double_quote(&items.join(", "));
             head.insert_str(key.value.end - 1, &format!(", {}", &escaped[1..escaped.len() - 1]));
         }
-        Style::SingleQuoted => head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''"))),
+        Style::SingleQuoted => {
+            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")))
+        }
         Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
     }
     Ok(())
@@ -234,7 +244,10 @@ mod tests {
     #[test]
     fn a_body_takes_the_line_ends_of_its_file() {
         let body = || [Change::Body("x\ny".to_owned())];
-        assert_eq!(apply("---\r\na: b\r\n---\r\n\r\nold\r\n", &body()).unwrap(), "---\r\na: b\r\n---\r\n\r\nx\r\ny\r\n");
+        assert_eq!(
+            apply("---\r\na: b\r\n---\r\n\r\nold\r\n", &body()).unwrap(),
+            "---\r\na: b\r\n---\r\n\r\nx\r\ny\r\n"
+        );
         assert_eq!(apply("---\na: b\n---", &body()).unwrap(), "---\na: b\n---\n\nx\ny\n");
         assert_eq!(apply("---\na: b\n---\nold", &[Change::Body("\n".to_owned())]).unwrap(), "---\na: b\n---\n");
     }
@@ -273,9 +286,13 @@ mod tests {
     }
 
     fn note() -> impl Strategy<Value = String> {
-        let line = (value(), prop_oneof![Just(""), Just("  # why: \"x"), Just("   ")], prop_oneof![Just(""), Just("# own\n"), Just("\n")]);
-        (proptest::collection::vec(line, 1..7), any::<bool>(), any::<bool>(), "(\n|[a-zA-Z*#` é-]{0,20}\n){0,6}").prop_map(
-            |(lines, crlf, bom, body)| {
+        let line = (
+            value(),
+            prop_oneof![Just(""), Just("  # why: \"x"), Just("   ")],
+            prop_oneof![Just(""), Just("# own\n"), Just("\n")],
+        );
+        (proptest::collection::vec(line, 1..7), any::<bool>(), any::<bool>(), "(\n|[a-zA-Z*#` é-]{0,20}\n){0,6}")
+            .prop_map(|(lines, crlf, bom, body)| {
                 let names = ["title", "tags", "k", "own key", "\"quoted\"", "x-y", "z"];
                 let mut text = "---\n".to_owned();
                 for (index, (value, tail, above)) in lines.iter().enumerate() {
@@ -289,8 +306,7 @@ mod tests {
                     text = text.replace('\n', "\r\n");
                 }
                 if bom { format!("\u{feff}{text}") } else { text }
-            },
-        )
+            })
     }
 
     proptest! {

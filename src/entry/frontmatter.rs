@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use gray_matter::engine::Engine;
 use gray_matter::{Matter, Pod};
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::guard::{self, Key, Style};
@@ -124,7 +124,9 @@ pub fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
 pub fn quote(text: &str) -> String {
     const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '/' | '-' | ' '))
+        && text
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '/' | '-' | ' '))
         && !text.ends_with(' ')
         && !WORDS.contains(&text.to_ascii_lowercase().as_str());
     if is_plain { text.to_owned() } else { double_quote(text) }
@@ -284,7 +286,10 @@ mod tests {
     #[test]
     fn text_stays_the_text_that_was_written() {
         check("title: 42\n", json!({"title": "42"}));
-        check("title: 1.10\nid: 1234567e8\nsha: 0123456\n", json!({"title": "1.10", "id": "1234567e8", "sha": "0123456"}));
+        check(
+            "title: 1.10\nid: 1234567e8\nsha: 0123456\n",
+            json!({"title": "1.10", "id": "1234567e8", "sha": "0123456"}),
+        );
         check("title: yes\n", json!({"title": "yes"}));
         check("title: 2026-11-20\n", json!({"title": "2026-11-20"}));
         check("title: .inf\n", json!({"title": ".inf"}));
@@ -315,7 +320,10 @@ mod tests {
 
     #[test]
     fn the_split_is_exact() {
-        let parts = |text: &str| split(text).map(|split| (text[split.head.clone()].to_owned(), text[split.body..].to_owned(), split.body_line));
+        let parts = |text: &str| {
+            split(text)
+                .map(|split| (text[split.head.clone()].to_owned(), text[split.body..].to_owned(), split.body_line))
+        };
         let ok = |head: &str, body: &str, line| Ok((head.to_owned(), body.to_owned(), line));
         assert_eq!(parts("---\na: b\n---\nbody\n"), ok("a: b\n", "body\n", 4));
         assert_eq!(parts("\u{feff}---\r\na: b\r\n---\r\nbody"), ok("a: b\r\n", "body", 4));
@@ -331,7 +339,29 @@ mod tests {
 
     #[test]
     fn quoted_text_is_read_back() {
-        for text in ["a", "yes", "No", "1", "2026-01-01", "a: b", "a #b", "[a]", "é", "", " a", "a ", "*a", "\u{2028}", "\u{a0}", "a\u{1b}b", "\"\\", "nightly-2026/x_y.z", "\u{feff}a", "\u{85}", "a\nb\tc"] {
+        for text in [
+            "a",
+            "yes",
+            "No",
+            "1",
+            "2026-01-01",
+            "a: b",
+            "a #b",
+            "[a]",
+            "é",
+            "",
+            " a",
+            "a ",
+            "*a",
+            "\u{2028}",
+            "\u{a0}",
+            "a\u{1b}b",
+            "\"\\",
+            "nightly-2026/x_y.z",
+            "\u{feff}a",
+            "\u{85}",
+            "a\nb\tc",
+        ] {
             let head = format!("title: {}\ntags: [{}]\n", quote(text), quote(text));
             check(&head, json!({"title": text, "tags": [text]}));
         }

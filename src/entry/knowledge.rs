@@ -197,7 +197,9 @@ impl Knowledge {
     /// `updated_at` is not among them.
     pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let mut changes = Vec::new();
-        let missing = |new: &[String], old: &[String]| -> Vec<String> { new.iter().filter(|item| !old.contains(item)).cloned().collect() };
+        let missing = |new: &[String], old: &[String]| -> Vec<String> {
+            new.iter().filter(|item| !old.contains(item)).cloned().collect()
+        };
         let mut add = |key, items: Vec<String>| {
             if !items.is_empty() {
                 changes.push(Change::AddItems(key, items));

@@ -98,8 +98,7 @@ impl Id {
         if text.is_empty() || text.ends_with('/') {
             return None;
         }
-        Id::of_path(&format!("{text}.md"))
-            .or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
+        Id::of_path(&format!("{text}.md")).or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
     }
 
     /// Returns the id as text.

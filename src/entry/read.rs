@@ -24,7 +24,13 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
             lossy = String::from_utf8_lossy(bytes);
             let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             reader.text = &valid;
-            reader.report(Severity::Error, "not-utf8", Some(valid.len()), "this byte is not UTF-8", "save the file as UTF-8");
+            reader.report(
+                Severity::Error,
+                "not-utf8",
+                Some(valid.len()),
+                "this byte is not UTF-8",
+                "save the file as UTF-8",
+            );
             let problems = std::mem::take(&mut reader.head.problems);
             return unusable(kind, &lossy, problems);
         }
@@ -100,7 +106,13 @@ impl Reader<'_> {
 
     fn report_missing(&mut self, missing: Missing) {
         if self.text.trim().is_empty() {
-            self.report(Severity::Error, "no-frontmatter", Some(0), "the file is empty", "write an entry into it, or delete it");
+            self.report(
+                Severity::Error,
+                "no-frontmatter",
+                Some(0),
+                "the file is empty",
+                "write an entry into it, or delete it",
+            );
             return;
         }
         match missing {
@@ -124,8 +136,15 @@ impl Reader<'_> {
     /// Returns what the frontmatter says, or reports why nobody can tell.
     fn fields(&mut self, head: &str) -> Option<Fields> {
         if head.len() > MAX_FRONTMATTER_BYTES {
-            let message = format!("the frontmatter has {} bytes, and at most {MAX_FRONTMATTER_BYTES} are read", head.len());
-            self.report(Severity::Error, "frontmatter-too-large", Some(self.head_start), &message, "move the long values into the body");
+            let message =
+                format!("the frontmatter has {} bytes, and at most {MAX_FRONTMATTER_BYTES} are read", head.len());
+            self.report(
+                Severity::Error,
+                "frontmatter-too-large",
+                Some(self.head_start),
+                &message,
+                "move the long values into the body",
+            );
             return None;
         }
         match guard::scan(head) {
@@ -141,7 +160,13 @@ impl Reader<'_> {
         };
         if let Some((name, start)) = self.keys.iter().enumerate().find_map(second) {
             let message = format!("the key `{name}` stands here for the second time");
-            self.report(Severity::Error, "duplicate-key", Some(self.head_start + start), &message, "keep one of the two lines");
+            self.report(
+                Severity::Error,
+                "duplicate-key",
+                Some(self.head_start + start),
+                &message,
+                "keep one of the two lines",
+            );
             return None;
         }
         match frontmatter::parse(head) {
@@ -155,7 +180,13 @@ impl Reader<'_> {
                     ("yaml", "put the value in double quotes, or close the quote or bracket that is open")
                 };
                 let offset = self.head_start + offset.unwrap_or(0);
-                self.report(Severity::Error, code, Some(offset), &format!("the frontmatter is not valid YAML: {message}"), hint);
+                self.report(
+                    Severity::Error,
+                    code,
+                    Some(offset),
+                    &format!("the frontmatter is not valid YAML: {message}"),
+                    hint,
+                );
                 None
             }
         }
@@ -164,8 +195,12 @@ impl Reader<'_> {
     fn report_refusal(&mut self, refusal: Refusal, offset: usize) {
         let quoting = "put the value in double quotes";
         let (code, message, hint) = match refusal {
-            Refusal::Anchor => ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries have none".to_owned(), quoting),
-            Refusal::Alias => ("yaml-alias", "a YAML alias (`*`) begins here, and entries have none".to_owned(), quoting),
+            Refusal::Anchor => {
+                ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries have none".to_owned(), quoting)
+            }
+            Refusal::Alias => {
+                ("yaml-alias", "a YAML alias (`*`) begins here, and entries have none".to_owned(), quoting)
+            }
             Refusal::Tag => ("yaml-tag", "a YAML tag (`!`) begins here, and entries have none".to_owned(), quoting),
             Refusal::TooDeep => (
                 "yaml-too-deep",
@@ -187,7 +222,9 @@ impl Reader<'_> {
     }
 
     fn look_at_body(&mut self, body: &str, body_start: usize) {
-        if let Some(offset) = body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t')) {
+        if let Some(offset) =
+            body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+        {
             self.report(
                 Severity::Warning,
                 "control-character",
@@ -224,7 +261,11 @@ impl Reader<'_> {
             Value::Number(number) => number.to_string(),
             Value::Bool(truth) => truth.to_string(),
             _ => {
-                self.bad_value(key, "is not one piece of text, so it is left out", "write the value on one line, in double quotes");
+                self.bad_value(
+                    key,
+                    "is not one piece of text, so it is left out",
+                    "write the value on one line, in double quotes",
+                );
                 return None;
             }
         };
@@ -244,7 +285,11 @@ impl Reader<'_> {
                         Value::String(text) => texts.push(text.clone()),
                         Value::Number(_) | Value::Bool(_) => texts.push(item.to_string()),
                         Value::Null => {}
-                        _ => self.bad_value(key, "has an item that is not text, so that item is left out", "write a list of words, as in `[a, b]`"),
+                        _ => self.bad_value(
+                            key,
+                            "has an item that is not text, so that item is left out",
+                            "write a list of words, as in `[a, b]`",
+                        ),
                     }
                 }
                 texts
@@ -283,14 +328,19 @@ impl Reader<'_> {
         if let Some(source) = self.text(fields, "source") {
             match Source::parse(&source) {
                 Some(source) => self.head.source = source,
-                None => self.bad_value("source", &format!("is unknown: `{source}`"), "use one of human, agent, coder, reviewer, orchestrator, coordinator"),
+                None => self.bad_value(
+                    "source",
+                    &format!("is unknown: `{source}`"),
+                    "use one of human, agent, coder, reviewer, orchestrator, coordinator",
+                ),
             }
         }
     }
 
     fn missing(&mut self, key: &str, hint: &str) {
         let offset = self.place_of(key).unwrap_or(self.head_start.min(self.text.len()));
-        let message = if self.place_of(key).is_some() { format!("`{key}` is empty") } else { format!("`{key}` is missing") };
+        let message =
+            if self.place_of(key).is_some() { format!("`{key}` is empty") } else { format!("`{key}` is missing") };
         self.report(Severity::Error, &format!("missing-{key}"), Some(offset), &message, hint);
         self.head.valid = false;
     }
@@ -317,7 +367,11 @@ impl Reader<'_> {
             if importance <= 100 {
                 self.head.importance = importance;
             } else {
-                self.bad_value("importance", &format!("is over 100: `{importance}`"), "write a whole number from 0 to 100");
+                self.bad_value(
+                    "importance",
+                    &format!("is over 100: `{importance}`"),
+                    "write a whole number from 0 to 100",
+                );
             }
         }
         self.head.created_at = self.time(fields, &["created_at", "created"]);
@@ -326,12 +380,20 @@ impl Reader<'_> {
         for id in self.list(fields, "supersedes") {
             match Id::parse(&id) {
                 Some(id) => self.head.supersedes.push(id),
-                None => self.bad_value("supersedes", &format!("names no entry: `{id}`"), "write ids, as in `[knowledge/old-way]`"),
+                None => self.bad_value(
+                    "supersedes",
+                    &format!("names no entry: `{id}`"),
+                    "write ids, as in `[knowledge/old-way]`",
+                ),
             }
         }
         self.head.files = self.list(fields, "files");
         if fields.get("details").is_some_and(|details| !details.is_object()) {
-            self.bad_value("details", "is not a mapping, so it is left out", "write keys and values below it, indented");
+            self.bad_value(
+                "details",
+                "is not a mapping, so it is left out",
+                "write keys and values below it, indented",
+            );
         }
         if self.head.title.is_empty() {
             self.missing("title", "add a line `title: \"…\"` that says in a few words what the entry is about");
@@ -350,7 +412,11 @@ impl Reader<'_> {
         let outcome = self.text(fields, "outcome").and_then(|text| {
             let outcome = Outcome::parse(&text);
             if outcome.is_none() {
-                self.bad_value("outcome", &format!("is unknown: `{text}`"), "use one of done, failed, blocked, retried, error, partial, interrupted");
+                self.bad_value(
+                    "outcome",
+                    &format!("is unknown: `{text}`"),
+                    "use one of done, failed, blocked, retried, error, partial, interrupted",
+                );
             }
             outcome
         });
@@ -437,7 +503,10 @@ mod tests {
     fn a_whole_entry_is_read() {
         let text = "---\ntitle: \"Cargo bench\"\ntags: [Cargo, nightly , cargo]\ncategory: pitfall\nfeature: perf\nscope: task:t-1\nimportance: 70\nsource: agent\ncreated: 2026-02-17\nmodified: \"2026-02-18T00:00:00Z\"\nsupersedes: [knowledge/a, b]\nfiles: src/a.rs, src/b.rs\nmine: 1\n---\nA [[c]] body\n";
         let head = check(text, true, &[]).head;
-        assert_eq!((head.title.as_str(), head.tags.as_slice()), ("Cargo bench", &["cargo".to_owned(), "nightly".to_owned()][..]));
+        assert_eq!(
+            (head.title.as_str(), head.tags.as_slice()),
+            ("Cargo bench", &["cargo".to_owned(), "nightly".to_owned()][..])
+        );
         assert_eq!((head.scope, head.importance, head.source), (Scope::Task("t-1".into()), 70, Source::Agent));
         assert_eq!(head.created_at.unwrap().to_rfc3339(), "2026-02-17T00:00:00+00:00");
         assert_eq!(head.supersedes.iter().map(Id::as_str).collect::<Vec<_>>(), ["knowledge/a", "knowledge/b"]);

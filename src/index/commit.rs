@@ -33,7 +33,8 @@ impl Committed {
             match Committed::try_open(folder, boot) {
                 Ok(committed) => return Some(committed),
                 // A segment that was merged away after its list was read: look at the list again.
-                Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path))) if !path.ends_with("meta.json") => {}
+                Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
+                    if !path.ends_with("meta.json") => {}
                 Err(_) => return None,
             }
         }
@@ -110,8 +111,11 @@ impl Writer {
         };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
         let memory = (n_expected * 6_000).clamp(15_000_000, 120_000_000);
-        let options =
-            IndexWriterOptions::builder().num_worker_threads(1).num_merge_threads(1).memory_budget_per_thread(memory).build();
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(memory)
+            .build();
         let writer: IndexWriter = index.writer_with_options(options)?;
         let mut policy = LogMergePolicy::default();
         // The default puts every segment under 10,000 documents in one layer, and every eighth commit

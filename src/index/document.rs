@@ -30,7 +30,8 @@ impl Fields {
         let mut schema = Schema::builder();
         let path = schema.add_text_field("path", STRING | STORED);
         let mut text = |name: &str, stream: &str| {
-            let indexing = TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
+            let indexing =
+                TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
             schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
         };
         let text = [
@@ -102,7 +103,8 @@ impl Document<'_> {
                 document.add_text(fields.text[index], value);
             }
         }
-        let mut tag_terms: Vec<String> = head.tags.iter().map(|tag| tag_term(tag, stems)).filter(|term| !term.is_empty()).collect();
+        let mut tag_terms: Vec<String> =
+            head.tags.iter().map(|tag| tag_term(tag, stems)).filter(|term| !term.is_empty()).collect();
         tag_terms.sort_unstable();
         tag_terms.dedup();
         for term in tag_terms {
@@ -144,7 +146,8 @@ mod tests {
 
     #[test]
     fn titles_cut_from_the_body_are_told_from_headings() {
-        let check = |title: &str, body: &str, expected: bool| assert_eq!(repeats_the_body(title, body), expected, "{title:?}");
+        let check =
+            |title: &str, body: &str, expected: bool| assert_eq!(repeats_the_body(title, body), expected, "{title:?}");
         check("Use the nightly tool", "Use the nightly toolchain for benches.\n", true);
         check("Use the nightly…", "\nUse the\nnightly toolchain.\n", true);
         check("Use the nightly toolchain", "Use the nightly toolchain\n\nMore.\n", false);

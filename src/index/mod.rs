@@ -35,13 +35,18 @@ pub fn folder_name() -> &'static str {
     NAME.get_or_init(|| {
         // As JSON the fields stand in their order; the schema's own debug form has them in any.
         let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
-        let versions = format!("{} tokens {} documents {}", tantivy::version_string(), tokens::VERSION, document::VERSION);
+        let versions =
+            format!("{} tokens {} documents {}", tantivy::version_string(), tokens::VERSION, document::VERSION);
         format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{versions} {schema}").as_bytes()))
     })
 }
 
 fn settings() -> IndexSettings {
-    IndexSettings { docstore_compression: Compressor::None, docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+    IndexSettings {
+        docstore_compression: Compressor::None,
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
 }
 
 #[cfg(test)]

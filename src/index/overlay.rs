@@ -48,7 +48,8 @@ impl OverlayBuilder {
     pub fn finish(self) -> tantivy::Result<Overlay> {
         let Some(writer) = self.writer else { return Ok(Overlay { segments: Vec::new() }) };
         let index = writer.finalize()?;
-        let segments = index.searchable_segments()?.iter().map(SegmentReader::open).collect::<tantivy::Result<Vec<_>>>()?;
+        let segments =
+            index.searchable_segments()?.iter().map(SegmentReader::open).collect::<tantivy::Result<Vec<_>>>()?;
         Ok(Overlay { segments })
     }
 }

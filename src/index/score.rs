@@ -160,8 +160,14 @@ struct TagPoints {
 impl<'a> Scores<'a> {
     /// Scores every live document of the snapshot.
     pub fn new(snapshot: &'a Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<Scores<'a>> {
-        let mut scores =
-            Scores { snapshot, terms: Vec::new(), tags: Vec::new(), weights, coverage_total: 0.0, candidates: Vec::new() };
+        let mut scores = Scores {
+            snapshot,
+            terms: Vec::new(),
+            tags: Vec::new(),
+            weights,
+            coverage_total: 0.0,
+            candidates: Vec::new(),
+        };
         let mut stems = Stems::new();
         if weights.text > 0.0 {
             scores.plan_text(query, &mut stems)?;
@@ -264,14 +270,18 @@ impl<'a> Scores<'a> {
             let share = if stream == 0 { 1.0 - weights.parts_share } else { weights.parts_share };
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
-                let mut term =
-                    PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0 };
+                let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0 };
                 let mut most_frequent = 0;
                 for (within, field_weight) in field_weights.iter().enumerate() {
                     let field = stream * 3 + within;
                     let (postings, frequency) = self.look_up(field, &term.text)?;
                     if frequency > 0 {
-                        let factor = self.idf(frequency) * f64::from(K1 + 1.0) * query_weight * field_weight * share * weights.text;
+                        let factor = self.idf(frequency)
+                            * f64::from(K1 + 1.0)
+                            * query_weight
+                            * field_weight
+                            * share
+                            * weights.text;
                         term.fields.push(PlannedField { field, factor: factor as f32, postings });
                         most_frequent = most_frequent.max(frequency);
                     }
@@ -334,11 +344,13 @@ impl<'a> Scores<'a> {
                 .collect();
             parts.join(" ")
         };
-        let paths: Vec<Vec<String>> = query.paths.iter().map(|path| tokens::tag_words(&path_words(path), stems)).collect();
+        let paths: Vec<Vec<String>> =
+            query.paths.iter().map(|path| tokens::tag_words(&path_words(path), stems)).collect();
         let mut first_words: Vec<&String> = task.iter().chain(&feature).chain(paths.iter().flatten()).collect();
         first_words.sort_unstable();
         first_words.dedup();
-        let points = [self.weights.task_tag, self.weights.feature_tag, self.weights.path_tag].map(|points| (points * UNIT).round() as i64);
+        let points = [self.weights.task_tag, self.weights.feature_tag, self.weights.path_tag]
+            .map(|points| (points * UNIT).round() as i64);
         for (index, segment) in self.snapshot.segments.iter().enumerate() {
             let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
             for first in &first_words {
@@ -347,7 +359,10 @@ impl<'a> Scores<'a> {
                 let mut tags = inverted.terms().range().ge(first.as_bytes()).lt(end.as_bytes()).into_stream()?;
                 while let Some((term, info)) = tags.next() {
                     let Ok(term) = std::str::from_utf8(term) else { continue };
-                    let is_in = |words: &Vec<String>| term.split(TAG_SEPARATOR).all(|word| words.binary_search_by(|known| known.as_str().cmp(word)).is_ok());
+                    let is_in = |words: &Vec<String>| {
+                        term.split(TAG_SEPARATOR)
+                            .all(|word| words.binary_search_by(|known| known.as_str().cmp(word)).is_ok())
+                    };
                     let matches = [is_in(&task), is_in(&feature), paths.iter().any(is_in)];
                     if matches.contains(&true) {
                         let points = std::array::from_fn(|part| if matches[part] { points[part] } else { 0 });
@@ -470,7 +485,8 @@ fn query_terms(text: &str, stream: usize, first_line: f64, stems: &mut Stems) ->
         });
         counts[place].1 += 1;
     });
-    let mut weights: Vec<(String, f64)> = counts.into_iter().map(|(token, count)| (token, 1.0 + f64::from(count).ln())).collect();
+    let mut weights: Vec<(String, f64)> =
+        counts.into_iter().map(|(token, count)| (token, 1.0 + f64::from(count).ln())).collect();
     if has_title {
         let mut in_title = vec![false; weights.len()];
         each(title, stems, &mut |token| in_title[places[token]] = true);

@@ -101,7 +101,12 @@ impl Default for Snapshot {
 
 impl Segment {
     /// Returns the postings of a term, dead documents among them, if any document has it.
-    pub(super) fn postings(&self, field: Field, term: &str, option: IndexRecordOption) -> tantivy::Result<Option<SegmentPostings>> {
+    pub(super) fn postings(
+        &self,
+        field: Field,
+        term: &str,
+        option: IndexRecordOption,
+    ) -> tantivy::Result<Option<SegmentPostings>> {
         let term = Term::from_field_text(field, term);
         Ok(self.reader.inverted_index(field)?.read_postings(&term, option)?)
     }

@@ -24,10 +24,10 @@ const MAX_TOKEN_BYTES: usize = 40;
 /// Lucene's English stop words, and the pieces that `don't`, `it's` and their like leave behind. A
 /// longer list (Snowball's) lost .002 to .006 nDCG@10 on short notes.
 const STOP_WORDS: [&str; 57] = [
-    "a", "ain", "an", "and", "are", "aren", "as", "at", "be", "but", "by", "couldn", "d", "didn", "doesn", "don", "for",
-    "hadn", "hasn", "haven", "if", "in", "into", "is", "isn", "it", "ll", "m", "mustn", "needn", "no", "not", "of", "on",
-    "or", "re", "s", "shouldn", "such", "t", "that", "the", "their", "then", "there", "these", "they", "this", "to", "ve",
-    "was", "wasn", "weren", "will", "with", "won", "wouldn",
+    "a", "ain", "an", "and", "are", "aren", "as", "at", "be", "but", "by", "couldn", "d", "didn", "doesn", "don",
+    "for", "hadn", "hasn", "haven", "if", "in", "into", "is", "isn", "it", "ll", "m", "mustn", "needn", "no", "not",
+    "of", "on", "or", "re", "s", "shouldn", "such", "t", "that", "the", "their", "then", "there", "these", "they",
+    "this", "to", "ve", "was", "wasn", "weren", "will", "with", "won", "wouldn",
 ];
 
 /// Calls `give` with each token of the word stream.
@@ -216,7 +216,10 @@ mod tests {
 
     #[test]
     fn parts_of_identifiers_are_kept_as_they_are() {
-        assert_eq!(parts_of("parseHTTPRequest src/parse_http.rs v2Beta"), "parse http request src parse http rs v2 beta");
+        assert_eq!(
+            parts_of("parseHTTPRequest src/parse_http.rs v2Beta"),
+            "parse http request src parse http rs v2 beta"
+        );
         assert_eq!(parts_of("the XMLs ABC aB éÀb"), "the xm ls abc a b éàb");
     }
 

@@ -190,14 +190,16 @@ impl Memory {
             (None, None) => return Err(no_such_entry(&live, id)),
         };
         let path = catalog.path(row);
-        let file = self.store.read(&path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(&path)))?;
+        let file =
+            self.store.read(&path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(&path)))?;
         let entry = crate::entry::read(&path, &file.bytes);
         let text = String::from_utf8_lossy(&file.bytes);
         let fields = frontmatter::split(&text)
             .ok()
             .filter(|_| entry.head.valid)
             .and_then(|split| frontmatter::parse(&text[split.head]).ok());
-        let others: Vec<(RowId, Head)> = live.rows().filter(|row| live.is_indexable(*row)).map(|row| (row, live.head(row))).collect();
+        let others: Vec<(RowId, Head)> =
+            live.rows().filter(|row| live.is_indexable(*row)).map(|row| (row, live.head(row))).collect();
         let links = entry.head.links.iter().map(|link| Backlink {
             id: resolve(&live, &others, &link.target),
             text: link.target.clone(),
@@ -212,7 +214,8 @@ impl Memory {
             others.iter().filter_map(other).collect()
         };
         let title = fold(&entry.head.title);
-        let points_here = |target: &str| Id::parse(target).as_ref() == Some(id) || (!title.is_empty() && fold(target) == title);
+        let points_here =
+            |target: &str| Id::parse(target).as_ref() == Some(id) || (!title.is_empty() && fold(target) == title);
         let backlinks = by(&|head| head.links.iter().find(|link| points_here(&link.target)).map(|link| link.line));
         let superseded_by = by(&|head| head.supersedes.contains(id).then_some(0));
         let head = entry.head.clone();
@@ -255,7 +258,8 @@ impl Memory {
         let archive = filter.archived.then(|| self.catalog(Area::Archive));
         let superseded = superseded(&[&live]);
         let now = self.now();
-        let mut listed = Listed { entries: Vec::new(), tags: BTreeMap::new(), problems: self.settings_problems.clone() };
+        let mut listed =
+            Listed { entries: Vec::new(), tags: BTreeMap::new(), problems: self.settings_problems.clone() };
         for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
             for row in catalog.rows() {
                 let (Some(id), head) = (catalog.id(row), catalog.head(row)) else { continue };
@@ -302,7 +306,8 @@ impl Memory {
         for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
             *categories.entry(item.category.clone().unwrap_or_default()).or_default() += 1;
         }
-        let problems = |severity: Severity| listed.problems.iter().filter(|problem| problem.severity == severity).count();
+        let problems =
+            |severity: Severity| listed.problems.iter().filter(|problem| problem.severity == severity).count();
         Ok(Status {
             root: self.root().display().to_string(),
             knowledge: count(&|item| item.kind == Kind::Knowledge),
@@ -332,7 +337,8 @@ pub(super) fn resolve(live: &Catalog, heads: &[(RowId, Head)], target: &str) -> 
     let by_id = Id::parse(target).filter(|id| live.row_of_id(id).is_some());
     let title = fold(target);
     by_id.or_else(|| {
-        let row = heads.iter().find(|(_, head)| !title.is_empty() && fold(&head.title) == title).map(|(row, _)| *row)?;
+        let row =
+            heads.iter().find(|(_, head)| !title.is_empty() && fold(&head.title) == title).map(|(row, _)| *row)?;
         live.id(row)
     })
 }

@@ -46,6 +46,19 @@ impl Memory {
     ///
     /// [`Error::Locked`] when another process writes the index, and those of writing it.
     pub fn rebuild_index(&self) -> Result<Rebuilt> {
+        self.write_index(true)
+    }
+
+    /// Brings the index up to date with the files, so that the next call has less to read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::rebuild_index`].
+    pub fn update_index(&self) -> Result<Rebuilt> {
+        self.write_index(false)
+    }
+
+    fn write_index(&self, anew: bool) -> Result<Rebuilt> {
         let lock = self.store.cache_lock().ok_or_else(|| Error::Locked {
             path: self.store.cache().join("lock"),
             waited_ms: 250,
@@ -53,7 +66,7 @@ impl Memory {
         })?;
         let mut entries = 0;
         for area in [Area::Archive, Area::Live] {
-            let view = self.commit(&lock, area, true).map_err(|source| self.index_error(area, source))?;
+            let view = self.commit(&lock, area, anew).map_err(|source| self.index_error(area, source))?;
             entries = view.catalog.rows().filter(|row| view.catalog.is_indexable(*row)).count();
         }
         Ok(Rebuilt { entries, path: self.index_folder(Area::Live) })

@@ -32,7 +32,8 @@ impl Memory {
             views.push(self.view(Area::Archive)?);
         }
         let hits = self.hits(&views, query, limit, &|_| true)?;
-        let problems = views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
+        let problems =
+            views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
         Ok(Found { hits, problems })
     }
 

@@ -127,10 +127,20 @@ impl Memory {
         let (text, entry) = self.read_entry(&path)?;
         let mut changes = knowledge.changes_to(&entry.head, &entry.body);
         if changes.is_empty() {
-            return Ok(Added { id, action: Action::Unchanged, path: shown(&path), archived: None, problems: Vec::new() });
+            return Ok(Added {
+                id,
+                action: Action::Unchanged,
+                path: shown(&path),
+                archived: None,
+                problems: Vec::new(),
+            });
         }
         // Another program's name for the same time is kept up to date, not contradicted.
-        let key = if edit::has_key(&text, "modified") && !edit::has_key(&text, "updated_at") { "modified" } else { "updated_at" };
+        let key = if edit::has_key(&text, "modified") && !edit::has_key(&text, "updated_at") {
+            "modified"
+        } else {
+            "updated_at"
+        };
         changes.push(Change::Set(key, timestamp(self.now())));
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
         let archived = self.store.archive_copy(lock, &path, text.as_bytes(), self.now())?;
@@ -166,7 +176,8 @@ impl Memory {
     /// [`Error::NoSuchEntry`], [`Error::Invalid`] where both are the same or one is no knowledge, and
     /// those of [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<bool> {
-        let invalid = |what: &str, reason: &str| Err(Error::Invalid { what: what.to_owned(), reason: reason.to_owned() });
+        let invalid =
+            |what: &str, reason: &str| Err(Error::Invalid { what: what.to_owned(), reason: reason.to_owned() });
         if old == new {
             return invalid("NEW", "an entry cannot replace itself");
         }
@@ -207,7 +218,9 @@ impl Memory {
         let from = archive.path(row);
         let found = archive.id(row).unwrap_or_else(|| id.clone());
         let target = match version_of(found.stem()) {
-            Some((stem, _)) => Id::parse(&format!("{}{stem}", &found.as_str()[..found.as_str().len() - found.stem().len()])),
+            Some((stem, _)) => {
+                Id::parse(&format!("{}{stem}", &found.as_str()[..found.as_str().len() - found.stem().len()]))
+            }
             None => Some(found),
         };
         let target = target.ok_or_else(|| no_such_entry(&archive, id))?;
@@ -219,7 +232,10 @@ impl Memory {
                 path
             }
             None => {
-                let folder = from.strip_prefix("archive/").and_then(|path| path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+                let folder = from
+                    .strip_prefix("archive/")
+                    .and_then(|path| path.rsplit_once('/'))
+                    .map_or("", |(folder, _)| folder);
                 let path = format!("{folder}/{}.md", target.stem());
                 self.store.move_to(&lock, &from, &path)?;
                 path
@@ -265,7 +281,8 @@ fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
     let versions = archive.rows().filter_map(|row| {
         let archived = archive.id(row)?;
         let (stem, time) = version_of(archived.stem())?;
-        let is_of_it = stem == id.stem() && archived.as_str().strip_suffix(archived.stem()) == id.as_str().strip_suffix(id.stem());
+        let is_of_it =
+            stem == id.stem() && archived.as_str().strip_suffix(archived.stem()) == id.as_str().strip_suffix(id.stem());
         is_of_it.then(|| (time.to_owned(), row))
     });
     versions.max().map(|(_, row)| row)

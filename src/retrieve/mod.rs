@@ -119,9 +119,8 @@ pub fn search(
     let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
     let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
     let superseded = if query.archived { HashSet::new() } else { superseded(catalogs) };
-    let is_wanted = |id: &Id, head: &Head| {
-        (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head)
-    };
+    let is_wanted =
+        |id: &Id, head: &Head| (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head);
     let mut n_asked = limit;
     loop {
         let candidates = scores.top(n_asked).to_vec();

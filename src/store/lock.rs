@@ -80,12 +80,7 @@ impl Store {
 
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
     /// tests can be the program that comes between.
-    pub(super) fn take_lock(
-        &self,
-        guarded: Guarded,
-        timeout: Duration,
-        interrupt: &mut dyn FnMut(),
-    ) -> Result<Lock> {
+    pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
         let path = self.full_path(guarded.folder()).join(LOCK);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
@@ -157,9 +152,8 @@ fn open(folder: &Folder) -> io::Result<File> {
 /// Returns whether the open file is one that nobody else can find any more. Both signs are asked
 /// for, because there are file systems that count no links, and some that number files as they like.
 fn is_removed(folder: &Folder, file: &File) -> bool {
-    file.metadata().is_ok_and(|open| {
-        open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino())
-    })
+    file.metadata()
+        .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino()))
 }
 
 /// Returns the program's name and its command, and no other argument: those may hold anything.

@@ -22,7 +22,12 @@ fn tasks(golden: &Path) -> Vec<Task> {
             query: Query {
                 text: format!("{}\n{}", text("title"), text("description")),
                 feature: task["feature"].as_str().map(str::to_owned),
-                files: task["files"].as_array().into_iter().flatten().map(|file| file.as_str().unwrap().to_owned()).collect(),
+                files: task["files"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|file| file.as_str().unwrap().to_owned())
+                    .collect(),
                 ..Query::default()
             },
             relevant: relevant.iter().map(|(id, grade)| (id.clone(), grade.as_f64().unwrap())).collect(),
@@ -82,7 +87,8 @@ fn without_text_the_points_of_the_seeds_are_left() {
     let knowledge = folder.path().join(".ralph/knowledge");
     fs::create_dir_all(&knowledge).unwrap();
     let write = |name: &str, tags: &str| {
-        fs::write(knowledge.join(name), format!("---\ntitle: \"{name}\"\ntags: [{tags}]\n---\n\nconnection pool\n")).unwrap();
+        fs::write(knowledge.join(name), format!("---\ntitle: \"{name}\"\ntags: [{tags}]\n---\n\nconnection pool\n"))
+            .unwrap();
     };
     write("one.md", "tests, checkout");
     write("two.md", "connection pool");

@@ -40,10 +40,21 @@ enum Step {
 type Text = Vec<u8>;
 
 const WORDS: [&str; 12] = [
-    "cargo", "nightly", "benchmark", "sqlite", "foreign keys", "parseHttpRequest", "timeouts", "retry", "the", "cache_dir",
-    "migrations", "src/store/write.rs",
+    "cargo",
+    "nightly",
+    "benchmark",
+    "sqlite",
+    "foreign keys",
+    "parseHttpRequest",
+    "timeouts",
+    "retry",
+    "the",
+    "cache_dir",
+    "migrations",
+    "src/store/write.rs",
 ];
-const QUERIES: [&str; 4] = ["cargo nightly benchmarks", "http request parse timeout", "sqlite\nforeign keys in migrations", "store write"];
+const QUERIES: [&str; 4] =
+    ["cargo nightly benchmarks", "http request parse timeout", "sqlite\nforeign keys in migrations", "store write"];
 
 fn words(text: &[u8]) -> String {
     text.iter().map(|word| WORDS[usize::from(*word) % WORDS.len()]).collect::<Vec<_>>().join(" ")
@@ -55,7 +66,12 @@ fn path(root: &Path, number: u8) -> PathBuf {
 
 fn file(number: u8, text: &[u8]) -> String {
     let tag = WORDS[usize::from(number) % WORDS.len()];
-    format!("---\ntags: [\"{tag}\"]\ntitle: \"Note {number} {}\"\ncreated_at: \"2026-01-{:02}\"\n---\n\n{}\n", words(&text[..text.len() / 3]), number % 28 + 1, words(text))
+    format!(
+        "---\ntags: [\"{tag}\"]\ntitle: \"Note {number} {}\"\ncreated_at: \"2026-01-{:02}\"\n---\n\n{}\n",
+        words(&text[..text.len() / 3]),
+        number % 28 + 1,
+        words(text)
+    )
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -121,7 +137,12 @@ fn carry_out(memory: &Memory, root: &Path, step: &Step) {
 /// Everything that is asked: hits with scores and explanations, lists, and problems.
 fn answers(memory: &Memory) -> (Vec<Vec<Hit>>, Vec<String>, usize) {
     let search = |text: &&str| {
-        let query = Query { text: (*text).to_owned(), feature: Some("cache dir".into()), files: vec!["src/sqlite.rs".into()], ..Query::default() };
+        let query = Query {
+            text: (*text).to_owned(),
+            feature: Some("cache dir".into()),
+            files: vec!["src/sqlite.rs".into()],
+            ..Query::default()
+        };
         memory.search(&query, 20).unwrap().hits
     };
     let archived = Query { text: QUERIES[0].to_owned(), archived: true, ..Query::default() };
@@ -167,10 +188,16 @@ fn parts_of_scores_add_up() {
     Memory::init(root).unwrap();
     let memory = Memory::open(root).unwrap();
     for number in 0..12 {
-        fs::write(root.join(format!(".ralph/knowledge/n{number}.md")), file(number, &[number, number / 2, 5, 7, 1, 0])).unwrap();
+        fs::write(root.join(format!(".ralph/knowledge/n{number}.md")), file(number, &[number, number / 2, 5, 7, 1, 0]))
+            .unwrap();
     }
     for text in QUERIES {
-        let query = Query { text: text.to_owned(), feature: Some("cargo".into()), files: vec!["a/sqlite.rs".into()], ..Query::default() };
+        let query = Query {
+            text: text.to_owned(),
+            feature: Some("cargo".into()),
+            files: vec!["a/sqlite.rs".into()],
+            ..Query::default()
+        };
         let hits = memory.search(&query, 20).unwrap().hits;
         assert!(hits.len() > 3);
         for hit in hits {
