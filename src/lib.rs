@@ -1,10 +1,13 @@
 //! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 pub mod catalog;
+pub mod check;
 pub mod context;
 pub mod dedup;
 pub mod entry;
 pub mod error;
+pub mod git;
 pub mod index;
 pub mod memory;
 pub mod retrieve;

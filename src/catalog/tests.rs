@@ -1,6 +1,7 @@
 //! What a catalog must see, case by case. The model test is in `model.rs`.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -124,8 +125,10 @@ pub(super) fn later() -> SystemTime {
     SystemTime::now() + Duration::from_secs(10)
 }
 
+/// Returns an entry that is complete as knowledge and as an attempt.
 pub(super) fn text(title: &str) -> String {
-    format!("---\ntitle: \"{title}\"\ntags: [one, two]\n---\n\nAbout {title}.\n")
+    let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
+    format!("---\ntitle: \"{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n")
 }
 
 /// Everything that a catalog says of its rows.
@@ -397,7 +400,6 @@ fn reports_what_is_no_entry() {
     memory.write("knowledge/large.md", vec![b'x'; 1024 * 1024 + 1]);
     memory.write("knowledge/folder.md/inside.md", text("inside"));
     memory.write("knowledge/latin.md", b"---\ntitle: caf\xe9\n---\n");
-    use std::os::unix::ffi::OsStrExt as _;
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     fs::write(memory.at("knowledge").join(name), text("lost")).unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");

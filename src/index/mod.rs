@@ -14,10 +14,12 @@ mod score;
 mod snapshot;
 mod tokens;
 
+use std::io;
 use std::sync::OnceLock;
 
-use tantivy::IndexSettings;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::store::Compressor;
+use tantivy::{IndexSettings, TantivyError};
 
 pub use commit::{Committed, Writer};
 pub use document::{Document, Filter};
@@ -26,7 +28,7 @@ pub use score::{Candidate, Part, Scores, TextQuery, Weights};
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.
-pub type Failure = tantivy::TantivyError;
+pub type Failure = TantivyError;
 
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
@@ -41,24 +43,25 @@ pub fn folder_name() -> &'static str {
     })
 }
 
+/// Returns what the file system said, where that is why an index failed.
+pub fn io_cause(failure: &Failure) -> Option<io::Error> {
+    let cause: &io::Error = match failure {
+        TantivyError::IoError(error)
+        | TantivyError::LockFailure(LockError::IoError(error), _)
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error: error, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => error,
+        _ => return None,
+    };
+    // An error of the system is no more than its number; Tantivy shares its own, and it cannot be cloned.
+    let copy = cause.raw_os_error().map(io::Error::from_raw_os_error);
+    Some(copy.unwrap_or_else(|| io::Error::new(cause.kind(), cause.to_string())))
+}
+
 fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: Compressor::None,
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folder_is_named_alike_in_every_process() {
-        // Another name is right where the schema, the tokens or Tantivy's format changed, and wrong
-        // where nothing did.
-        let schema = || serde_json::to_string(&document::Fields::new().schema).unwrap();
-        assert_eq!(schema(), schema());
-        assert!(schema().starts_with(r#"[{"name":"path""#));
     }
 }

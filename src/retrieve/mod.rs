@@ -3,8 +3,10 @@
 //! The index scores; this module says what is asked of it and what counts how much, and leaves out
 //! what has expired or was superseded.
 
+mod supersede;
+
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -12,6 +14,8 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{Head, Id, Kind, Scope};
 use crate::index::{Candidate, Failure, Filter, Scores, Snapshot, TextQuery, Weights};
+
+pub use supersede::circles;
 
 /// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug
 /// reports ("bugs") and 2,446 short notes ("notes"); the differences are to the score without it.
@@ -204,17 +208,42 @@ fn text_query(query: &Query) -> TextQuery {
     }
 }
 
-/// Returns the ids that a live, valid entry replaces. Two that replace each other both stay.
+/// Returns the ids that a live, valid entry replaces.
 pub fn superseded(catalogs: &[&Catalog]) -> HashSet<Id> {
-    let mut pairs: HashSet<(Id, Id)> = HashSet::new();
+    let mut pairs: Vec<(Id, Id)> = Vec::new();
     for catalog in catalogs {
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
             let head = catalog.head(row);
             if let Some(id) = catalog.id(row).filter(|_| head.valid) {
-                pairs.extend(head.supersedes.into_iter().filter(|old| *old != id).map(|old| (id.clone(), old)));
+                pairs.extend(head.supersedes.into_iter().map(|old| (id.clone(), old)));
             }
         }
     }
-    let is_mutual = |new: &Id, old: &Id| pairs.contains(&(old.clone(), new.clone()));
-    pairs.iter().filter(|(new, old)| !is_mutual(new, old)).map(|(_, old)| old.clone()).collect()
+    replaced(&pairs)
+}
+
+/// Returns the ids that another one replaces; of `pairs` the first replaces the second. Those that
+/// replace each other in a circle all stay: nobody can tell which of them is the newest, and hiding
+/// them all would lose what they say.
+pub fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
+    let circles = circles(pairs);
+    let circle_of: HashMap<&Id, usize> =
+        circles.iter().enumerate().flat_map(|(at, circle)| circle.iter().map(move |id| (id, at))).collect();
+    let is_in_circle = |new: &Id, old: &Id| circle_of.get(new).is_some_and(|circle| circle_of.get(old) == Some(circle));
+    pairs.iter().filter(|(new, old)| new != old && !is_in_circle(new, old)).map(|(_, old)| old.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_hides_none_of_its_entries() {
+        let id = |name: &str| Id::parse(name).unwrap();
+        let pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "old"), ("new", "a"), ("x", "x")];
+        let pairs = pairs.map(|(new, old)| (id(new), id(old)));
+        let mut found: Vec<Id> = replaced(&pairs).into_iter().collect();
+        found.sort();
+        assert_eq!(found, [id("a"), id("old")]);
+    }
 }
