@@ -102,7 +102,8 @@ impl Titles {
         // By how many titles have them: the order in which the rarest are the first of every title.
         let mut order: Vec<(usize, String)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
         order.sort();
-        let numbers: HashMap<&str, u32> = order.iter().zip(0..).map(|((_, word), number)| (word.as_str(), number)).collect();
+        let numbers: HashMap<&str, u32> =
+            order.iter().zip(0..).map(|((_, word), number)| (word.as_str(), number)).collect();
         let mut titles = Titles {
             words: Vec::with_capacity(sets.len()),
             has_digit: order.iter().map(|(_, word)| word.bytes().any(|byte| byte.is_ascii_digit())).collect(),
@@ -154,7 +155,9 @@ fn deciding(words: &[u32]) -> &[u32] {
 /// Returns what a title is about: its words without those that say nothing and without plurals.
 fn content_words(title: &str) -> BTreeSet<String> {
     let words = words(title).into_iter().filter(|word| !STOP_WORDS.contains(&word.as_str()));
-    words.map(|word| if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word }).collect()
+    words
+        .map(|word| if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word })
+        .collect()
 }
 
 #[cfg(test)]
@@ -166,7 +169,8 @@ mod tests {
     #[track_caller]
     fn check(live: &[Item], expected: &[(&str, &str)]) {
         let found = find(live, &HashSet::new(), now());
-        let stem = |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
+        let stem =
+            |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
         let mut found: Vec<_> = found.iter().map(|problem| (stem(&problem.path), stem(&problem.message))).collect();
         found.sort();
         let expected: Vec<_> = expected.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect();
@@ -196,7 +200,12 @@ mod tests {
 
     #[test]
     fn tags_must_be_shared_where_titles_are_only_alike() {
-        let alike = |tags: &str| [named("a", "Cargo bench needs nightly", "x, y", "one"), named("b", "Cargo bench requires nightly", tags, "two")];
+        let alike = |tags: &str| {
+            [
+                named("a", "Cargo bench needs nightly", "x, y", "one"),
+                named("b", "Cargo bench requires nightly", tags, "two"),
+            ]
+        };
         check(&alike("x, y"), &[("b", "a")]);
         check(&alike("x, z"), &[]);
         check(&alike("z"), &[]);
@@ -205,8 +214,14 @@ mod tests {
     #[test]
     fn equal_titles_and_equal_bodies_need_nothing_else() {
         let body = "All five words of it.";
-        check(&[named("a", "One thing", "x", body), named("b", "Another", "y", "All five\nwords of it.")], &[("b", "a")]);
-        check(&[named("a", "One thing", "x", "Only four words here"), named("b", "Another", "y", "Only four words here")], &[]);
+        check(
+            &[named("a", "One thing", "x", body), named("b", "Another", "y", "All five\nwords of it.")],
+            &[("b", "a")],
+        );
+        check(
+            &[named("a", "One thing", "x", "Only four words here"), named("b", "Another", "y", "Only four words here")],
+            &[],
+        );
         check(&[named("a", "One thing", "x", "one"), named("b", "one  THING", "y", "two")], &[("b", "a")]);
         // Each of many is reported once, with the first.
         let live = [named("c", "T", "x", body), named("a", "T", "x", body), named("b", "T", "x", body)];
@@ -245,7 +260,9 @@ mod tests {
 
     #[test]
     fn a_word_of_many_titles_compares_nothing() {
-        let live: Vec<Item> = (0..200).map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one")).collect();
+        let live: Vec<Item> = (0..200)
+            .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
+            .collect();
         let items: Vec<&Item> = live.iter().collect();
         assert!(Titles::new(&items).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
     }

@@ -123,16 +123,27 @@ impl<'a> Known<'a> {
     fn circles(&self, live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
         let mut problems = Vec::new();
         let groups = circles(pairs);
-        let group_of: HashMap<&Id, &Vec<Id>> = groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
+        let group_of: HashMap<&Id, &Vec<Id>> =
+            groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
         for item in live.iter().filter(|item| item.counts && item.head.valid) {
             if item.head.supersedes.contains(&item.id) {
                 let message = "the entry supersedes itself, which means nothing".to_owned();
-                problems.push(warning(item, None, "supersedes-cycle", message, "take its own id out of `supersedes`".to_owned()));
+                problems.push(warning(
+                    item,
+                    None,
+                    "supersedes-cycle",
+                    message,
+                    "take its own id out of `supersedes`".to_owned(),
+                ));
             }
             if let Some(group) = group_of.get(&item.id) {
-                let others: Vec<String> = group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
+                let others: Vec<String> =
+                    group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
                 let more = if group.len() > others.len() + 1 { ", …" } else { "" };
-                let message = format!("this entry and {}{more} supersede each other, so none of them counts as replaced", others.join(", "));
+                let message = format!(
+                    "this entry and {}{more} supersede each other, so none of them counts as replaced",
+                    others.join(", ")
+                );
                 let hint = "take `supersedes` out of the newest but for the one that it replaces".to_owned();
                 let problem = warning(item, None, "supersedes-cycle", message, hint);
                 // What the file says, that another entry is out of date, is lost to readers.
@@ -191,13 +202,26 @@ mod tests {
         let run = item("journal/run-1/0001.md", "run_id: run-1", "see [[nothing at all]]");
         let linking = |link: &str| named("a", "Some title", "x", &format!("one\n\ntwo [[{link}]]"));
         let with = |link: &str| [linking(link), target.clone(), run.clone()];
-        for good in ["wal-mode", "knowledge/wal-mode", "knowledge/team/wal-mode.md", "use the  wal", "journal/run-1/0001", "a"] {
+        for good in
+            ["wal-mode", "knowledge/wal-mode", "knowledge/team/wal-mode.md", "use the  wal", "journal/run-1/0001", "a"]
+        {
             check(&with(good), &[]);
         }
         check(&with("wall-mode"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
         check(&with("Use a WAL"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
-        check(&with("nodiscard"), &[("a", 7, "broken-link", "write the entry, or take the link out; code belongs in backticks")]);
-        check(&with("gone"), &[("a", 7, "broken-link", "bring it back with `ralph-memory restore knowledge/gone`, or take the link out")]);
+        check(
+            &with("nodiscard"),
+            &[("a", 7, "broken-link", "write the entry, or take the link out; code belongs in backticks")],
+        );
+        check(
+            &with("gone"),
+            &[(
+                "a",
+                7,
+                "broken-link",
+                "bring it back with `ralph-memory restore knowledge/gone`, or take the link out",
+            )],
+        );
     }
 
     #[test]
@@ -214,7 +238,10 @@ mod tests {
         check(&[replacing("new", "old"), named("old", "Old", "a", "b")], &[]);
         check(&[replacing("new", "gone")], &[]);
         let old = named("old-way", "Old", "a", "b");
-        check(&[replacing("new", "old-wy"), old.clone()], &[("new", 0, "unknown-id", "did you mean `knowledge/old-way`?")]);
+        check(
+            &[replacing("new", "old-wy"), old.clone()],
+            &[("new", 0, "unknown-id", "did you mean `knowledge/old-way`?")],
+        );
         check(
             &[replacing("new", "elsewhere"), old],
             &[("new", 0, "unknown-id", "write the id of the entry that this one replaces, or take it out")],
@@ -224,10 +251,15 @@ mod tests {
     #[test]
     fn circles_are_reported_at_every_entry_in_them() {
         let hint = "take `supersedes` out of the newest but for the one that it replaces";
-        let circle = [replacing("one", "two"), replacing("three", "one"), replacing("two", "three"), replacing("top", "one")];
+        let circle =
+            [replacing("one", "two"), replacing("three", "one"), replacing("two", "three"), replacing("top", "one")];
         check(
             &circle,
-            &[("one", 0, "supersedes-cycle", hint), ("three", 0, "supersedes-cycle", hint), ("two", 0, "supersedes-cycle", hint)],
+            &[
+                ("one", 0, "supersedes-cycle", hint),
+                ("three", 0, "supersedes-cycle", hint),
+                ("two", 0, "supersedes-cycle", hint),
+            ],
         );
         assert!(problems(&circle, &HashSet::new(), now()).iter().all(|problem| problem.severity == Severity::Error));
         check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "take its own id out of `supersedes`")]);
@@ -248,9 +280,13 @@ mod tests {
         let verbs = ["cache", "retry", "index", "batch", "shard", "pin", "drop", "wrap", "lock", "trace"];
         let live: Vec<Item> = (0..20_000)
             .map(|at| {
-                let title = format!("Always {} the {} of module{} before release", verbs[at % 10], verbs[at / 10 % 10], at / 7);
+                let title =
+                    format!("Always {} the {} of module{} before release", verbs[at % 10], verbs[at / 10 % 10], at / 7);
                 let mut item = named(&format!("entry-{at}"), &title, &format!("tag{}, rust", at % 50), "x");
-                item.head.links = vec![crate::entry::Link { target: format!("always cache the missing of module{}", at % 3_000), line: 5 }];
+                item.head.links = vec![crate::entry::Link {
+                    target: format!("always cache the missing of module{}", at % 3_000),
+                    line: 5,
+                }];
                 (item.head.body_fingerprint, item.head.body_words) = (at as u64, 200);
                 item
             })

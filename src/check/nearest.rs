@@ -33,8 +33,14 @@ impl<'a> Nearest<'a> {
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
             let (stem, title) = (normal(item.id.stem()), normal(&item.head.title));
             let title = Some(title).filter(|title| *title != stem);
-            let short = [Some(stem), title].into_iter().flatten().filter(|text| (1..=MAX_NAME_BYTES).contains(&text.len()));
-            names.extend(short.map(|text| Name { length: text.chars().count(), letters: Letters::of(&text), text, id: &item.id }));
+            let short =
+                [Some(stem), title].into_iter().flatten().filter(|text| (1..=MAX_NAME_BYTES).contains(&text.len()));
+            names.extend(short.map(|text| Name {
+                length: text.chars().count(),
+                letters: Letters::of(&text),
+                text,
+                id: &item.id,
+            }));
         }
         Nearest { names, n_lookups: Cell::new(0) }
     }
