@@ -141,6 +141,7 @@ impl Settings {
             if key == "format" {
                 let format = number.filter(|format| *format >= 1.0 && format.fract() == 0.0);
                 let format = format.ok_or_else(|| refuse(Some(offset), "`format` is not a whole number"))?;
+                #[expect(clippy::cast_precision_loss, reason = "formats are counted on fingers")]
                 if format > FORMAT as f64 {
                     #[expect(
                         clippy::cast_possible_truncation,

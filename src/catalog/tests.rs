@@ -1,6 +1,7 @@
 //! What a catalog must see, case by case. The model test is in `model.rs`.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -397,7 +398,6 @@ fn reports_what_is_no_entry() {
     memory.write("knowledge/large.md", vec![b'x'; 1024 * 1024 + 1]);
     memory.write("knowledge/folder.md/inside.md", text("inside"));
     memory.write("knowledge/latin.md", b"---\ntitle: caf\xe9\n---\n");
-    use std::os::unix::ffi::OsStrExt as _;
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     fs::write(memory.at("knowledge").join(name), text("lost")).unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");

@@ -54,9 +54,11 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
 fn push_text(text: &mut String, event: &Event<'_>) {
     match event {
         Event::Text(part) | Event::Code(part) | Event::Html(part) | Event::InlineHtml(part) => text.push_str(part),
-        Event::SoftBreak | Event::HardBreak | Event::Rule => text.push('\n'),
         Event::End(TagEnd::TableCell) => text.push(' '),
-        Event::End(
+        Event::SoftBreak
+        | Event::HardBreak
+        | Event::Rule
+        | Event::End(
             TagEnd::Paragraph
             | TagEnd::Heading(_)
             | TagEnd::Item
@@ -78,7 +80,7 @@ struct LineCounter<'a> {
 impl LineCounter<'_> {
     fn of(&mut self, offset: usize) -> u32 {
         if offset > self.offset {
-            let breaks = self.body.as_bytes()[self.offset..offset].iter().filter(|byte| **byte == b'\n').count();
+            let breaks = self.body[self.offset..offset].matches('\n').count();
             self.line = self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
             self.offset = offset;
         }

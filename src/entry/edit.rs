@@ -6,6 +6,7 @@
 
 use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
+use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 
 /// One change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,9 @@ pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
         return Err(
             "its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned()
         );
+    }
+    if edited.len() > MAX_FILE_BYTES || head_of(&edited)?.len() > MAX_FRONTMATTER_BYTES {
+        return Err("it would then be larger than an entry that is read".to_owned());
     }
     Ok(edited)
 }
@@ -172,7 +176,7 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
             head.insert_str(key.value.end - 1, &format!(", {}", &escaped[1..escaped.len() - 1]));
         }
         Style::SingleQuoted => {
-            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")))
+            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
         }
         Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
     }
@@ -189,6 +193,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn nothing_grows_beyond_what_is_read() {
+        let file = "---\ntags: [a]\n---\nbody\n";
+        let refused = |change| apply(file, &[change]).unwrap_err();
+        let too_large = "it would then be larger than an entry that is read";
+        assert_eq!(refused(Change::AddItems("tags", vec!["b".repeat(MAX_FRONTMATTER_BYTES)])), too_large);
+        assert_eq!(refused(Change::Body("b".repeat(MAX_FILE_BYTES))), too_large);
+    }
 
     #[track_caller]
     fn check(head: &str, change: Change, expected: &str) {

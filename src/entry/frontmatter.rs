@@ -1,7 +1,7 @@
 //! Frontmatter: where it stands in a file, and what it says.
 //!
 //! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses what
-//! no parser may see; then gray_matter reads the head through [`Yaml`], an engine over `serde_yaml`,
+//! no parser may see; then `gray_matter` reads the head through [`Yaml`], an engine over `serde_yaml`,
 //! so that one YAML parser decides. It keeps no formatting: edits are made on the text, in
 //! [`edit`](super::edit), and [`only_differs_in`] proves them.
 
@@ -89,7 +89,7 @@ pub fn parse(head: &str) -> Result<Fields, Fault> {
     }
 }
 
-/// Asks the parser again for the place of its objection, which gray_matter drops.
+/// Asks the parser again for the place of its objection, which `gray_matter` drops.
 fn locate(head: &str) -> Fault {
     match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
         Err(error) => {
@@ -158,7 +158,7 @@ pub fn double_quote(text: &str) -> String {
     quoted
 }
 
-/// The engine that gray_matter calls.
+/// The engine that `gray_matter` calls.
 struct Yaml;
 
 impl Engine for Yaml {
@@ -278,34 +278,34 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(head: &str, expected: Value) {
+    fn check(head: &str, expected: &Value) {
         let fields = parse(head).unwrap();
-        assert_eq!(serde_json::to_value(fields).unwrap(), expected, "{head:?}");
+        assert_eq!(serde_json::to_value(fields).unwrap(), *expected, "{head:?}");
     }
 
     #[test]
     fn text_stays_the_text_that_was_written() {
-        check("title: 42\n", json!({"title": "42"}));
+        check("title: 42\n", &json!({"title": "42"}));
         check(
             "title: 1.10\nid: 1234567e8\nsha: 0123456\n",
-            json!({"title": "1.10", "id": "1234567e8", "sha": "0123456"}),
+            &json!({"title": "1.10", "id": "1234567e8", "sha": "0123456"}),
         );
-        check("title: yes\n", json!({"title": "yes"}));
-        check("title: 2026-11-20\n", json!({"title": "2026-11-20"}));
-        check("title: .inf\n", json!({"title": ".inf"}));
-        check("title: ~\ntags:\nfeature: null\n", json!({}));
-        check("title: \"null\"\n", json!({"title": "null"}));
-        check("title: \"a \\\"b\\\" \\u00e9\"\n", json!({"title": "a \"b\" é"}));
-        check("tags: [1.10, true, no, a b]\n", json!({"tags": ["1.10", "true", "no", "a b"]}));
-        check("tags:\n  - 007\n  -\n", json!({"tags": ["007"]}));
-        check("title: >-\n  a\n  b\n", json!({"title": "a b"}));
-        check("details: {a: 1, b: [x, 2.5]}\n", json!({"details": {"a": 1, "b": ["x", 2.5]}}));
+        check("title: yes\n", &json!({"title": "yes"}));
+        check("title: 2026-11-20\n", &json!({"title": "2026-11-20"}));
+        check("title: .inf\n", &json!({"title": ".inf"}));
+        check("title: ~\ntags:\nfeature: null\n", &json!({}));
+        check("title: \"null\"\n", &json!({"title": "null"}));
+        check("title: \"a \\\"b\\\" \\u00e9\"\n", &json!({"title": "a \"b\" é"}));
+        check("tags: [1.10, true, no, a b]\n", &json!({"tags": ["1.10", "true", "no", "a b"]}));
+        check("tags:\n  - 007\n  -\n", &json!({"tags": ["007"]}));
+        check("title: >-\n  a\n  b\n", &json!({"title": "a b"}));
+        check("details: {a: 1, b: [x, 2.5]}\n", &json!({"details": {"a": 1, "b": ["x", 2.5]}}));
     }
 
     #[test]
     fn one_odd_value_does_not_hide_the_others() {
-        check("title: a\ntags: [[b]]\n", json!({"title": "a", "tags": [["b"]]}));
-        check("title: [a]\ntags: {b: c}\n", json!({"title": ["a"], "tags": {"b": "c"}}));
+        check("title: a\ntags: [[b]]\n", &json!({"title": "a", "tags": [["b"]]}));
+        check("title: [a]\ntags: {b: c}\n", &json!({"title": ["a"], "tags": {"b": "c"}}));
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
             "a\nb\tc",
         ] {
             let head = format!("title: {}\ntags: [{}]\n", quote(text), quote(text));
-            check(&head, json!({"title": text, "tags": [text]}));
+            check(&head, &json!({"title": text, "tags": [text]}));
         }
     }
 

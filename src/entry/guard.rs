@@ -518,8 +518,8 @@ mod tests {
         check_refused("a: b\u{7}\n", Refusal::Control('\u{7}'), 4);
         check_refused("a: b\n<<<<<<< ours\n", Refusal::ConflictMarker, 5);
         check_refused(&format!("a: {}", "[".repeat(32_000)), Refusal::TooDeep, 3 + 31);
-        let deep: String = (0..40).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
-        assert_eq!(scan(&deep).unwrap_err().0, Refusal::TooDeep);
+        let deep: Vec<String> = (0..40).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
+        assert_eq!(scan(&deep.concat()).unwrap_err().0, Refusal::TooDeep);
         assert_eq!(scan(&"- ".repeat(40)).unwrap_err().0, Refusal::TooDeep);
     }
 

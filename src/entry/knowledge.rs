@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::edit::Change;
 use super::frontmatter::{double_quote, quote};
-use super::{Head, Id, Scope, Source};
+use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Error, Result};
 
 /// The categories that say what was learned.
@@ -103,7 +103,7 @@ impl Knowledge {
     /// # Errors
     ///
     /// [`Error::Invalid`] where title, tags or body are empty, a tag holds a comma, the importance is
-    /// over 100 or the scope is unknown.
+    /// over 100, the scope is unknown, or the file would be too large to be read.
     pub fn normalised(&self) -> Result<Knowledge> {
         let invalid = |what: &str, reason: &str| Error::Invalid { what: what.to_owned(), reason: reason.to_owned() };
         let line = |text: &str| without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -136,7 +136,7 @@ impl Knowledge {
             let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
             return Err(invalid("scope", &reason));
         }
-        Ok(Knowledge {
+        let normalised = Knowledge {
             title,
             tags,
             body,
@@ -148,7 +148,15 @@ impl Knowledge {
             files: self.files.iter().map(|file| line(file)).filter(|file| !file.is_empty()).collect(),
             supersedes: self.supersedes.clone(),
             ..*self
-        })
+        };
+        let n_bytes = normalised.to_file(DateTime::UNIX_EPOCH).len();
+        if n_bytes > MAX_FILE_BYTES {
+            return Err(invalid("body", "with its frontmatter it is over 1 MiB, which is the most that is read"));
+        }
+        if n_bytes - normalised.body.len() > MAX_FRONTMATTER_BYTES {
+            return Err(invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
+        }
+        Ok(normalised)
     }
 
     /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
@@ -301,6 +309,8 @@ mod tests {
         assert_eq!(what(Knowledge::new("t", ["a,b"], "b")), "tags");
         assert_eq!(what(Knowledge::new("t", ["a"], " \n")), "body");
         assert_eq!(what(Knowledge { importance: Some(101), ..full() }), "importance");
+        assert_eq!(what(Knowledge::new("t", ["a"], "b".repeat(MAX_FILE_BYTES - 20))), "body");
+        assert_eq!(what(Knowledge::new("t", [&*"a".repeat(MAX_FRONTMATTER_BYTES)], "b")), "frontmatter");
         assert_eq!(what(Knowledge { scope: Scope::from("all".to_owned()), ..full() }), "scope");
     }
 

@@ -20,7 +20,6 @@ const OPEN_ATTEMPTS: usize = 5;
 /// What was last committed to an index folder.
 pub struct Committed {
     pub(super) segments: Vec<SegmentReader>,
-    pub(super) fields: Fields,
     id: String,
 }
 
@@ -62,7 +61,7 @@ impl Committed {
             .into_iter()
             .map(|segment| SegmentReader::open(&index.segment(segment)))
             .collect::<tantivy::Result<Vec<_>>>()?;
-        Ok(Committed { segments, fields, id })
+        Ok(Committed { segments, id })
     }
 
     /// Returns the id that was given to the commit.
@@ -89,7 +88,7 @@ fn open_index(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
 ///
 /// The caller holds the cache lock from before the writer is made until it is dropped.
 pub struct Writer {
-    writer: IndexWriter,
+    batch: IndexWriter,
     fields: Fields,
     stems: Stems,
     folder: std::path::PathBuf,
@@ -128,7 +127,7 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok((Writer { writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None }, is_empty))
+        Ok((Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None }, is_empty))
     }
 
     fn create(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
@@ -143,7 +142,7 @@ impl Writer {
 
     /// Takes the document of a path out.
     pub fn remove(&mut self, path: &str) {
-        self.writer.delete_term(Term::from_field_text(self.fields.path, path));
+        self.batch.delete_term(Term::from_field_text(self.fields.path, path));
     }
 
     /// Puts a document in. The path's old one, if there is one, must be removed before.
@@ -152,7 +151,7 @@ impl Writer {
     pub fn add(&mut self, document: Document<'_>) {
         if self.failed.is_none() {
             let document = document.to_tantivy(&self.fields, &mut self.stems);
-            self.failed = self.writer.add_document(document).err();
+            self.failed = self.batch.add_document(document).err();
         }
     }
 
@@ -162,9 +161,9 @@ impl Writer {
             return Err(error);
         }
         fs::write(self.folder.join(BOOT_FILE), boot)?;
-        let mut prepared = self.writer.prepare_commit()?;
+        let mut prepared = self.batch.prepare_commit()?;
         prepared.set_payload(id);
         prepared.commit()?;
-        self.writer.wait_merging_threads()
+        self.batch.wait_merging_threads()
     }
 }

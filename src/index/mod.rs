@@ -14,8 +14,11 @@ mod score;
 mod snapshot;
 mod tokens;
 
-use tantivy::IndexSettings;
+use std::io;
+
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::store::Compressor;
+use tantivy::{IndexSettings, TantivyError};
 
 pub use commit::{Committed, Writer};
 pub use document::{Document, Filter};
@@ -24,7 +27,7 @@ pub use score::{Candidate, Part, Scores, TextQuery, Weights};
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.
-pub type Failure = tantivy::TantivyError;
+pub type Failure = TantivyError;
 
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
@@ -34,6 +37,21 @@ pub fn folder_name() -> String {
     let identity =
         format!("{} tokens {} documents {} {schema}", tantivy::version_string(), tokens::VERSION, document::VERSION);
     format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()))
+}
+
+/// Returns what the file system said, where that is why an index failed.
+pub fn io_cause(failure: &Failure) -> Option<io::Error> {
+    let cause: &io::Error = match failure {
+        TantivyError::IoError(error)
+        | TantivyError::LockFailure(LockError::IoError(error), _)
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error: error, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => error,
+        _ => return None,
+    };
+    // An error of the system is no more than its number; Tantivy shares its own, and it cannot be cloned.
+    let copy = cause.raw_os_error().map(io::Error::from_raw_os_error);
+    Some(copy.unwrap_or_else(|| io::Error::new(cause.kind(), cause.to_string())))
 }
 
 fn settings() -> IndexSettings {

@@ -4,6 +4,12 @@
 //! queries skip documents that cannot win, which at this many terms is slower, and they sum floats in
 //! an order that depends on the segments.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "scores are rounded to millionths on purpose, and counts have far fewer than 2^52"
+)]
+
 use std::collections::HashMap;
 
 use tantivy::fieldnorm::FieldNormReader;
@@ -392,7 +398,7 @@ impl<'a> Scores<'a> {
         let n_documents = segment.reader.max_doc() as usize;
         let mut scores = vec![0i64; n_documents];
         let mut masks = vec![0u16; if self.coverage_total > 0.0 { n_documents } else { 0 }];
-        for field in 0..6 {
+        for (field, norms) in norms.iter().enumerate() {
             let tantivy_field = self.snapshot.fields.text[field];
             let inverted = segment.reader.inverted_index(tantivy_field)?;
             let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
@@ -402,7 +408,7 @@ impl<'a> Scores<'a> {
                 let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
                 let mut doc = postings.doc();
                 while doc != TERMINATED {
-                    let norm = norms[field][usize::from(lengths.fieldnorm_id(doc))];
+                    let norm = norms[usize::from(lengths.fieldnorm_id(doc))];
                     scores[doc as usize] += contribution(planned.factor, postings.term_freq(), norm);
                     if term.bit != 0 {
                         masks[doc as usize] |= term.bit;

@@ -86,6 +86,7 @@ impl Snapshot {
     }
 
     /// Returns the average number of tokens of a live document in a text field, at least a little.
+    #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
     pub(super) fn average_length(&self, field: usize) -> f32 {
         let average = self.n_tokens[field] as f32 / self.n_live.max(1) as f32;
         // No document has a token there: nothing will be scored by it, and nothing must divide by 0.
@@ -132,10 +133,6 @@ impl Segment {
             }
         }
         all - n_dead
-    }
-
-    pub(super) fn is_dead(&self, doc: DocId) -> bool {
-        self.dead.binary_search(&doc).is_ok()
     }
 
     pub(super) fn store(&self) -> std::io::Result<StoreReader> {

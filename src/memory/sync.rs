@@ -59,11 +59,7 @@ impl Memory {
     }
 
     fn write_index(&self, anew: bool) -> Result<Rebuilt> {
-        let lock = self.store.cache_lock().ok_or_else(|| Error::Locked {
-            path: self.store.cache().join("lock"),
-            waited_ms: 250,
-            holder: None,
-        })?;
+        let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
         let mut entries = 0;
         for area in [Area::Archive, Area::Live] {
             let view = self.commit(&lock, area, anew).map_err(|source| self.index_error(area, source))?;
@@ -123,7 +119,8 @@ impl Memory {
     }
 
     /// Commits everything that an area's index lacks; with `anew`, everything there is.
-    fn commit(&self, _lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
+    #[expect(clippy::only_used_in_recursion, reason = "whoever commits shows the lock")]
+    fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
         let started = SystemTime::now();
         let committed = if anew { None } else { self.committed(area) };
         let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);
@@ -131,7 +128,7 @@ impl Memory {
         let (mut writer, is_empty) = Writer::begin(&self.index_folder(area), committed.is_none(), scan.n_pending())?;
         if is_empty != committed.is_none() {
             // It could be read and not written: begin once more, from nothing.
-            return self.commit(_lock, area, true);
+            return self.commit(lock, area, true);
         }
         let mut added = Vec::new();
         let mut catalog = scan.read(&self.store, &mut |path, entry| {
@@ -143,7 +140,7 @@ impl Memory {
         });
         if !is_empty && !catalog.index_is_known() {
             // Nobody knows what this index holds.
-            return self.commit(_lock, area, true);
+            return self.commit(lock, area, true);
         }
         added.sort_unstable();
         for path in catalog.stale_paths() {
@@ -169,11 +166,15 @@ impl Memory {
     }
 
     pub(super) fn index_error(&self, area: Area, source: Failure) -> Error {
-        Error::Index { path: self.index_folder(area), source: Box::new(source) }
+        let path = self.index_folder(area);
+        match index::io_cause(&source) {
+            Some(source) => Error::Io { action: "use the search index in", path, source },
+            None => Error::Index { path, source: Box::new(source) },
+        }
     }
 
     /// Returns what is searched: the live documents of the views.
-    pub(super) fn snapshot(&self, views: &[View]) -> std::result::Result<Snapshot, Failure> {
+    pub(super) fn snapshot(views: &[View]) -> std::result::Result<Snapshot, Failure> {
         let mut snapshot = Snapshot::new();
         for view in views {
             // Of an index that nobody knows nothing may answer: all entries are in the overlay.

@@ -46,7 +46,7 @@ impl Memory {
     ) -> Result<Vec<Hit>> {
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let query = Query { text_weight: query.text_weight.or(Some(self.settings.text_weight)), ..query.clone() };
-        let snapshot = self.snapshot(views).map_err(|source| self.index_error(Area::Live, source))?;
+        let snapshot = Memory::snapshot(views).map_err(|source| self.index_error(Area::Live, source))?;
         retrieve::search(&catalogs, &snapshot, &query, limit, self.now(), keep)
             .map_err(|source| self.index_error(Area::Live, source))
     }

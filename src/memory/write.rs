@@ -226,20 +226,15 @@ impl Memory {
         let target = target.ok_or_else(|| no_such_entry(&archive, id))?;
         let in_the_way = live.row_of_id(&target).map(|row| live.path(row));
         let exchanged = in_the_way.is_some();
-        let to = match in_the_way {
-            Some(path) => {
-                self.store.swap(&lock, &from, &path)?;
-                path
-            }
-            None => {
-                let folder = from
-                    .strip_prefix("archive/")
-                    .and_then(|path| path.rsplit_once('/'))
-                    .map_or("", |(folder, _)| folder);
-                let path = format!("{folder}/{}.md", target.stem());
-                self.store.move_to(&lock, &from, &path)?;
-                path
-            }
+        let to = if let Some(path) = in_the_way {
+            self.store.swap(&lock, &from, &path)?;
+            path
+        } else {
+            let folder =
+                from.strip_prefix("archive/").and_then(|path| path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+            let path = format!("{folder}/{}.md", target.stem());
+            self.store.move_to(&lock, &from, &path)?;
+            path
         };
         self.commit_after_write(&[Area::Live, Area::Archive]);
         Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged })

@@ -73,6 +73,15 @@ impl Store {
         self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
+    /// Takes the lock of `cache/`, for a caller that has nothing to do without it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::lock`].
+    pub fn wait_for_cache_lock(&self, timeout: Duration) -> Result<Lock> {
+        self.take_lock(Guarded::Cache, timeout, &mut || {})
+    }
+
     /// Takes the lock of `cache/` if it is free at once.
     pub fn try_cache_lock(&self) -> Option<Lock> {
         self.take_lock(Guarded::Cache, Duration::ZERO, &mut || {}).ok()

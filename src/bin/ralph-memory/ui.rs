@@ -47,6 +47,11 @@ struct Answer<'a, Data> {
     problems: &'a [Problem],
 }
 
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: &'a Report,
+}
+
 impl Ui<'_> {
     /// Writes the answer as one JSON object.
     pub(crate) fn json(&mut self, data: impl Serialize, problems: &[Problem]) -> io::Result<()> {
@@ -99,11 +104,7 @@ impl Ui<'_> {
         for hint in &report.hints {
             self.hint(hint);
         }
-        #[derive(Serialize)]
-        struct Data<'a> {
-            error: &'a Report,
-        }
-        if self.json { self.json(Data { error: report }, &[]) } else { Ok(()) }
+        if self.json { self.json(Failed { error: report }, &[]) } else { Ok(()) }
     }
 
     fn hint(&mut self, hint: &str) {
