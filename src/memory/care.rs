@@ -1,6 +1,6 @@
 //! Looking after the memory: what is wrong with its files.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ impl Memory {
     pub fn check(&self) -> Result<Checked> {
         let live = self.catalog(Area::Live);
         let archive = self.catalog(Area::Archive);
-        let archived: HashSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
+        let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
         let mut problems = check::problems(&items(&live), &archived, self.now());
         for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             self.locate(problem);
