@@ -4,6 +4,7 @@
 //! `github` annotates the files of a pull request, `sarif` is what code scanners exchange. Where text
 //! of files may reach a terminal it goes through [`for_terminal`]; in JSON it stays as it is.
 
+mod diagnosis;
 mod human;
 mod sarif;
 
@@ -14,6 +15,7 @@ use ralph_memory::error::Severity;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
 
+pub(crate) use diagnosis::diagnosis;
 pub(crate) use human::human;
 pub(crate) use sarif::sarif;
 
