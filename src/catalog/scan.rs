@@ -11,7 +11,7 @@ use std::ops::Range;
 use rustix::io::Errno;
 use walkdir::{DirEntryExt as _, WalkDir};
 
-use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, Table, UNREAD, fingerprint, is_racy, number};
+use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number};
 use super::{Area, Catalog, merge};
 use crate::store::{FileKind, FileStat, Folder, Store};
 
@@ -79,10 +79,16 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
 }
 
 impl Scan {
-    /// Returns for how many rows phase 2 may have something to tell: those whose files changed, or
-    /// may have, and those that are not in the committed index.
+    /// Returns for how many rows at most phase 2 has something to tell: those whose files changed,
+    /// or may have, and those that are not in the committed index.
     pub fn n_pending(&self) -> usize {
-        self.catalog.table.rows.iter().filter(|row| row.has(UNREAD) || row.is_pending()).count()
+        let rows = &self.catalog.table.rows;
+        let n_due = rows.iter().filter(|row| row.has(UNREAD) || row.is_pending()).count();
+        if n_due == 0 && self.touched.is_empty() {
+            return 0;
+        }
+        // Any of them may turn out to be gone, and leave its id to a file that has waited for it.
+        n_due + rows.iter().filter(|row| row.has(SHADOWED) && !row.has(UNREAD)).count()
     }
 
     /// Returns what [`Catalog::index_is_known`] will, before any file is read.

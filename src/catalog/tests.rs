@@ -125,8 +125,10 @@ pub(super) fn later() -> SystemTime {
     SystemTime::now() + Duration::from_secs(10)
 }
 
+/// Returns an entry that is complete as knowledge and as an attempt.
 pub(super) fn text(title: &str) -> String {
-    format!("---\ntitle: \"{title}\"\ntags: [one, two]\n---\n\nAbout {title}.\n")
+    let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
+    format!("---\ntitle: \"{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n")
 }
 
 /// Everything that a catalog says of its rows.

@@ -277,19 +277,21 @@ impl<'a> Scores<'a> {
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0 };
+                let looked_up = [0, 1, 2].map(|within| self.look_up(stream * 3 + within, &term.text));
                 let mut most_frequent = 0;
-                for (within, field_weight) in field_weights.iter().enumerate() {
-                    let field = stream * 3 + within;
-                    let (postings, frequency) = self.look_up(field, &term.text)?;
+                let mut postings = Vec::with_capacity(3);
+                for result in looked_up {
+                    let (infos, frequency) = result?;
+                    most_frequent = most_frequent.max(frequency);
+                    postings.push((infos, frequency));
+                }
+                // A word is as rare as it is in the field that has it most often. By the field's own
+                // count, an everyday word that few titles happen to have would weigh like a name.
+                let rarity = self.idf(most_frequent) * f64::from(K1 + 1.0) * query_weight * share * weights.text;
+                for (within, (postings, frequency)) in postings.into_iter().enumerate() {
                     if frequency > 0 {
-                        let factor = self.idf(frequency)
-                            * f64::from(K1 + 1.0)
-                            * query_weight
-                            * field_weight
-                            * share
-                            * weights.text;
-                        term.fields.push(PlannedField { field, factor: factor as f32, postings });
-                        most_frequent = most_frequent.max(frequency);
+                        let factor = (rarity * field_weights[within]) as f32;
+                        term.fields.push(PlannedField { field: stream * 3 + within, factor, postings });
                     }
                 }
                 term.coverage = self.idf(most_frequent);
