@@ -121,7 +121,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Gives it this on standard input.
     pub(crate) fn input(mut self, bytes: impl AsRef<[u8]>) -> Self {
-        self.input = bytes.as_ref().to_owned();
+        bytes.as_ref().clone_into(&mut self.input);
         self
     }
 

@@ -5,7 +5,11 @@ use std::io::{IsTerminal as _, Write};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{add, completions, context, index, init, list, restore, search, show, status, supersede};
+use ralph_memory::text::for_terminal;
+
+use crate::commands::{
+    add, check, completions, context, doctor, index, init, list, restore, search, show, status, supersede,
+};
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
 use crate::ui::Ui;
@@ -49,7 +53,9 @@ enum Command {
     List(list::Args),
     #[command(visible_alias = "prime")]
     Context(context::Args),
+    Check(check::Args),
     Status(status::Args),
+    Doctor(doctor::Args),
     Restore(restore::Args),
     Supersede(supersede::Args),
     Index(index::Args),
@@ -92,6 +98,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Add(args) => add::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
         Command::Show(args) => show::run(ui, globals, &args),
+        Command::Check(args) => check::run(ui, globals, &args),
+        Command::Doctor(args) => doctor::run(ui, globals, &args),
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
@@ -106,13 +114,15 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
     let text = error.render();
+    let plain = text.to_string();
+    // It repeats arguments, which may be anybody's text.
+    let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let _ = if coloured { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
+    let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
     let _ = to.flush();
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
-        let message = text.to_string();
         // The usage below it is for people.
-        let message: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
         let hint = Some("`ralph-memory help` and `--help` say what there is".to_owned());
         let report = Report { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };

@@ -25,7 +25,7 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const QUIET: Style = Style::new().dimmed();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-const HINT: Style = AnsiColor::Green.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The two outputs, and how they are written to.
 pub(crate) struct Ui<'a> {
