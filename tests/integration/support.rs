@@ -212,3 +212,17 @@ impl fmt::Display for Ran {
         Ok(())
     }
 }
+
+/// Takes the scores out of what `search` shows: they change whenever ranking gets better.
+pub(crate) fn without_scores(text: &impl fmt::Display) -> String {
+    let text = text.to_string();
+    let lines = text.lines().map(|line| match line.rsplit_once("  ") {
+        Some((title, score))
+            if line.starts_with(|first: char| first.is_ascii_digit()) && score.parse::<f64>().is_ok() =>
+        {
+            format!("{title}  [SCORE]")
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -24,15 +24,15 @@ RALPH_MEMORY_CONFIG names, else in ~/.config/ralph-memory/config.toml; the
 project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over both.
 
 Exit codes:
-  0   done; also an empty list
-  1   the answer is no: nothing was found, or check found something
-  2   wrong usage: an argument, a value or a setting
-  3   no memory here; ralph-memory init makes one
-  4   refused: a conflict, a newer format, a file that cannot be edited safely
-  5   another process kept its lock
-  6   the file system said no: full, read-only, no permission
-  70  a bug
-  130 interrupted";
+  0    done; also an empty list
+  1    the answer is no: nothing was found, or check found something
+  2    wrong usage: an argument, a value or a setting
+  3    no memory here; ralph-memory init makes one
+  4    refused: a conflict, a newer format, a file that cannot be edited safely
+  5    another process kept its lock
+  6    the file system said no: full, read-only, no permission
+  70   a bug
+  130  interrupted";
 
 /// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
 #[derive(Debug, Parser)]

@@ -127,6 +127,11 @@ impl Ui<'_> {
     }
 }
 
+/// Returns a number and what it counts.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// Returns the text without what a terminal acts on. A line break would let an entry forge lines of
 /// this program.
 fn one_line(text: &str) -> String {

@@ -17,20 +17,16 @@ pub(crate) struct Args {
     /// Exit with code 1 for warnings, too
     #[arg(long)]
     strict: bool,
-    /// How problems are written; `--json` is the same as `--format json`
+    /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// With the lines that they are about
     Human,
-    /// One object
     Json,
-    /// Annotations of a workflow on GitHub
     Github,
-    /// For code scanners
     Sarif,
 }
 
