@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 
-use super::folder::{check_path, explain};
+use super::folder::explain;
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
 use super::temp::{Durability, NEW_FILE, Temp};
@@ -33,7 +33,7 @@ impl Store {
     ///
     /// Those of [`Store::folder`], and those of the file system.
     pub fn open_cache(&self, name: &str) -> io::Result<File> {
-        let path = from_root(&below("cache", name)?);
+        let path = from_root(&format!("cache/{name}"));
         regular(self.root_folder.open_below(&path, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// Those of [`Store::open_cache`].
     pub fn append_cache(&self, name: &str) -> io::Result<File> {
-        let path = below("cache", name)?;
+        let path = format!("cache/{name}");
         let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         regular(openat(&folder, name, flags | OFlags::CLOEXEC, NEW_FILE)?.into())
@@ -95,7 +95,7 @@ impl Store {
     }
 
     fn write_unsynced(&self, area: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = below(area, name)?;
+        let path = format!("{area}/{name}");
         let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
         let temp = Temp::write(&folder, bytes, None, Durability::Unsynced)?;
         renameat(&folder, temp.name(), &folder, name)?;
@@ -104,7 +104,7 @@ impl Store {
     }
 
     fn remove_unsynced(&self, area: &str, name: &str) -> io::Result<bool> {
-        let path = below(area, name)?;
+        let path = format!("{area}/{name}");
         let removed =
             self.open_parent(&path).and_then(|(folder, name)| Ok(unlinkat(&folder, name, AtFlags::empty())?));
         match removed {
@@ -113,12 +113,6 @@ impl Store {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Returns the path of the file `name` in one of the two folders.
-fn below(area: &str, name: &str) -> io::Result<String> {
-    check_path(name)?;
-    Ok(format!("{area}/{name}"))
 }
 
 fn regular(file: File) -> io::Result<File> {

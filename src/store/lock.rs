@@ -62,7 +62,7 @@ impl Store {
     /// [`Error::Locked`], with what its holder wrote about itself, when it was not free in time;
     /// [`Error::Io`] when the lock file cannot be made or opened.
     pub fn lock(&self, timeout: Duration) -> Result<Lock> {
-        self.take_lock(Guarded::Entries, timeout)
+        self.take_lock(Guarded::Entries, timeout, &mut || {})
     }
 
     /// Takes the lock of `cache/`, under which the catalog is saved and the index committed.
@@ -70,10 +70,17 @@ impl Store {
     /// `None` means that another process had it for 250 ms, or that the cache cannot be written:
     /// the caller goes on without saving.
     pub fn cache_lock(&self) -> Option<Lock> {
-        self.take_lock(Guarded::Cache, CACHE_TIMEOUT).ok()
+        self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
-    fn take_lock(&self, guarded: Guarded, timeout: Duration) -> Result<Lock> {
+    /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
+    /// tests can be the program that comes between.
+    pub(super) fn take_lock(
+        &self,
+        guarded: Guarded,
+        timeout: Duration,
+        interrupt: &mut dyn FnMut(),
+    ) -> Result<Lock> {
         let path = self.full_path(guarded.folder()).join(LOCK);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
@@ -81,6 +88,7 @@ impl Store {
             let folder = self.make_folders(guarded.folder(), Durability::Unsynced);
             let folder = folder.map_err(|error| explain("lock", &path, error))?;
             let file = open(&folder).map_err(|error| explain("lock", &path, error))?;
+            interrupt();
             match file.try_lock() {
                 Ok(()) => {
                     // The folder may have been removed while this process waited, and with it the

@@ -16,6 +16,9 @@ mod sweep;
 mod temp;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;

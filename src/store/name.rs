@@ -154,7 +154,8 @@ mod tests {
         // A word boundary in the first half would throw most of the title away.
         check(&format!("aa {}", "b".repeat(300)), &format!("aa-{}", "b".repeat(77)));
         // The limit falls on the hyphen itself.
-        check(&format!("{} b", "a".repeat(80)), &"a".repeat(80));
+        let exact = format!("{}-{}", "a".repeat(60), "b".repeat(19));
+        check(&format!("{exact} c"), &exact);
         // Two bytes each in the title; what counts is what they become.
         check(&"é".repeat(80), &"e".repeat(80));
         check(&"é".repeat(81), &"e".repeat(80));

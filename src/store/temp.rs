@@ -47,12 +47,10 @@ impl<'a> Temp<'a> {
         like: Option<&Stat>,
         durability: Durability,
     ) -> io::Result<Temp<'a>> {
-        // A private file's bytes are never readable by others, not even for the moment of writing.
-        let mode = like.map_or(NEW_FILE, |like| Mode::from_raw_mode(like.st_mode & 0o777));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (temp, descriptor) = loop {
             let name = temporary_name();
-            match openat(folder, &name, flags, mode) {
+            match openat(folder, &name, flags, first_mode(like)) {
                 Ok(descriptor) => break (Temp { folder, name: Some(name) }, descriptor),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -95,6 +93,12 @@ impl Drop for Temp<'_> {
             let _ = unlinkat(self.folder, name, AtFlags::empty());
         }
     }
+}
+
+/// Returns what the file has while it is written. The bytes of a private file are never readable by
+/// others, not even for that moment.
+pub(super) fn first_mode(like: Option<&Stat>) -> Mode {
+    like.map_or(NEW_FILE, |like| Mode::from_raw_mode(like.st_mode & 0o777))
 }
 
 fn make_like(file: &File, like: &Stat) -> io::Result<()> {
@@ -157,7 +161,7 @@ impl<'a> Leftover<'a> {
 
     /// Returns whether a file of this name and content can be removed without losing anything.
     pub(super) fn is_known(&self, bytes: &[u8]) -> bool {
-        self.exchange.is_none_or(|(_, known)| known != [0, 0] && known.contains(&xxh3_64(bytes)))
+        self.exchange.is_none_or(|(_, known)| known.contains(&xxh3_64(bytes)))
     }
 }
 

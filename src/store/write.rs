@@ -36,6 +36,17 @@ pub struct Replaced {
     pub conflict: Option<String>,
 }
 
+/// How far a replacement has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The new bytes are on the disk, under a temporary name.
+    Written,
+    /// The old bytes were found unchanged for the last time.
+    Checked,
+    /// The two have exchanged names.
+    Exchanged,
+}
+
 impl Store {
     /// Makes the file at `path`, and the folders that it needs, and makes it durable.
     ///
@@ -105,11 +116,11 @@ impl Store {
         new: &[u8],
         now: DateTime<Utc>,
     ) -> Result<Replaced> {
-        self.replace_with(lock, path, expected, new, now, &mut || {})
+        self.replace_with(lock, path, expected, new, now, &mut |_| {})
     }
 
-    /// Does what [`Store::replace`] does; `interrupt` is called when the new bytes are ready and the
-    /// file was checked for the last time.
+    /// Does what [`Store::replace`] does, and calls `interrupt` after each step, so that tests can
+    /// be the program that comes between.
     pub(super) fn replace_with(
         &self,
         lock: &Lock,
@@ -117,7 +128,7 @@ impl Store {
         expected: &[u8],
         new: &[u8],
         now: DateTime<Utc>,
-        interrupt: &mut dyn FnMut(),
+        interrupt: &mut dyn FnMut(Step),
     ) -> Result<Replaced> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, new)?;
@@ -129,8 +140,9 @@ impl Store {
         }
         let mut temp = Temp::write(&folder, new, Some(&like), Durability::Synced).map_err(failed)?;
         temp.announce_exchange(name, expected, new).map_err(failed)?;
+        interrupt(Step::Written);
         self.check_unchanged(path, &folder, name, expected)?;
-        interrupt();
+        interrupt(Step::Checked);
         let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
         if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
             self.check_unchanged(path, &folder, name, expected)?;
@@ -139,6 +151,7 @@ impl Store {
             folder.sync().map_err(failed)?;
             return Ok(Replaced { conflict: None });
         }
+        interrupt(Step::Exchanged);
         if let Err(error) = folder.sync() {
             return Err(self.undo_exchange(path, &folder, name, temp, new, error));
         }
@@ -264,6 +277,10 @@ impl Store {
         let (a_folder, a_name) = self.open_file_parent("exchange", a)?;
         let (b_folder, b_name) = self.open_file_parent("exchange", b)?;
         let failed = |error| explain("exchange", self.full_path(a), error);
+        if a_folder.stat_of(a_name).map_err(failed)? == b_folder.stat_of(b_name).map_err(failed)? {
+            // Two names of one file, which the system would not rename to each other.
+            return Ok(());
+        }
         let (a_place, b_place) = ((&a_folder, a_name), (&b_folder, b_name));
         if !exchange(self.abilities, a_place, b_place).map_err(failed)? {
             let waiting = exchange_name(&temporary_name(), a_name, None);

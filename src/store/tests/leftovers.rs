@@ -1,0 +1,155 @@
+//! What a crash leaves, and what becomes of it.
+
+use std::fs;
+
+use crate::store::write::Step;
+use crate::store::temp::{Leftover, exchange_name, temporary_name};
+use super::{Fixture, now};
+
+/// The number of a process that cannot be.
+const DEAD: u32 = u32::MAX;
+
+#[test]
+fn temporary_names_are_told_from_others() {
+    let name = temporary_name();
+    let parsed = Leftover::parse(&name).unwrap();
+    assert_eq!((parsed.process, parsed.exchange), (std::process::id(), None));
+    assert_ne!(name, temporary_name());
+
+    let name = exchange_name(&name, "a-b-c.md", Some((b"old", b"new")));
+    let parsed = Leftover::parse(&name).unwrap();
+    assert_eq!(parsed.exchange.unwrap().0, "a-b-c.md");
+    assert!(parsed.is_known(b"old") && parsed.is_known(b"new") && !parsed.is_known(b"theirs"));
+
+    let name = exchange_name(&temporary_name(), &"é".repeat(127), None);
+    assert!(name.len() <= 255 && name.len() >= 254);
+    assert!(!Leftover::parse(&name).unwrap().is_known(b""));
+
+    for name in [
+        "a.md",
+        ".tmp-",
+        ".tmp-1",
+        ".tmp-1-",
+        ".tmp-x-0123456789abcdef",
+        ".tmp-1-0123456789abcde",
+        ".tmp-1-0123456789abcdeg",
+        ".tmp-1-0123456789abcdef-",
+        ".tmp-1-0123456789abcdef-a.md",
+        ".tmp-1-0123456789abcdef-0123456789abcdef-0123456789abcdef",
+        ".tmpAbCdEf",
+    ] {
+        assert_eq!(Leftover::parse(name), None, "{name}");
+    }
+}
+
+#[test]
+fn leftovers_are_removed_everywhere_and_nothing_else_is() {
+    let fixture = Fixture::new();
+    let dead = format!(".tmp-{DEAD}-0123456789abcdef");
+    let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
+    let mut expected = Vec::new();
+    for folder in ["knowledge", "knowledge/a/b", "journal/run-1a2b3c4d", "archive/knowledge", "state"] {
+        // While this process holds the lock, no other one writes here, whatever its number.
+        for name in [&dead, &alive] {
+            fixture.put(&format!("{folder}/{name}"), "partial");
+            expected.push(format!("{folder}/{name}"));
+        }
+    }
+    for folder in ["cache/index", "cache"] {
+        fixture.put(&format!("{folder}/{dead}"), "partial");
+        fixture.put(&format!("{folder}/{alive}"), "being written");
+        expected.push(format!("{folder}/{dead}"));
+    }
+    fixture.put(&dead, "partial");
+    fixture.put(&alive, "being written");
+    expected.push(dead.clone());
+    // Not ours, not in our folders, or not a file.
+    let elsewhere = format!("other/{dead}");
+    let others = ["knowledge/.tmp-mine.md", "knowledge/a.md", &elsewhere, "knowledge/a/c.md"];
+    for path in others {
+        fixture.put(path, "kept");
+    }
+    fixture.link("a.md", "knowledge/.tmp-1-0123456789abcdef");
+    fs::create_dir(fixture.store.memory().join("knowledge/.tmp-2-0123456789abcdef")).unwrap();
+
+    let before = fixture.tree();
+    let swept = fixture.store.sweep(&fixture.lock()).unwrap();
+    expected.sort();
+    assert_eq!(swept.removed, expected);
+    assert_eq!(swept.kept, Vec::<String>::new());
+    let rest: Vec<String> = before.into_iter().filter(|path| !expected.contains(path)).collect();
+    assert_eq!(fixture.tree(), rest);
+    assert!(others.iter().all(|path| fixture.text(path) == "kept"));
+    // Twice changes nothing.
+    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::Swept::default());
+}
+
+#[test]
+fn nothing_is_swept_through_a_link() {
+    let fixture = Fixture::new();
+    fixture.put("other/.tmp-1-0123456789abcdef", "");
+    fixture.link("other", "knowledge");
+    fixture.put("journal/a.md", "");
+    fixture.link("../other", "journal/linked");
+    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::Swept::default());
+    assert!(fixture.exists("other/.tmp-1-0123456789abcdef"));
+}
+
+/// A crash just after the exchange, before the displaced version was looked at.
+#[test]
+fn a_version_of_which_there_is_no_copy_is_kept() {
+    let fixture = Fixture::new();
+    let name = |random: &str| exchange_name(&format!(".tmp-{DEAD}-{random}"), "a-b.md", Some((b"old", b"new")));
+    let path = |random| format!("knowledge/sub/{}", name(random));
+    fixture.put("knowledge/sub/a-b.md", "new");
+    fixture.put(&path("0000000000000001"), "old");
+    fixture.put(&path("0000000000000002"), "new");
+    fixture.put(&path("0000000000000003"), "theirs");
+    let modified = fs::FileTimes::new().set_modified(now().into());
+    let file = fixture.store.memory().join(path("0000000000000003"));
+    fs::File::options().write(true).open(file).unwrap().set_times(modified).unwrap();
+
+    let swept = fixture.store.sweep(&fixture.lock()).unwrap();
+    assert_eq!(swept.removed, [path("0000000000000001"), path("0000000000000002")]);
+    let kept = "archive/knowledge/sub/a-b.conflict-20260217T120000Z.md";
+    assert_eq!(swept.kept, [kept]);
+    assert_eq!(fixture.text(kept), "theirs");
+    assert_eq!(fixture.text("knowledge/sub/a-b.md"), "new");
+    assert_eq!(fixture.store.folder("knowledge/sub").unwrap().names().unwrap(), ["a-b.md"]);
+}
+
+/// A crash of a swap on a file system that cannot exchange names.
+#[test]
+fn a_file_that_waited_for_a_swap_is_kept() {
+    let fixture = Fixture::new();
+    let waiting = exchange_name(&format!(".tmp-{DEAD}-0123456789abcdef"), "a.md", None);
+    fixture.put(&format!("knowledge/{waiting}"), "a");
+    let swept = fixture.store.sweep(&fixture.lock()).unwrap();
+    assert_eq!((swept.removed.len(), swept.kept.len()), (0, 1));
+    assert_eq!(fixture.text(&swept.kept[0]), "a");
+}
+
+/// The name that the file has while a replacement is under way is one that a sweep understands.
+#[test]
+fn a_replacement_that_stops_half_way_is_swept() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "old");
+    let mut copied = String::new();
+    let mut copy = |step| {
+        if step != Step::Checked {
+            return;
+        }
+        let folder = fixture.store.folder("knowledge").unwrap();
+        let names = folder.names().unwrap();
+        let name = names.iter().filter_map(|name| name.to_str()).find(|name| name.starts_with('.')).unwrap();
+        // The copy stands for what would be there if the process ended here.
+        copied = name.replace(&format!(".tmp-{}-", std::process::id()), &format!(".tmp-{DEAD}-"));
+        let memory = fixture.store.memory().join("knowledge");
+        fs::copy(memory.join(name), memory.join(&copied)).unwrap();
+    };
+    let lock = fixture.lock();
+    fixture.store.replace_with(&lock, "knowledge/a.md", b"old", b"new", now(), &mut copy).unwrap();
+    let swept = fixture.store.sweep(&lock).unwrap();
+    assert_eq!(swept.removed, [format!("knowledge/{copied}")]);
+    assert_eq!(fixture.tree(), ["knowledge/", "knowledge/a.md"]);
+}

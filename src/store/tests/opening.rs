@@ -1,0 +1,229 @@
+//! Opening and reading: what is refused, and what the file system says.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixListener;
+
+use rustix::fs::OFlags;
+
+use crate::store::folder::{check_path, is_outside};
+use crate::store::{FileKind, Store, Unreadable};
+use super::{Fixture, assert_outside};
+use crate::entry::MAX_FILE_BYTES;
+use crate::error::Error;
+
+#[test]
+fn open_needs_a_real_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    assert!(matches!(Store::open(root), Err(Error::NoMemory { start }) if start == root));
+    assert!(matches!(Store::open(&root.join("none")), Err(Error::NoMemory { .. })));
+    fs::write(root.join(".ralph"), "").unwrap();
+    assert!(matches!(Store::open(root), Err(Error::NoMemory { .. })));
+    fs::remove_file(root.join(".ralph")).unwrap();
+
+    fs::create_dir(root.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", root.join(".ralph")).unwrap();
+    assert_outside(Store::open(root));
+    assert_outside(Store::discover(root));
+    fs::remove_file(root.join(".ralph")).unwrap();
+
+    fs::create_dir(root.join(".ralph")).unwrap();
+    let store = Store::open(root).unwrap();
+    assert_eq!(store.root(), root);
+    assert_eq!(store.memory(), root.join(".ralph"));
+    assert_eq!(store.cache(), root.join(".ralph/cache"));
+    assert_eq!(store.state(), root.join(".ralph/state"));
+}
+
+#[test]
+fn discover_takes_the_nearest() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir_all(root.join("a/b/c")).unwrap();
+    fs::write(root.join("a/b/c/file"), "").unwrap();
+    fs::create_dir(root.join(".ralph")).unwrap();
+    fs::create_dir(root.join("a/.ralph")).unwrap();
+    // No folder, so no memory: the search goes on.
+    fs::write(root.join("a/b/.ralph"), "").unwrap();
+    assert_eq!(Store::discover(&root.join("a/b/c")).unwrap().root(), root.join("a"));
+    assert_eq!(Store::discover(&root.join("a/b/c/file")).unwrap().root(), root.join("a"));
+    assert_eq!(Store::discover(root).unwrap().root(), root);
+    fs::remove_dir(root.join("a/.ralph")).unwrap();
+    assert_eq!(Store::discover(&root.join("a/b/c")).unwrap().root(), root);
+    fs::remove_dir(root.join(".ralph")).unwrap();
+    let start = root.join("a/b/c");
+    assert!(matches!(Store::discover(&start), Err(Error::NoMemory { start: named }) if named == start));
+}
+
+#[test]
+fn memory_may_be_removed_and_made_again() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "old");
+    fs::remove_dir_all(fixture.store.memory()).unwrap();
+    assert!(matches!(fixture.store.read("knowledge/a.md"), Err(Unreadable::Missing)));
+    assert_eq!(fixture.store.folder("").unwrap_err().kind(), ErrorKind::NotFound);
+    fixture.put("knowledge/a.md", "new");
+    assert_eq!(fixture.store.read("knowledge/a.md").unwrap().bytes, b"new");
+}
+
+#[test]
+fn paths_that_could_leave_are_refused() {
+    for path in ["..", "../a", "a/../b", "/a", "a//b", "a/", "/", ".", "./a", "a/./b", "a\0b", "a/.."] {
+        assert!(check_path(path).is_err_and(|error| is_outside(&error)), "{path:?}");
+    }
+    for path in ["a", "a/b.md", "a/...", ".hidden", "a/ b", "a\\b", "é"] {
+        assert!(check_path(path).is_ok(), "{path:?}");
+    }
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "");
+    let outside = |error: &std::io::Error| error.kind() == ErrorKind::InvalidInput;
+    for path in ["knowledge/../knowledge/a.md", "/etc/passwd", "../.ralph/knowledge/a.md", "knowledge//a.md"] {
+        let read = fixture.store.read(path);
+        assert!(matches!(&read, Err(Unreadable::Io(error)) if outside(error)), "{path}: {read:?}");
+        assert!(fixture.store.folder(path).is_err_and(|error| outside(&error)), "{path}");
+    }
+    assert!(matches!(fixture.store.read(""), Err(Unreadable::NotAFile)));
+}
+
+#[test]
+fn no_part_of_a_path_may_be_a_link() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/sub/a.md", "secret");
+    fixture.link("knowledge", "linked");
+    fixture.link("sub", "knowledge/linked");
+    fixture.link("a.md", "knowledge/sub/linked.md");
+    fixture.link("/etc/passwd", "knowledge/absolute.md");
+    fixture.link("nowhere", "knowledge/dangling.md");
+    let paths = [
+        "linked/sub/a.md",
+        "knowledge/linked/a.md",
+        "knowledge/sub/linked.md",
+        "knowledge/absolute.md",
+        "knowledge/dangling.md",
+    ];
+    let root = &fixture.store.root_folder;
+    for path in paths {
+        let read = fixture.store.read(path);
+        assert!(matches!(read, Err(Unreadable::Link)), "{path}: {read:?}");
+        // The way of systems without `openat2` gives the same answer.
+        let by_parts = root.open_by_parts(&format!(".ralph/{path}"), OFlags::RDONLY);
+        assert!(by_parts.is_err_and(|error| is_outside(&error)), "{path}");
+    }
+    for path in ["linked", "linked/sub", "knowledge/linked"] {
+        assert!(fixture.store.folder(path).is_err_and(|error| is_outside(&error)), "{path}");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let by_parts = root.open_by_parts(&format!(".ralph/{path}"), flags);
+        assert!(by_parts.is_err_and(|error| is_outside(&error)), "{path}");
+    }
+    assert_eq!(fixture.store.read("knowledge/sub/a.md").unwrap().bytes, b"secret");
+    assert!(root.open_by_parts(".ralph/knowledge/sub/a.md", OFlags::RDONLY).is_ok());
+}
+
+#[test]
+fn memory_that_becomes_a_link_is_refused() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "");
+    fs::rename(fixture.store.memory(), fixture.root().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", fixture.store.memory()).unwrap();
+    assert!(matches!(fixture.store.read("knowledge/a.md"), Err(Unreadable::Link)));
+    assert_outside(fixture.store.lock(std::time::Duration::ZERO));
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "text");
+    fixture.fifo("knowledge/fifo.md");
+    let _socket = UnixListener::bind(fixture.store.memory().join("knowledge/socket.md")).unwrap();
+    for path in ["knowledge/fifo.md", "knowledge/socket.md", "knowledge"] {
+        let read = fixture.store.read(path);
+        assert!(matches!(read, Err(Unreadable::NotAFile)), "{path}: {read:?}");
+    }
+    for path in ["knowledge/none.md", "none/a.md", "knowledge/a.md/b.md"] {
+        let read = fixture.store.read(path);
+        assert!(matches!(read, Err(Unreadable::Missing)), "{path}: {read:?}");
+    }
+}
+
+#[test]
+fn large_files_are_not_read() {
+    let fixture = Fixture::new();
+    fixture.put("a.md", vec![b'a'; MAX_FILE_BYTES]);
+    assert_eq!(fixture.store.read("a.md").unwrap().bytes.len(), MAX_FILE_BYTES);
+    fixture.put("a.md", vec![b'a'; MAX_FILE_BYTES + 1]);
+    assert!(matches!(fixture.store.read("a.md"), Err(Unreadable::TooLarge { size: 1_048_577 })));
+    fixture.put("a.md", vec![b'a'; 2 * MAX_FILE_BYTES]);
+    assert!(matches!(fixture.store.read("a.md"), Err(Unreadable::TooLarge { size: 2_097_152 })));
+    fs::File::options().write(true).open(fixture.store.memory().join("a.md")).unwrap().set_len(1 << 40).unwrap();
+    assert!(matches!(fixture.store.read("a.md"), Err(Unreadable::TooLarge { size: 0x100_0000_0000 })));
+}
+
+/// A file without a size that has bytes all the same stands for one that grows while it is read.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_limit_holds_whatever_the_size_says() {
+    let process = crate::store::folder::Folder::open_root("/proc/self".as_ref()).unwrap();
+    let (bytes, stat) = crate::store::read::read_with_stat(&process, "status").unwrap();
+    assert_eq!(stat.st_size, 0);
+    assert!(bytes.starts_with(b"Name:"));
+}
+
+#[test]
+fn bytes_are_given_as_they_are() {
+    let fixture = Fixture::new();
+    let bytes = b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\n\xff\0\r";
+    fixture.put("knowledge/a.md", bytes);
+    let read = fixture.store.read("knowledge/a.md").unwrap();
+    assert_eq!(read.bytes, bytes);
+    let folder = fixture.store.folder("knowledge").unwrap();
+    assert_eq!(read.stat, folder.stat_of("a.md").unwrap());
+    fixture.put("knowledge/empty.md", "");
+    assert_eq!(fixture.store.read("knowledge/empty.md").unwrap().bytes, b"");
+}
+
+#[test]
+fn stat_says_what_the_system_says() {
+    let fixture = Fixture::new();
+    fixture.put("knowledge/a.md", "four");
+    fixture.link("a.md", "knowledge/link.md");
+    fixture.fifo("knowledge/fifo.md");
+    fixture.put("knowledge/sub/b.md", "");
+    let folder = fixture.store.folder("knowledge").unwrap();
+    let stat = folder.stat_of("a.md").unwrap();
+    let expected = fs::metadata(fixture.store.memory().join("knowledge/a.md")).unwrap();
+    assert_eq!((stat.kind, stat.size, stat.ino), (FileKind::File, 4, expected.ino()));
+    assert_eq!(stat.mtime, expected.mtime() * 1_000_000_000 + expected.mtime_nsec());
+    assert_eq!(stat.ctime, expected.ctime() * 1_000_000_000 + expected.ctime_nsec());
+    assert_eq!(folder.stat_of("link.md").unwrap().kind, FileKind::Link);
+    assert_eq!(folder.stat_of("fifo.md").unwrap().kind, FileKind::Other);
+    assert_eq!(folder.stat_of("sub").unwrap().kind, FileKind::Folder);
+    assert_eq!(folder.stat_of("none.md").unwrap_err().kind(), ErrorKind::NotFound);
+    for name in ["", ".", "..", "sub/b.md", "/etc"] {
+        assert_eq!(folder.stat_of(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+    }
+    let own = fs::metadata(fixture.store.memory().join("knowledge")).unwrap();
+    assert_eq!(folder.stat().unwrap().ino, own.ino());
+    assert_eq!(folder.stat().unwrap().kind, FileKind::Folder);
+
+    let sorted = || {
+        let mut names = folder.names().unwrap();
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(), ["a.md", "fifo.md", "link.md", "sub"]);
+    // A second look starts from the beginning and sees what is new.
+    fixture.put("knowledge/c.md", "");
+    assert_eq!(sorted(), ["a.md", "c.md", "fifo.md", "link.md", "sub"]);
+}
+
+#[test]
+fn extreme_times_are_cut() {
+    let fixture = Fixture::new();
+    fixture.put("a.md", "");
+    let folder = fixture.store.folder("").unwrap();
+    let mut raw = rustix::fs::statat(&folder, "a.md", rustix::fs::AtFlags::empty()).unwrap();
+    raw.st_mtime = 9_999_999_999_999;
+    assert_eq!(crate::store::FileStat::from_raw(&raw).mtime, i64::MAX);
+}
