@@ -73,7 +73,7 @@ pub enum Error {
         kept: Option<PathBuf>,
     },
     /// Another process held a lock for longer than the time-out.
-    #[error("`{path}` was still locked after {waited_ms} ms{}", holder_suffix(.holder))]
+    #[error("`{path}` was still locked after {waited_ms} ms{}", holder_suffix(.holder.as_ref()))]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -116,8 +116,8 @@ pub enum Error {
     },
 }
 
-fn holder_suffix(holder: &Option<String>) -> String {
-    holder.as_ref().map(|holder| format!(" by {holder}")).unwrap_or_default()
+fn holder_suffix(holder: Option<&String>) -> String {
+    holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
 }
 
 /// Adds the path and the action to an I/O error.

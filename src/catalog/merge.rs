@@ -42,17 +42,14 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
         if let Some(before) = before {
             is_used[before] = true;
         }
-        match listing {
-            Some(listing) => {
-                merge(scan, &path, old_rows, listing.files);
-                let odd = listing.odd.into_iter().map(|(name, code)| Odd { folder, name, code });
-                scan.catalog.table.odd.extend(odd);
-            }
-            None => {
-                scan.catalog.table.rows.extend(old_rows.iter().filter(|row| !row.has(GONE)));
-                let odd = old.odd.iter().filter(|odd| before == Some(odd.folder as usize));
-                scan.catalog.table.odd.extend(odd.map(|odd| Odd { folder, ..odd.clone() }));
-            }
+        if let Some(listing) = listing {
+            merge(scan, &path, old_rows, listing.files);
+            let odd = listing.odd.into_iter().map(|(name, code)| Odd { folder, name, code });
+            scan.catalog.table.odd.extend(odd);
+        } else {
+            scan.catalog.table.rows.extend(old_rows.iter().filter(|row| !row.has(GONE)));
+            let odd = old.odd.iter().filter(|odd| before == Some(odd.folder as usize));
+            scan.catalog.table.odd.extend(odd.map(|odd| Odd { folder, ..odd.clone() }));
         }
     }
     for (folder, _) in is_used.iter().enumerate().filter(|&(_, &is_used)| !is_used) {

@@ -255,7 +255,7 @@ impl Catalog {
             if folder.unreadable {
                 problems.push(Code::Unreadable.problem(path));
             }
-            if path.ends_with(".md") {
+            if path.strip_suffix(".md").is_some() {
                 problems.push(Code::NotAFile.problem(path));
             }
         }

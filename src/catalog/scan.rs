@@ -11,9 +11,7 @@ use std::ops::Range;
 use rustix::io::Errno;
 use walkdir::{DirEntryExt as _, WalkDir};
 
-use super::table::{
-    AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number,
-};
+use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number};
 use super::{Area, Catalog, merge};
 use crate::store::{FileKind, FileStat, Folder, Store};
 
@@ -70,7 +68,8 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
         scan.note(row, seen);
     }
     let table = &scan.catalog.table;
-    let is_new_root = |root: &&str| table.folder_at(root).is_none() && !store.folder(root).is_err_and(|error| is_no_folder(&error));
+    let is_new_root =
+        |root: &&str| table.folder_at(root).is_none() && !store.folder(root).is_err_and(|error| is_no_folder(&error));
     if !found.folders.is_empty() || scan.catalog.area.roots().iter().any(is_new_root) {
         merge::rebuild(&mut scan, store, found.folders);
     } else if is_any_gone {
@@ -190,9 +189,10 @@ pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -
     match store.folder(path).and_then(|folder| Ok((folder.stat()?, folder))) {
         Ok((stat, folder)) => Some(list(store, &folder, stat, path, area, start)),
         Err(error) if is_no_folder(&error) => None,
-        Err(_) => {
-            Some(Listing { row: FolderRow { again: true, unreadable: true, ..FolderRow::default() }, ..Listing::default() })
-        }
+        Err(_) => Some(Listing {
+            row: FolderRow { again: true, unreadable: true, ..FolderRow::default() },
+            ..Listing::default()
+        }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a catalog must see, case by case. The model test is in `model.rs`.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -115,7 +116,8 @@ pub(super) fn set_mtime(path: &Path, time: SystemTime) {
     let nanoseconds = nanoseconds(time);
     let time =
         Timespec { tv_sec: nanoseconds.div_euclid(1_000_000_000), tv_nsec: nanoseconds.rem_euclid(1_000_000_000) };
-    utimensat(CWD, path, &Timestamps { last_access: time, last_modification: time }, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    utimensat(CWD, path, &Timestamps { last_access: time, last_modification: time }, AtFlags::SYMLINK_NOFOLLOW)
+        .unwrap();
 }
 
 /// A time at which nothing that was written so far is racy.
@@ -123,8 +125,10 @@ pub(super) fn later() -> SystemTime {
     SystemTime::now() + Duration::from_secs(10)
 }
 
+/// Returns an entry that is complete as knowledge and as an attempt.
 pub(super) fn text(title: &str) -> String {
-    format!("---\ntitle: \"{title}\"\ntags: [one, two]\n---\n\nAbout {title}.\n")
+    let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
+    format!("---\ntitle: \"{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n")
 }
 
 /// Everything that a catalog says of its rows.
@@ -154,7 +158,10 @@ pub(super) fn said(catalog: &Catalog) -> (Vec<Said>, Vec<Problem>) {
         assert_eq!(catalog.row_of_path(&catalog.path(row)), Some(row));
         let first = catalog.row_of_id(&catalog.id(row).unwrap()).unwrap();
         assert_eq!(catalog.id(first), catalog.id(row));
-        assert_eq!(catalog.is_indexable(first), catalog.is_indexable(row) || first != row && catalog.is_indexable(first));
+        assert_eq!(
+            catalog.is_indexable(first),
+            catalog.is_indexable(row) || first != row && catalog.is_indexable(first)
+        );
     }
     (catalog.rows().map(said).collect(), catalog.problems())
 }
@@ -181,7 +188,8 @@ fn check(memory: &Memory, index_id: Option<&str>) -> (Vec<String>, Vec<String>, 
 #[test]
 fn lists_entries_and_nothing_else() {
     let memory = Memory::new();
-    for path in ["knowledge/b.md", "knowledge/a/z.md", "journal/run-1/0001.md", "knowledge/a-b/y.md", "knowledge/ü.md"] {
+    for path in ["knowledge/b.md", "knowledge/a/z.md", "journal/run-1/0001.md", "knowledge/a-b/y.md", "knowledge/ü.md"]
+    {
         memory.write(path, text(path));
     }
     for path in ["knowledge/.hidden.md", "knowledge/#a.md", "knowledge/a.md~", "knowledge/notes.txt", "README.md"] {
@@ -392,7 +400,6 @@ fn reports_what_is_no_entry() {
     memory.write("knowledge/large.md", vec![b'x'; 1024 * 1024 + 1]);
     memory.write("knowledge/folder.md/inside.md", text("inside"));
     memory.write("knowledge/latin.md", b"---\ntitle: caf\xe9\n---\n");
-    use std::os::unix::ffi::OsStrExt as _;
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     fs::write(memory.at("knowledge").join(name), text("lost")).unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
@@ -476,10 +483,10 @@ fn gives_an_id_to_the_first_file_by_path() {
     assert_eq!(indexable, ["knowledge/a/x.md"]);
     assert_eq!(problems, [".ralph/knowledge/m/x.md: duplicate-id", ".ralph/knowledge/z/x.md: duplicate-id"]);
     let (mut catalog, pending) = memory.scan(Some("i1"));
-    assert_eq!((pending.as_slice(), catalog.stale_paths().as_slice()), (
-        ["knowledge/a/x.md".to_owned()].as_slice(),
-        ["knowledge/m/x.md".to_owned()].as_slice()
-    ));
+    assert_eq!(
+        (pending.as_slice(), catalog.stale_paths().as_slice()),
+        (["knowledge/a/x.md".to_owned()].as_slice(), ["knowledge/m/x.md".to_owned()].as_slice())
+    );
     let problem = &catalog.problems()[0];
     assert!(problem.message.contains("`.ralph/knowledge/a/x.md`"), "{problem}");
     let first = catalog.row_of_id(&Id::parse("x").unwrap()).unwrap();
@@ -813,7 +820,8 @@ fn mends_damaged_heads_when_it_saves() {
 fn heads_survive_their_encoding() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("a"));
-    memory.write("journal/run-1/0001.md", "---\nrun_id: run-1\niteration: 1\noutcome: failed\n---\n\n## Summary\n\nx\n");
+    memory
+        .write("journal/run-1/0001.md", "---\nrun_id: run-1\niteration: 1\noutcome: failed\n---\n\n## Summary\n\nx\n");
     let mut heads = Vec::new();
     let scan = Catalog::scan(&memory.store, Area::Live, None, later());
     let catalog = scan.read(&memory.store, &mut |path, entry| heads.push((path.to_owned(), entry.head.clone())));

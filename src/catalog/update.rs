@@ -12,8 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
-    is_racy,
+    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint, is_racy,
 };
 use crate::entry::{self, Entry, Head, Id};
 use crate::store::{Store, Unreadable};
@@ -185,4 +184,3 @@ impl Catalog {
         self.heads.put(row, path, head);
     }
 }
-

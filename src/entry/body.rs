@@ -1,1 +1,214 @@
-//! (placeholder)
+//! Bodies: their words without markup, their links, and cuts that leave markdown whole.
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::Link;
+
+/// What a body holds besides its markup.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// The text, code included, with a line break between blocks, and the target of a link or an
+    /// image behind its text.
+    pub text: String,
+    /// The `[[…]]`, with lines counted from the line that the body begins on.
+    pub links: Vec<Link>,
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
+}
+
+/// Reads the body of an entry, whose first line is line `first_line` of the file.
+pub fn digest(body: &str, first_line: u32) -> Digest {
+    let mut digest = Digest { text: String::with_capacity(body.len()), links: Vec::new() };
+    let mut targets = Vec::new();
+    for event in Parser::new_ext(body, options()) {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
+                let says_its_target =
+                    matches!(link_type, LinkType::Autolink | LinkType::Email | LinkType::WikiLink { .. });
+                targets.push((!says_its_target).then_some(dest_url));
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(target) = targets.pop().flatten() {
+                    digest.text.push(' ');
+                    digest.text.push_str(&target);
+                    digest.text.push(' ');
+                }
+            }
+            event => push_text(&mut digest.text, &event),
+        }
+    }
+    // Offsets cost time, and most bodies have no link.
+    if body.contains("[[") {
+        let mut line_at = LineCounter { body, offset: 0, line: first_line };
+        for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
+            if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
+                digest.links.push(Link { target: dest_url.trim().to_owned(), line: line_at.of(range.start) });
+            }
+        }
+    }
+    digest
+}
+
+fn push_text(text: &mut String, event: &Event<'_>) {
+    match event {
+        Event::Text(part) | Event::Code(part) | Event::Html(part) | Event::InlineHtml(part) => text.push_str(part),
+        Event::End(TagEnd::TableCell) => text.push(' '),
+        Event::SoftBreak
+        | Event::HardBreak
+        | Event::Rule
+        | Event::End(
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::Item
+            | TagEnd::CodeBlock
+            | TagEnd::TableRow
+            | TagEnd::TableHead,
+        ) => text.push('\n'),
+        _ => {}
+    }
+}
+
+/// Counts lines for offsets that only grow.
+struct LineCounter<'a> {
+    body: &'a str,
+    offset: usize,
+    line: u32,
+}
+
+impl LineCounter<'_> {
+    fn of(&mut self, offset: usize) -> u32 {
+        if offset > self.offset {
+            let breaks = self.body[self.offset..offset].matches('\n').count();
+            self.line = self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
+            self.offset = offset;
+        }
+        self.line
+    }
+}
+
+/// What stands at the end of a body of which only the first part is shown.
+pub const TRUNCATED: &str = "[truncated]";
+
+/// Returns the longest beginning of `body` that `fits`, followed by [`TRUNCATED`] on a line of its
+/// own; the whole body, without its outer blank lines, where that fits; or `None` where not even
+/// one word does.
+///
+/// The cut is at the end of a block. Where the first block alone is too long it is cut at the end of
+/// a line, else of a word, and a code fence that was open there is closed. `fits` is asked about the
+/// whole result, and must say yes to any beginning of a text that it says yes to.
+pub fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let body = body.trim_matches(['\n', '\r']).trim_end();
+    if fits(body) {
+        return Some(body.to_owned());
+    }
+    let with_mark = |part: &str, close: Option<&str>| {
+        let close = close.map(|fence| format!("\n{fence}")).unwrap_or_default();
+        format!("{}{close}\n\n{TRUNCATED}", part.trim_end())
+    };
+    let blocks = block_ends(body);
+    // `fits` is monotonous, so the last end that fits is found by bisection.
+    let last_that_fits = |ends: &[usize], close: Option<&str>| {
+        let n_fitting = ends.partition_point(|end| fits(&with_mark(&body[..*end], close)));
+        n_fitting.checked_sub(1).map(|last| with_mark(&body[..ends[last]], close))
+    };
+    if let Some(whole_blocks) = last_that_fits(&blocks, None) {
+        return Some(whole_blocks);
+    }
+    let first = &body[..blocks.first().copied().unwrap_or(body.len())];
+    let fence = opening_fence(first);
+    let head = if fence.is_some() { first.find('\n').map_or(first.len(), |at| at + 1) } else { 0 };
+    let line_ends: Vec<usize> = first.match_indices('\n').map(|(at, _)| at).filter(|at| *at > head).collect();
+    if let Some(lines) = last_that_fits(&line_ends, fence) {
+        return Some(lines);
+    }
+    let word_ends: Vec<usize> = first
+        .char_indices()
+        .zip(first.chars().skip(1))
+        .filter(|((at, character), next)| *at >= head && !character.is_whitespace() && next.is_whitespace())
+        .map(|((at, character), _)| at + character.len_utf8())
+        .collect();
+    last_that_fits(&word_ends, fence)
+}
+
+/// Returns where the top-level blocks of a body end.
+fn block_ends(body: &str) -> Vec<usize> {
+    let mut depth = 0usize;
+    let mut ends = Vec::new();
+    for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => {
+                depth -= 1;
+                if depth == 0 {
+                    ends.push(range.end);
+                }
+            }
+            Event::Rule | Event::Html(_) if depth == 0 => ends.push(range.end),
+            _ => {}
+        }
+    }
+    ends.dedup();
+    ends
+}
+
+/// Returns the marks that open the code fence which `block` begins with, if it does.
+fn opening_fence(block: &str) -> Option<&str> {
+    let line = block.lines().next()?.trim_start();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(mark).len();
+    (length >= 3).then(|| &line[..length])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_left_out_and_code_kept() {
+        let text = |body: &str| digest(body, 1).text;
+        assert_eq!(text("# A *b*\n\nc `d_e`\nf\n"), "A b\nc d_e\nf\n");
+        assert_eq!(text("- a\n- [b](http://c) d <http://e>\n"), "a\nb http://c  d http://e\n");
+        assert_eq!(text("```rust\nlet x = 1;\n```\n"), "let x = 1;\n\n");
+        assert_eq!(text("| a | b |\n|---|---|\n| c | d |\n"), "a b \nc d \n");
+        assert_eq!(text("Vec<u8> <b>x</b>\n"), "Vec<u8> <b>x</b>\n");
+    }
+
+    #[test]
+    fn links_are_found_outside_code_with_their_lines() {
+        let links: Vec<_> = digest("a [[knowledge/x]]\n`[[no]]`\n\n```\n[[no]]\n```\n[[A title]]\n", 5).links;
+        let link = |target: &str, line| Link { target: target.to_owned(), line };
+        assert_eq!(links, [link("knowledge/x", 5), link("A title", 11)]);
+    }
+
+    #[track_caller]
+    fn check_cut(body: &str, limit: usize, expected: Option<&str>) {
+        let cut = cut(body, &|text| text.len() <= limit);
+        assert_eq!(cut.as_deref(), expected);
+        assert!(cut.is_none_or(|cut| cut.len() <= limit));
+    }
+
+    #[test]
+    fn cuts_leave_blocks_whole() {
+        let body = "\nfirst one\n\nsecond one\n\n```sh\nls\ncat x\n```\n\nlast\n";
+        check_cut(body, 100, Some("first one\n\nsecond one\n\n```sh\nls\ncat x\n```\n\nlast"));
+        check_cut(body, 46, Some("first one\n\nsecond one\n\n[truncated]"));
+        check_cut(body, 22, Some("first one\n\n[truncated]"));
+        check_cut(body, 21, Some("first\n\n[truncated]"));
+        check_cut(body, 17, None);
+    }
+
+    #[test]
+    fn a_fence_open_at_the_cut_is_closed() {
+        let body = "````sh\none\ntwo\nthree four five six seven\n````\n";
+        check_cut(body, 32, Some("````sh\none\ntwo\n````\n\n[truncated]"));
+        check_cut(body, 31, Some("````sh\none\n````\n\n[truncated]"));
+        check_cut(body, 27, None);
+    }
+
+    #[test]
+    fn cuts_are_at_character_ends() {
+        check_cut("äöü äöü äöü", 19, Some("äöü\n\n[truncated]"));
+    }
+}

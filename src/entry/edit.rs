@@ -1,1 +1,377 @@
-//! (placeholder)
+//! Edits that change one key, or the body, and leave every other byte of a file alone.
+//!
+//! An edit is made on the text, at the place that [`guard::scan`] found, and then proved: the
+//! frontmatter is parsed before and after, and only the edited keys may differ. What cannot be
+//! proved is refused, so a file is never harmed by a layout that this module does not know.
+
+use super::frontmatter::{self, double_quote, quote};
+use super::guard::{self, Key, Style};
+use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
+
+/// One change to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Gives a key this text, in double quotes. A missing key is added behind the last.
+    Set(&'static str, String),
+    /// Gives a key this whole number.
+    SetNumber(&'static str, i64),
+    /// Puts items behind those that a list has, in the file's own style. A missing key is added.
+    AddItems(&'static str, Vec<String>),
+    /// Takes a key out, with its line or lines. A missing key is no error.
+    Remove(&'static str),
+    /// Replaces everything behind the frontmatter.
+    Body(String),
+}
+
+impl Change {
+    fn key(&self) -> Option<&'static str> {
+        match self {
+            Change::Set(key, _) | Change::SetNumber(key, _) | Change::AddItems(key, _) | Change::Remove(key) => {
+                Some(key)
+            }
+            Change::Body(_) => None,
+        }
+    }
+}
+
+/// Returns the file `text` with the changes made, or why they cannot be made without harm.
+///
+/// ```
+/// use ralph_memory::entry::edit::{Change, apply};
+/// let file = "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b]\n---\nbody\n";
+/// let changes = [Change::AddItems("tags", vec!["c".into()]), Change::Set("feature", "x".into())];
+/// assert_eq!(
+///     apply(file, &changes).unwrap(),
+///     "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b, c]\nfeature: \"x\"\n---\nbody\n",
+/// );
+/// ```
+pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
+    let mut edited = text.to_owned();
+    for change in changes {
+        edited = apply_one(&edited, change)?;
+    }
+    let head_of = |text: &str| {
+        let split = frontmatter::split(text).map_err(|_| "the edited file would have no frontmatter".to_owned())?;
+        Ok::<_, String>(text[split.head].to_owned())
+    };
+    let keys: Vec<&str> = changes.iter().filter_map(Change::key).collect();
+    if !frontmatter::only_differs_in(&head_of(text)?, &head_of(&edited)?, &keys) {
+        return Err(
+            "its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned()
+        );
+    }
+    if edited.len() > MAX_FILE_BYTES || head_of(&edited)?.len() > MAX_FRONTMATTER_BYTES {
+        return Err("it would then be larger than an entry that is read".to_owned());
+    }
+    Ok(edited)
+}
+
+/// Returns whether the frontmatter of a file has a top-level key of this name.
+pub fn has_key(text: &str, name: &str) -> bool {
+    let Ok(split) = frontmatter::split(text) else { return false };
+    guard::scan(&text[split.head]).is_ok_and(|keys| keys.iter().any(|key| key.name == name))
+}
+
+fn apply_one(text: &str, change: &Change) -> Result<String, String> {
+    let split = frontmatter::split(text).map_err(|_| "it has no frontmatter".to_owned())?;
+    let newline = split.newline;
+    if let Change::Body(body) = change {
+        return Ok(with_body(text, split.body, newline, body));
+    }
+    let head = &text[split.head.clone()];
+    let keys = guard::scan(head).map_err(|_| "its frontmatter holds something that no entry may have".to_owned())?;
+    let find = |name: &str| keys.iter().find(|key| key.name == name);
+    let mut new_head = head.to_owned();
+    match change {
+        Change::Set(name, value) => set(&mut new_head, find(name), name, &double_quote(value), newline),
+        Change::SetNumber(name, value) => set(&mut new_head, find(name), name, &value.to_string(), newline),
+        Change::AddItems(name, items) => add_items(&mut new_head, find(name), name, items, newline)?,
+        Change::Remove(name) => {
+            if let Some(key) = find(name) {
+                new_head.replace_range(key.start..line_end(head, key.value.end.max(key.colon_end)), "");
+            }
+        }
+        Change::Body(_) => {}
+    }
+    Ok([&text[..split.head.start], &new_head, &text[split.head.end..]].concat())
+}
+
+/// Replaces the body, with an empty line before it and the file's own line ends.
+fn with_body(text: &str, body_start: usize, newline: &str, body: &str) -> String {
+    let mut edited = text[..body_start].to_owned();
+    if !edited.ends_with('\n') {
+        edited.push_str(newline);
+    }
+    let body = body.trim_matches(['\n', '\r']).trim_end();
+    if !body.is_empty() {
+        edited.push_str(newline);
+        for line in body.lines() {
+            edited.push_str(line);
+            edited.push_str(newline);
+        }
+    }
+    edited
+}
+
+fn set(head: &mut String, key: Option<&Key>, name: &str, rendered: &str, newline: &str) {
+    match key {
+        None => push_line(head, &format!("{name}: {rendered}"), newline),
+        Some(key) if key.value.is_empty() => head.insert_str(key.colon_end, &format!(" {rendered}")),
+        // A value that begins on a line below its key moves up to it.
+        Some(key) if head[key.colon_end..key.value.start].contains('\n') => {
+            head.replace_range(key.colon_end..key.value.end, &format!(" {rendered}"));
+        }
+        Some(key) => head.replace_range(key.value.clone(), rendered),
+    }
+}
+
+fn push_line(head: &mut String, line: &str, newline: &str) {
+    if !head.is_empty() && !head.ends_with('\n') {
+        head.push_str(newline);
+    }
+    head.push_str(line);
+    head.push_str(newline);
+}
+
+fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String], newline: &str) -> Result<(), String> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    let flow: Vec<String> = items.iter().map(|item| quote(item)).collect();
+    let Some(key) = key else {
+        push_line(head, &format!("{name}: [{}]", flow.join(", ")), newline);
+        return Ok(());
+    };
+    match key.style {
+        Style::Empty => head.insert_str(key.colon_end, &format!(" [{}]", flow.join(", "))),
+        Style::FlowList { last_item, empty: true, .. } => head.insert_str(last_item, &flow.join(", ")),
+        Style::FlowList { last_item, trailing_comma, .. } => {
+            let at = if trailing_comma {
+                last_item + head[last_item..].find(',').map_or(0, |comma| comma + 1)
+            } else {
+                last_item
+            };
+            let glue = if trailing_comma { " " } else { ", " };
+            let end = if trailing_comma { "," } else { "" };
+            head.insert_str(at, &format!("{glue}{}{end}", flow.join(", ")));
+        }
+        Style::BlockList { indent } => {
+            let at = line_end(head, key.value.end);
+            let mut lines = String::new();
+            if !head[..at].ends_with('\n') {
+                lines.push_str(newline);
+            }
+            for item in &flow {
+                lines.push_str(&format!("{}- {item}{newline}", " ".repeat(indent)));
+            }
+            head.insert_str(at, &lines);
+        }
+        Style::Plain if matches!(&head[key.value.clone()], "~" | "null" | "Null" | "NULL") => {
+            head.replace_range(key.value.clone(), &format!("[{}]", flow.join(", ")));
+        }
+        // A comma string stays one; its items never hold a comma.
+        Style::Plain => head.insert_str(key.value.end, &format!(", {}", items.join(", "))),
+        Style::DoubleQuoted => {
+            let escaped = double_quote(&items.join(", "));
+            head.insert_str(key.value.end - 1, &format!(", {}", &escaped[1..escaped.len() - 1]));
+        }
+        Style::SingleQuoted => {
+            head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
+        }
+        Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
+    }
+    Ok(())
+}
+
+/// Returns the offset just behind the line that holds `offset`.
+fn line_end(text: &str, offset: usize) -> usize {
+    text[offset..].find('\n').map_or(text.len(), |at| offset + at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_grows_beyond_what_is_read() {
+        let file = "---\ntags: [a]\n---\nbody\n";
+        let refused = |change| apply(file, &[change]).unwrap_err();
+        let too_large = "it would then be larger than an entry that is read";
+        assert_eq!(refused(Change::AddItems("tags", vec!["b".repeat(MAX_FRONTMATTER_BYTES)])), too_large);
+        assert_eq!(refused(Change::Body("b".repeat(MAX_FILE_BYTES))), too_large);
+    }
+
+    #[track_caller]
+    fn check(head: &str, change: Change, expected: &str) {
+        let file = |head: &str| format!("---\n{head}---\nbody\n");
+        assert_eq!(apply(&file(head), &[change]).unwrap(), file(expected));
+    }
+
+    fn tags(items: &[&str]) -> Change {
+        Change::AddItems("tags", items.iter().map(|item| (*item).to_owned()).collect())
+    }
+
+    fn set(value: &str) -> Change {
+        Change::Set("k", value.to_owned())
+    }
+
+    #[test]
+    fn a_value_is_replaced_where_it_stands() {
+        check("a: b\nk: v # why\nc: d\n", set("w"), "a: b\nk: \"w\" # why\nc: d\n");
+        check("k:   'v'\n", set("w"), "k:   \"w\"\n");
+        check("k:\nc: d\n", set("w"), "k: \"w\"\nc: d\n");
+        check("k: v\n  goes on\nc: d\n", set("w"), "k: \"w\"\nc: d\n");
+        check("k: |\n  v\n\n  v\nc: d\n", set("w"), "k: \"w\"\nc: d\n");
+        check("k:\n  - a\n  - b\nc: d\n", set("w"), "k: \"w\"\nc: d\n");
+        check("a: b\n", set("w: \"x\""), "a: b\nk: \"w: \\\"x\\\"\"\n");
+        check("", set("w"), "k: \"w\"\n");
+        check("a: b\n", Change::SetNumber("k", 70), "a: b\nk: 70\n");
+    }
+
+    #[test]
+    fn a_list_grows_in_its_own_style() {
+        check("tags: [a, b]\n", tags(&["c", "d e"]), "tags: [a, b, c, d e]\n");
+        check("tags: [ a ]\n", tags(&["c"]), "tags: [ a, c ]\n");
+        check("tags: [a, ]\n", tags(&["c"]), "tags: [a, c, ]\n");
+        check("tags: []\n", tags(&["c"]), "tags: [c]\n");
+        check("tags: [a,\n  b] # x\n", tags(&["c"]), "tags: [a,\n  b, c] # x\n");
+        check("tags:\n  - a\n  - b # x\n\nc: d\n", tags(&["c"]), "tags:\n  - a\n  - b # x\n  - c\n\nc: d\n");
+        check("tags:\n- a\nc: d\n", tags(&["yes"]), "tags:\n- a\n- \"yes\"\nc: d\n");
+        check("tags: a, b # x\n", tags(&["c"]), "tags: a, b, c # x\n");
+        check("tags: \"a\"\n", tags(&["c\"d"]), "tags: \"a, c\\\"d\"\n");
+        check("tags: 'a'\n", tags(&["c'd"]), "tags: 'a, c''d'\n");
+        check("tags:\n", tags(&["c"]), "tags: [c]\n");
+        check("a: b\n", tags(&["c", "1.0"]), "a: b\ntags: [c, \"1.0\"]\n");
+        assert!(apply("---\ntags: {a: b}\n---\n", &[tags(&["c"])]).is_err());
+    }
+
+    #[test]
+    fn a_key_goes_with_its_lines() {
+        check("a: b\nk: v # x\nc: d\n", Change::Remove("k"), "a: b\nc: d\n");
+        check("k:\n  - a\n  - b\nc: d\n", Change::Remove("k"), "c: d\n");
+        check("a: b\n", Change::Remove("k"), "a: b\n");
+    }
+
+    #[test]
+    fn a_body_takes_the_line_ends_of_its_file() {
+        let body = || [Change::Body("x\ny".to_owned())];
+        assert_eq!(
+            apply("---\r\na: b\r\n---\r\n\r\nold\r\n", &body()).unwrap(),
+            "---\r\na: b\r\n---\r\n\r\nx\r\ny\r\n"
+        );
+        assert_eq!(apply("---\na: b\n---", &body()).unwrap(), "---\na: b\n---\n\nx\ny\n");
+        assert_eq!(apply("---\na: b\n---\nold", &[Change::Body("\n".to_owned())]).unwrap(), "---\na: b\n---\n");
+    }
+
+    #[test]
+    fn what_cannot_be_edited_safely_is_refused() {
+        for text in ["no frontmatter", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"] {
+            assert!(apply(text, &[set("w")]).is_err(), "{text:?}");
+        }
+    }
+
+    /// A value as people write it: the text in the file, which is whole YAML on its own.
+    fn value() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[a-z][a-z0-9 ]{0,12}[a-z]",
+            "[a-z]{1,5}( [*&!#%@-]?[a-z]{1,4}){0,3}",
+            "\"([a-z :#,*&!-]|\\\\n|\\\\\"){0,12}\"",
+            "'([a-z :#,*&!\"-]|''){0,12}'",
+            Just("[a, 'b, c', \"d\"]".to_owned()),
+            Just("[]".to_owned()),
+            Just("[a,\n  b, # c\n  d]".to_owned()),
+            Just("{a: b, c: [d]}".to_owned()),
+            Just("|\n  a: b\n\n   # c\n  - d".to_owned()),
+            Just(">-\n  folded *text*\n  &here".to_owned()),
+            Just("\n  - a\n  - \"b: c\"\n  - d # e".to_owned()),
+            Just("\n- a\n- b".to_owned()),
+            Just("\n  x: y\n  z:\n    - w".to_owned()),
+            Just("words\n  that go on\n  - here".to_owned()),
+            Just("\"over\n  lines\"".to_owned()),
+            Just("2026-11-20".to_owned()),
+            Just("0123456".to_owned()),
+            Just("1234567e8".to_owned()),
+            Just("~".to_owned()),
+            Just(String::new()),
+        ]
+    }
+
+    fn note() -> impl Strategy<Value = String> {
+        let line = (
+            value(),
+            prop_oneof![Just(""), Just("  # why: \"x"), Just("   ")],
+            prop_oneof![Just(""), Just("# own\n"), Just("\n")],
+        );
+        (proptest::collection::vec(line, 1..7), any::<bool>(), any::<bool>(), "(\n|[a-zA-Z*#` é-]{0,20}\n){0,6}")
+            .prop_map(|(lines, crlf, bom, body)| {
+                let names = ["title", "tags", "k", "own key", "\"quoted\"", "x-y", "z"];
+                let mut text = "---\n".to_owned();
+                for (index, (value, tail, above)) in lines.iter().enumerate() {
+                    let tail = if value.contains('\n') || value.is_empty() { "" } else { tail };
+                    let space = if value.starts_with('\n') || value.is_empty() { "" } else { " " };
+                    text.push_str(&format!("{above}{}:{space}{value}{tail}\n", names[index]));
+                }
+                text.push_str("---\n");
+                text.push_str(&body);
+                if crlf {
+                    text = text.replace('\n', "\r\n");
+                }
+                if bom { format!("\u{feff}{text}") } else { text }
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 6_000, ..ProptestConfig::default() })]
+
+        /// Every line that is not the edited key's own is there, in order, to the byte.
+        #[test]
+        fn an_edit_changes_its_own_lines_alone(text in note(), pick in 0usize..6, new in "[ -~é]{0,16}") {
+            let name: &'static str = ["title", "tags", "k", "x-y", "z", "fresh"][pick];
+            let Ok(edited) = apply(&text, &[Change::Set(name, new.clone())]) else {
+                // Only what YAML itself refuses may be refused.
+                let split = frontmatter::split(&text).unwrap();
+                let head = &text[split.head];
+                prop_assert!(guard::scan(head).is_err() || frontmatter::parse(head).is_err(), "refused: {text:?}");
+                return Ok(());
+            };
+            let own = |text: &str| {
+                let split = frontmatter::split(text).unwrap();
+                let keys = guard::scan(&text[split.head.clone()]).unwrap();
+                keys.iter().find(|key| key.name == name).map(|key| {
+                    let end = key.value.end.max(key.colon_end);
+                    (split.head.start + key.start, split.head.start + end)
+                })
+            };
+            let (start, end) = own(&edited).unwrap();
+            let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+            let rest = match own(&text) {
+                Some((old_start, old_end)) => {
+                    prop_assert_eq!(&text[..old_start], &edited[..start]);
+                    prop_assert_eq!(&text[old_end..], &edited[end..]);
+                    text.len() - (old_end - old_start)
+                }
+                None => text.len() + line_break.len(),
+            };
+            prop_assert_eq!(edited.len() - (end - start), rest);
+            let split = frontmatter::split(&edited).unwrap();
+            let fields = frontmatter::parse(&edited[split.head]).unwrap();
+            prop_assert_eq!(fields.get(name), Some(&serde_json::Value::String(new)));
+        }
+
+        /// New tags are read back behind the old ones.
+        #[test]
+        fn added_tags_are_read_back(text in note(), new in "[a-z][a-z ]{0,8}[a-z]") {
+            let tags_of = |text: &str| super::super::read("knowledge/x.md", text.as_bytes()).head.tags;
+            let before = tags_of(&text);
+            if let Ok(edited) = apply(&text, &[Change::AddItems("tags", vec![new.clone()])]) {
+                let mut expected = before;
+                if !expected.contains(&new) {
+                    expected.push(new);
+                }
+                prop_assert_eq!(tags_of(&edited), expected);
+            }
+        }
+    }
+}

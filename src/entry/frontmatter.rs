@@ -1,1 +1,377 @@
-//! (placeholder)
+//! Frontmatter: where it stands in a file, and what it says.
+//!
+//! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses what
+//! no parser may see; then `gray_matter` reads the head through [`Yaml`], an engine over `serde_yaml`,
+//! so that one YAML parser decides. It keeps no formatting: edits are made on the text, in
+//! [`edit`](super::edit), and [`only_differs_in`] proves them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use gray_matter::engine::Engine;
+use gray_matter::{Matter, Pod};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::guard::{self, Key, Style};
+
+/// Where the parts of a file are, as byte offsets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The frontmatter, between the line that opens it and the line that closes it.
+    pub head: Range<usize>,
+    /// Where the body begins, behind the closing line.
+    pub body: usize,
+    /// The line of the file on which the body begins, counted from 1.
+    pub body_line: u32,
+    /// What ends the opening line: `"\n"` or `"\r\n"`.
+    pub newline: &'static str,
+}
+
+/// Why a file has no frontmatter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The file does not begin with a `---` line.
+    Absent,
+    /// The `---` line that opens it has no partner.
+    Unclosed,
+}
+
+/// Finds the frontmatter of a file: the lines between a first line `---` and the next line `---`,
+/// each with white space behind it at most. A byte order mark before the first is allowed.
+pub fn split(text: &str) -> Result<Split, Missing> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut lines = text[start..].split_inclusive('\n');
+    let opening = lines.next().unwrap_or_default();
+    if opening.trim_end() != "---" || !opening.starts_with("---") {
+        return Err(Missing::Absent);
+    }
+    let head_start = start + opening.len();
+    let mut offset = head_start;
+    for (index, line) in lines.enumerate() {
+        if line.starts_with("---") && line.trim_end() == "---" {
+            return Ok(Split {
+                head: head_start..offset,
+                body: offset + line.len(),
+                body_line: u32::try_from(index).map_or(u32::MAX, |index| index.saturating_add(3)),
+                newline: if opening.ends_with("\r\n") { "\r\n" } else { "\n" },
+            });
+        }
+        offset += line.len();
+    }
+    Err(Missing::Unclosed)
+}
+
+/// What the frontmatter says: its keys and their values, scalars of known keys as the text that
+/// stands in the file.
+pub type Fields = HashMap<String, Value>;
+
+/// What the parser objects to. Offsets are bytes from the start of the frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, if the parser knows.
+    pub offset: Option<usize>,
+    /// What, in the parser's words.
+    pub message: String,
+}
+
+/// Reads the frontmatter `head`, which [`guard::scan`] has let through.
+///
+/// A value that stands where text or a list belongs is given as text or a list of text, as written:
+/// a title `1.10` is `"1.10"`, not a number. Null is left out.
+pub fn parse(head: &str) -> Result<Fields, Fault> {
+    let document = format!("---\n{head}\n---\n");
+    match Matter::<Yaml>::new().parse::<Fields>(&document) {
+        Ok(parsed) => Ok(parsed.data.unwrap_or_default()),
+        Err(_) => Err(locate(head)),
+    }
+}
+
+/// Asks the parser again for the place of its objection, which `gray_matter` drops.
+fn locate(head: &str) -> Fault {
+    match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
+        Err(error) => {
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+            Fault { offset: error.location().map(|location| location.index().min(head.len())), message }
+        }
+        Ok(_) => Fault { offset: None, message: "a value has a type that no entry can have".to_owned() },
+    }
+}
+
+/// Returns whether two frontmatters say the same but for the named keys, and whether the second is
+/// still YAML. What stands behind every edit.
+pub fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
+    let rest = |head: &str| {
+        let mut mapping = serde_yaml::from_str::<serde_yaml::Mapping>(head).ok()?;
+        for key in edited {
+            mapping.shift_remove(*key);
+        }
+        Some(mapping)
+    };
+    let is_blank = |head: &str| head.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let before = if is_blank(before) { Some(serde_yaml::Mapping::new()) } else { rest(before) };
+    before.is_some() && before == rest(after)
+}
+
+/// Writes `text` so that every YAML reader takes it for that text: plain where nobody can mistake
+/// it, else in double quotes.
+///
+/// Plain are lowercase and mixed-case words of `A-Z a-z 0-9 _ . / -` and single spaces that begin
+/// with a letter, except the words that YAML 1.1 reads as truth values or null.
+pub fn quote(text: &str) -> String {
+    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+    let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '/' | '-' | ' '))
+        && !text.ends_with(' ')
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str());
+    if is_plain { text.to_owned() } else { double_quote(text) }
+}
+
+/// Writes `text` in double quotes, on one line.
+pub fn double_quote(text: &str) -> String {
+    use fmt::Write as _;
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            // Line separators fold in some parsers, and a lone no-break space is trimmed by one.
+            '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(character));
+            }
+            _ if character.is_control() => {
+                let _ = write!(quoted, "\\x{:02X}", u32::from(character));
+            }
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The engine that `gray_matter` calls.
+struct Yaml;
+
+impl Engine for Yaml {
+    fn parse(content: &str) -> gray_matter::Result<Pod> {
+        // The head was scanned once already; gray_matter hands its engines text alone.
+        let keys = guard::scan(content).unwrap_or_default();
+        let typed = Document { keys: &keys }.deserialize(serde_yaml::Deserializer::from_str(content));
+        // A value of an unexpected shape fails the typed reading; the untyped one still says what is
+        // there, so that one odd key does not hide the others.
+        typed
+            .or_else(|_| Any.deserialize(serde_yaml::Deserializer::from_str(content)))
+            .map_err(|error| gray_matter::Error::deserialize_error(&error.to_string()))
+    }
+}
+
+/// Reads a mapping, with the style of each value as the guide to its shape.
+struct Document<'a> {
+    keys: &'a [Key],
+}
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = Pod;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = Pod;
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a mapping of keys to values")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pod, A::Error> {
+        let mut fields = HashMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let style = self.keys.iter().find(|known| known.name == key).map_or(Style::BlockMap, |known| known.style);
+            let value = if style.is_scalar() {
+                map.next_value::<Option<String>>()?.map_or(Pod::Null, Pod::String)
+            } else if style.is_list() {
+                let items = map.next_value::<Vec<Option<String>>>()?;
+                Pod::Array(items.into_iter().flatten().map(Pod::String).collect())
+            } else {
+                map.next_value_seed(Any)?
+            };
+            if fields.insert(key.clone(), value).is_some() {
+                return Err(A::Error::custom(format!("duplicate entry with key \"{key}\"")));
+            }
+        }
+        fields.retain(|_, value| *value != Pod::Null);
+        Ok(Pod::Hash(fields))
+    }
+}
+
+/// Reads anything.
+struct Any;
+
+impl<'de> DeserializeSeed<'de> for Any {
+    type Value = Pod;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Any {
+    type Value = Pod;
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+    fn visit_unit<E>(self) -> Result<Pod, E> {
+        Ok(Pod::Null)
+    }
+    fn visit_none<E>(self) -> Result<Pod, E> {
+        Ok(Pod::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Pod, E> {
+        Ok(Pod::Boolean(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Pod, E> {
+        Ok(Pod::Integer(value))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Pod, E> {
+        Ok(i64::try_from(value).map_or_else(|_| Pod::String(value.to_string()), Pod::Integer))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Pod, E> {
+        // JSON, through which callers read the fields, has no infinity.
+        Ok(if value.is_finite() { Pod::Float(value) } else { Pod::String(value.to_string()) })
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Pod, E> {
+        Ok(Pod::String(value.to_owned()))
+    }
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Pod, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = sequence.next_element_seed(Any)? {
+            items.push(item);
+        }
+        Ok(Pod::Array(items))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pod, A::Error> {
+        let mut fields = HashMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(Any)?;
+            if fields.insert(key.clone(), value).is_some() {
+                return Err(A::Error::custom(format!("duplicate entry with key \"{key}\"")));
+            }
+        }
+        Ok(Pod::Hash(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(head: &str, expected: &Value) {
+        let fields = parse(head).unwrap();
+        assert_eq!(serde_json::to_value(fields).unwrap(), *expected, "{head:?}");
+    }
+
+    #[test]
+    fn text_stays_the_text_that_was_written() {
+        check("title: 42\n", &json!({"title": "42"}));
+        check(
+            "title: 1.10\nid: 1234567e8\nsha: 0123456\n",
+            &json!({"title": "1.10", "id": "1234567e8", "sha": "0123456"}),
+        );
+        check("title: yes\n", &json!({"title": "yes"}));
+        check("title: 2026-11-20\n", &json!({"title": "2026-11-20"}));
+        check("title: .inf\n", &json!({"title": ".inf"}));
+        check("title: ~\ntags:\nfeature: null\n", &json!({}));
+        check("title: \"null\"\n", &json!({"title": "null"}));
+        check("title: \"a \\\"b\\\" \\u00e9\"\n", &json!({"title": "a \"b\" é"}));
+        check("tags: [1.10, true, no, a b]\n", &json!({"tags": ["1.10", "true", "no", "a b"]}));
+        check("tags:\n  - 007\n  -\n", &json!({"tags": ["007"]}));
+        check("title: >-\n  a\n  b\n", &json!({"title": "a b"}));
+        check("details: {a: 1, b: [x, 2.5]}\n", &json!({"details": {"a": 1, "b": ["x", 2.5]}}));
+    }
+
+    #[test]
+    fn one_odd_value_does_not_hide_the_others() {
+        check("title: a\ntags: [[b]]\n", &json!({"title": "a", "tags": [["b"]]}));
+        check("title: [a]\ntags: {b: c}\n", &json!({"title": ["a"], "tags": {"b": "c"}}));
+    }
+
+    #[test]
+    fn faults_are_located() {
+        let fault = |head: &str| parse(head).unwrap_err();
+        assert_eq!(fault("title: a\ntitle: b\n").message, "duplicate entry with key \"title\"");
+        assert_eq!(fault("a: b\nc: d: e\n").offset, Some(9));
+        assert_eq!(fault("title: a\n\ttags: b\n").offset, Some(9));
+        assert!(fault("- a\n- b\n").message.contains("expected"));
+        assert!(fault("title: \"a\n").offset.is_some());
+    }
+
+    #[test]
+    fn the_split_is_exact() {
+        let parts = |text: &str| {
+            split(text)
+                .map(|split| (text[split.head.clone()].to_owned(), text[split.body..].to_owned(), split.body_line))
+        };
+        let ok = |head: &str, body: &str, line| Ok((head.to_owned(), body.to_owned(), line));
+        assert_eq!(parts("---\na: b\n---\nbody\n"), ok("a: b\n", "body\n", 4));
+        assert_eq!(parts("\u{feff}---\r\na: b\r\n---\r\nbody"), ok("a: b\r\n", "body", 4));
+        assert_eq!(parts("---  \na: b\n---\t\n"), ok("a: b\n", "", 4));
+        assert_eq!(parts("---\n---\n\n---\n"), ok("", "\n---\n", 3));
+        assert_eq!(parts("---\na: |\n  ---\n---"), ok("a: |\n  ---\n", "", 5));
+        assert_eq!(parts("---\na: b\n"), Err(Missing::Unclosed));
+        assert_eq!(parts("---"), Err(Missing::Unclosed));
+        for text in ["", "a", "----\n---\n", "\n---\na: b\n---\n", "--- a\n---\n", " ---\n---\n"] {
+            assert_eq!(parts(text), Err(Missing::Absent), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn quoted_text_is_read_back() {
+        for text in [
+            "a",
+            "yes",
+            "No",
+            "1",
+            "2026-01-01",
+            "a: b",
+            "a #b",
+            "[a]",
+            "é",
+            "",
+            " a",
+            "a ",
+            "*a",
+            "\u{2028}",
+            "\u{a0}",
+            "a\u{1b}b",
+            "\"\\",
+            "nightly-2026/x_y.z",
+            "\u{feff}a",
+            "\u{85}",
+            "a\nb\tc",
+        ] {
+            let head = format!("title: {}\ntags: [{}]\n", quote(text), quote(text));
+            check(&head, &json!({"title": text, "tags": [text]}));
+        }
+    }
+
+    #[test]
+    fn edits_are_compared_key_by_key() {
+        assert!(only_differs_in("a: b\nc: d\n", "c: d\na: e\n", &["a"]));
+        assert!(only_differs_in("", "a: e\n", &["a"]));
+        assert!(!only_differs_in("a: b\nc: d\n", "a: b\nc: e\n", &["a"]));
+        assert!(!only_differs_in("a: b\n", "a: [\n", &["a"]));
+    }
+}

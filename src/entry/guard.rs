@@ -97,7 +97,8 @@ pub fn scan(head: &str) -> Result<Vec<Key>, (Refusal, usize)> {
     if let Some(offset) = conflict_marker(head) {
         return Err((Refusal::ConflictMarker, offset));
     }
-    let mut scanner = Scanner { text: head, bytes: head.as_bytes(), at: 0, keys: Vec::new(), open: Vec::new(), plain: None };
+    let mut scanner =
+        Scanner { text: head, bytes: head.as_bytes(), at: 0, keys: Vec::new(), open: Vec::new(), plain: None };
     scanner.run()?;
     Ok(scanner.keys)
 }
@@ -176,13 +177,15 @@ impl Scanner<'_> {
                 column += 1 + self.skip_spaces();
                 continue;
             }
-            let parent = key_column.unwrap_or_else(|| self.open.last().copied().filter(|_| column > 0).unwrap_or(column));
+            let parent =
+                key_column.unwrap_or_else(|| self.open.last().copied().filter(|_| column > 0).unwrap_or(column));
             match byte {
                 b'&' => return Err((Refusal::Anchor, node_start)),
                 b'*' => return Err((Refusal::Alias, node_start)),
                 b'!' => return Err((Refusal::Tag, node_start)),
                 b'|' | b'>' => {
-                    let end = self.block_scalar(if key_column.is_none() && first_column == column { column } else { parent });
+                    let end =
+                        self.block_scalar(if key_column.is_none() && first_column == column { column } else { parent });
                     self.set_value(line_start, node_start..end, Style::BlockScalar, first_column);
                     return Ok(());
                 }
@@ -515,17 +518,27 @@ mod tests {
         check_refused("a: b\u{7}\n", Refusal::Control('\u{7}'), 4);
         check_refused("a: b\n<<<<<<< ours\n", Refusal::ConflictMarker, 5);
         check_refused(&format!("a: {}", "[".repeat(32_000)), Refusal::TooDeep, 3 + 31);
-        let deep: String = (0..40).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
-        assert_eq!(scan(&deep).unwrap_err().0, Refusal::TooDeep);
+        let deep: Vec<String> = (0..40).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
+        assert_eq!(scan(&deep.concat()).unwrap_err().0, Refusal::TooDeep);
         assert_eq!(scan(&"- ".repeat(40)).unwrap_err().0, Refusal::TooDeep);
     }
 
     #[test]
     fn what_only_looks_refused_is_let_through() {
         for head in [
-            "a: R&D\n", "a: b *c* d\n", "a: \"*x\"\n", "a: '&x'\n", "a: b! c\n", "a: |\n  *x\n  &y !z\n",
-            "a: >-\n *x\n", "# *x &y\na: b\n", "a: b # *x\n", "a: [b*c, d&e, f!]\n", "a: b\n  & c\n",
-            "a: \"b\n  *c\"\n", "a: [\"*x\", '&y']\n",
+            "a: R&D\n",
+            "a: b *c* d\n",
+            "a: \"*x\"\n",
+            "a: '&x'\n",
+            "a: b! c\n",
+            "a: |\n  *x\n  &y !z\n",
+            "a: >-\n *x\n",
+            "# *x &y\na: b\n",
+            "a: b # *x\n",
+            "a: [b*c, d&e, f!]\n",
+            "a: b\n  & c\n",
+            "a: \"b\n  *c\"\n",
+            "a: [\"*x\", '&y']\n",
         ] {
             assert!(scan(head).is_ok(), "{head:?}: {:?}", scan(head));
         }

@@ -1,17 +1,324 @@
-//! Reads one file. (placeholder while the real one is written)
+//! Knowledge as a caller gives it, and the text of the file that it becomes.
 
-use super::{Entry, Head, Id, Kind};
+use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Reads the file at `path`.
-pub fn read(path: &str, bytes: &[u8]) -> Entry {
-    let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let mut head = Head::empty(kind);
-    let body = text.splitn(3, "---\n").nth(2).unwrap_or(&text).to_owned();
-    for line in text.lines() {
-        if let Some(title) = line.strip_prefix("title: ") { head.title = title.trim_matches('"').to_owned(); head.valid = true; }
-        if let Some(tags) = line.strip_prefix("tags: [") { head.tags = tags.trim_end_matches(']').split(", ").map(str::to_owned).collect(); }
+use super::edit::Change;
+use super::frontmatter::{double_quote, quote};
+use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
+use crate::error::{Error, Result};
+
+/// The categories that say what was learned.
+pub const LEARNINGS: [&str; 7] =
+    ["success_pattern", "pitfall", "tool_usage", "code_structure", "testing_strategy", "debugging_technique", "other"];
+/// The categories that say what happened.
+pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
+
+/// What a category makes of an entry: where it stands in a context, and how it is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Something learned at work, of one of [`LEARNINGS`].
+    Learning,
+    /// Something that happened, of one of [`EVENTS`].
+    Event,
+    /// Anything else.
+    Plain,
+}
+
+/// Returns the class of a category.
+pub fn class(category: Option<&str>) -> Class {
+    match category {
+        Some(category) if LEARNINGS.contains(&category) => Class::Learning,
+        Some(category) if EVENTS.contains(&category) => Class::Event,
+        _ => Class::Plain,
     }
-    let text = body.clone();
-    Entry { head, body, text }
+}
+
+/// Knowledge to be written.
+///
+/// ```
+/// use ralph_memory::Knowledge;
+/// let knowledge = Knowledge {
+///     category: Some("pitfall".into()),
+///     ..Knowledge::new("Cargo bench requires nightly", ["cargo", "nightly"], "Use `cargo +nightly bench`.")
+/// };
+/// assert_eq!(knowledge.tags, ["cargo", "nightly"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Knowledge {
+    /// Short and descriptive, on one line.
+    pub title: String,
+    /// At least one keyword.
+    pub tags: Vec<String>,
+    /// Markdown.
+    pub body: String,
+    /// One of [`LEARNINGS`] or [`EVENTS`], a word of one's own, or none.
+    pub category: Option<String>,
+    /// Its topic: raises its score for tasks of that feature.
+    pub feature: Option<String>,
+    /// Who sees it.
+    pub scope: Scope,
+    /// From 0 to 100; without it, 50.
+    pub importance: Option<u8>,
+    /// Who wrote it.
+    pub source: Source,
+    /// The task at which it was learned.
+    pub task_id: Option<String>,
+    /// The run in which it was learned.
+    pub run_id: Option<String>,
+    /// When it stops being true.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// The entries that it replaces.
+    pub supersedes: Vec<Id>,
+    /// The project paths that it speaks of.
+    pub files: Vec<String>,
+}
+
+impl Knowledge {
+    /// Returns knowledge of the project, written by a person, with nothing but what is needed.
+    pub fn new<Tag: Into<String>>(
+        title: impl Into<String>,
+        tags: impl IntoIterator<Item = Tag>,
+        body: impl Into<String>,
+    ) -> Knowledge {
+        Knowledge {
+            title: title.into(),
+            tags: tags.into_iter().map(Into::into).collect(),
+            body: body.into(),
+            category: None,
+            feature: None,
+            scope: Scope::Project,
+            importance: None,
+            source: Source::Human,
+            task_id: None,
+            run_id: None,
+            expires_at: None,
+            supersedes: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Returns the same knowledge as it is written: texts trimmed, the title on one line, tags in
+    /// lower case and each once, control characters taken out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where title, tags or body are empty, a tag holds a comma, the importance is
+    /// over 100, the scope is unknown, or the file would be too large to be read.
+    pub fn normalised(&self) -> Result<Knowledge> {
+        let invalid = |what: &str, reason: &str| Error::Invalid { what: what.to_owned(), reason: reason.to_owned() };
+        let line = |text: &str| without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let some_line = |text: &Option<String>| text.as_deref().map(line).filter(|text| !text.is_empty());
+        let title = line(&self.title);
+        if title.is_empty() {
+            return Err(invalid("title", "it is empty"));
+        }
+        let mut tags: Vec<String> = Vec::new();
+        for tag in &self.tags {
+            let tag = line(tag).to_lowercase();
+            if tag.contains(',') {
+                return Err(invalid("tags", "a tag holds a comma"));
+            }
+            if !tag.is_empty() && !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        if tags.is_empty() {
+            return Err(invalid("tags", "there is none, and an entry needs at least one keyword"));
+        }
+        let body = without_controls(&self.body.replace("\r\n", "\n")).trim_matches('\n').trim_end().to_owned();
+        if body.is_empty() {
+            return Err(invalid("body", "it is empty"));
+        }
+        if self.importance.is_some_and(|importance| importance > 100) {
+            return Err(invalid("importance", "it is over 100"));
+        }
+        if let Scope::Unknown(scope) = &self.scope {
+            let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
+            return Err(invalid("scope", &reason));
+        }
+        let normalised = Knowledge {
+            title,
+            tags,
+            body,
+            category: some_line(&self.category),
+            feature: some_line(&self.feature),
+            scope: Scope::from(line(&self.scope.to_string())),
+            task_id: some_line(&self.task_id),
+            run_id: some_line(&self.run_id),
+            files: self.files.iter().map(|file| line(file)).filter(|file| !file.is_empty()).collect(),
+            supersedes: self.supersedes.clone(),
+            ..*self
+        };
+        let n_bytes = normalised.to_file(DateTime::UNIX_EPOCH).len();
+        if n_bytes > MAX_FILE_BYTES {
+            return Err(invalid("body", "with its frontmatter it is over 1 MiB, which is the most that is read"));
+        }
+        if n_bytes - normalised.body.len() > MAX_FRONTMATTER_BYTES {
+            return Err(invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
+        }
+        Ok(normalised)
+    }
+
+    /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
+    pub fn to_file(&self, now: DateTime<Utc>) -> String {
+        let mut file = String::from("---\n");
+        let mut key = |name: &str, value: &str| file.push_str(&format!("{name}: {value}\n"));
+        key("title", &double_quote(&self.title));
+        key("tags", &list(&self.tags));
+        if let Some(category) = &self.category {
+            key("category", &quote(category));
+        }
+        if let Some(feature) = &self.feature {
+            key("feature", &quote(feature));
+        }
+        if self.scope != Scope::Project {
+            key("scope", &double_quote(&self.scope.to_string()));
+        }
+        if let Some(importance) = self.importance {
+            key("importance", &importance.to_string());
+        }
+        key("source", self.source.as_str());
+        if let Some(task_id) = &self.task_id {
+            key("task_id", &quote(task_id));
+        }
+        if let Some(run_id) = &self.run_id {
+            key("run_id", &quote(run_id));
+        }
+        key("created_at", &double_quote(&timestamp(now)));
+        if let Some(expires_at) = self.expires_at {
+            key("expires_at", &double_quote(&timestamp(expires_at)));
+        }
+        if !self.supersedes.is_empty() {
+            key("supersedes", &list(&self.supersedes.iter().map(Id::to_string).collect::<Vec<_>>()));
+        }
+        if !self.files.is_empty() {
+            key("files", &list(&self.files));
+        }
+        file.push_str("---\n\n");
+        file.push_str(&self.body);
+        file.push('\n');
+        file
+    }
+
+    /// Returns the changes that bring an existing entry up to this knowledge: new tags behind its
+    /// own, the body, and every other key that is given here and says something else there.
+    /// `updated_at` is not among them.
+    pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let missing = |new: &[String], old: &[String]| -> Vec<String> {
+            new.iter().filter(|item| !old.contains(item)).cloned().collect()
+        };
+        let mut add = |key, items: Vec<String>| {
+            if !items.is_empty() {
+                changes.push(Change::AddItems(key, items));
+            }
+        };
+        add("tags", missing(&self.tags, &existing.tags));
+        add("files", missing(&self.files, &existing.files));
+        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
+        add("supersedes", missing(&ids(&self.supersedes), &ids(&existing.supersedes)));
+        let mut set = |key, new: &Option<String>, old: &Option<String>| {
+            if let Some(new) = new.as_ref().filter(|new| Some(*new) != old.as_ref()) {
+                changes.push(Change::Set(key, new.clone()));
+            }
+        };
+        set("category", &self.category, &existing.category);
+        set("feature", &self.feature, &existing.feature);
+        set("task_id", &self.task_id, &existing.task_id);
+        set("run_id", &self.run_id, &existing.run_id);
+        let expires_at = |at: Option<DateTime<Utc>>| at.map(timestamp);
+        set("expires_at", &expires_at(self.expires_at), &expires_at(existing.expires_at));
+        if let Some(importance) = self.importance.filter(|importance| *importance != existing.importance) {
+            changes.push(Change::SetNumber("importance", i64::from(importance)));
+        }
+        let lines = |text: &str| text.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
+        if lines(&self.body) != lines(existing_body) {
+            changes.push(Change::Body(self.body.clone()));
+        }
+        changes
+    }
+}
+
+fn list(items: &[String]) -> String {
+    let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// Takes out the control characters that no entry may hold.
+fn without_controls(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
+}
+
+/// Returns a time as files hold it: RFC 3339, UTC, whole seconds.
+pub fn timestamp(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{parse_time, read};
+    use super::*;
+
+    fn full() -> Knowledge {
+        Knowledge {
+            category: Some("pitfall".into()),
+            feature: Some("yes".into()),
+            scope: Scope::Task("t-1: x".into()),
+            importance: Some(70),
+            source: Source::Agent,
+            task_id: Some("1234567e8".into()),
+            run_id: Some("run-1a2b3c4d".into()),
+            expires_at: parse_time("2027-01-01"),
+            supersedes: vec![Id::parse("old").unwrap()],
+            files: vec!["src/a b.rs".into(), "#odd".into()],
+            ..Knowledge::new("A \"title\": with\u{7} #signs\n", ["B", "b ", "two words"], "\n\nbody\u{1b}\r\nmore\n\n")
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let knowledge = full().normalised().unwrap();
+        let now = parse_time("2026-11-20T10:00:00Z").unwrap();
+        let file = knowledge.to_file(now);
+        let entry = read("knowledge/x.md", file.as_bytes());
+        let head = entry.head;
+        assert_eq!(head.problems, []);
+        assert_eq!(head.title, "A \"title\": with #signs");
+        assert_eq!(head.tags, ["b", "two words"]);
+        assert_eq!(head.category.as_deref(), Some("pitfall"));
+        assert_eq!(head.feature.as_deref(), Some("yes"));
+        assert_eq!(head.scope, Scope::Task("t-1: x".into()));
+        assert_eq!((head.importance, head.source), (70, Source::Agent));
+        assert_eq!(head.task_id.as_deref(), Some("1234567e8"));
+        assert_eq!(head.created_at, Some(now));
+        assert_eq!(head.expires_at, parse_time("2027-01-01"));
+        assert_eq!(head.supersedes[0].as_str(), "knowledge/old");
+        assert_eq!(head.files, ["src/a b.rs", "#odd"]);
+        assert_eq!(entry.body, "\nbody\nmore\n");
+        assert_eq!(knowledge.changes_to(&read("knowledge/x.md", file.as_bytes()).head, &entry.body), []);
+    }
+
+    #[test]
+    fn what_no_entry_can_hold_is_refused() {
+        let what = |knowledge: Knowledge| match knowledge.normalised() {
+            Err(Error::Invalid { what, .. }) => what,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(what(Knowledge::new(" \n", ["a"], "b")), "title");
+        assert_eq!(what(Knowledge::new("t", [" "], "b")), "tags");
+        assert_eq!(what(Knowledge::new("t", ["a,b"], "b")), "tags");
+        assert_eq!(what(Knowledge::new("t", ["a"], " \n")), "body");
+        assert_eq!(what(Knowledge { importance: Some(101), ..full() }), "importance");
+        assert_eq!(what(Knowledge::new("t", ["a"], "b".repeat(MAX_FILE_BYTES - 20))), "body");
+        assert_eq!(what(Knowledge::new("t", [&*"a".repeat(MAX_FRONTMATTER_BYTES)], "b")), "frontmatter");
+        assert_eq!(what(Knowledge { scope: Scope::from("all".to_owned()), ..full() }), "scope");
+    }
+
+    #[test]
+    fn only_what_differs_changes() {
+        let head = read("knowledge/x.md", b"---\ntitle: t\ntags: [b]\nfeature: f\n---\nold\n").head;
+        let knowledge = Knowledge { feature: Some("f".into()), ..Knowledge::new("T", ["a", "b"], "new") };
+        let changes = knowledge.changes_to(&head, "old\n");
+        assert_eq!(changes, [Change::AddItems("tags", vec!["a".into()]), Change::Body("new".into())]);
+    }
 }

@@ -10,6 +10,7 @@ pub mod edit;
 pub mod frontmatter;
 pub mod guard;
 pub mod knowledge;
+mod read;
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 
 pub use attempt::{AttemptHead, Outcome};
-pub use knowledge::read;
+pub use read::{parse_time, read};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -97,8 +98,7 @@ impl Id {
         if text.is_empty() || text.ends_with('/') {
             return None;
         }
-        Id::of_path(&format!("{text}.md"))
-            .or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
+        Id::of_path(&format!("{text}.md")).or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
     }
 
     /// Returns the id as text.

@@ -79,8 +79,7 @@ impl Store {
     /// as it was.
     pub fn write_state(&self, lock: &Lock, name: &str, bytes: &[u8]) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
-        self.write_unsynced("state", name, bytes)
-            .map_err(|error| explain("write", self.state().join(name), error))
+        self.write_unsynced("state", name, bytes).map_err(|error| explain("write", self.state().join(name), error))
     }
 
     /// Removes the file `name` below `state/`, and returns whether there was one.
@@ -90,8 +89,7 @@ impl Store {
     /// Those of [`Store::write_state`].
     pub fn remove_state(&self, lock: &Lock, name: &str) -> Result<bool> {
         lock.assert_guards(Guarded::Entries);
-        self.remove_unsynced("state", name)
-            .map_err(|error| explain("remove", self.state().join(name), error))
+        self.remove_unsynced("state", name).map_err(|error| explain("remove", self.state().join(name), error))
     }
 
     fn write_unsynced(&self, area: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -105,8 +103,7 @@ impl Store {
 
     fn remove_unsynced(&self, area: &str, name: &str) -> io::Result<bool> {
         let path = format!("{area}/{name}");
-        let removed =
-            self.open_parent(&path).and_then(|(folder, name)| Ok(unlinkat(&folder, name, AtFlags::empty())?));
+        let removed = self.open_parent(&path).and_then(|(folder, name)| Ok(unlinkat(&folder, name, AtFlags::empty())?));
         match removed {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

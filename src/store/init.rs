@@ -165,9 +165,7 @@ impl Store {
     /// `.ralph/` itself.
     pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
         match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_folders(&self.folder("")?, path, durability)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make_folders(&self.folder("")?, path, durability),
             result => result,
         }
     }

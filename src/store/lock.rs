@@ -73,14 +73,23 @@ impl Store {
         self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
+    /// Takes the lock of `cache/`, for a caller that has nothing to do without it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::lock`].
+    pub fn wait_for_cache_lock(&self, timeout: Duration) -> Result<Lock> {
+        self.take_lock(Guarded::Cache, timeout, &mut || {})
+    }
+
+    /// Takes the lock of `cache/` if it is free at once.
+    pub fn try_cache_lock(&self) -> Option<Lock> {
+        self.take_lock(Guarded::Cache, Duration::ZERO, &mut || {}).ok()
+    }
+
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
     /// tests can be the program that comes between.
-    pub(super) fn take_lock(
-        &self,
-        guarded: Guarded,
-        timeout: Duration,
-        interrupt: &mut dyn FnMut(),
-    ) -> Result<Lock> {
+    pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
         let path = self.full_path(guarded.folder()).join(LOCK);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
@@ -152,9 +161,8 @@ fn open(folder: &Folder) -> io::Result<File> {
 /// Returns whether the open file is one that nobody else can find any more. Both signs are asked
 /// for, because there are file systems that count no links, and some that number files as they like.
 fn is_removed(folder: &Folder, file: &File) -> bool {
-    file.metadata().is_ok_and(|open| {
-        open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino())
-    })
+    file.metadata()
+        .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino()))
 }
 
 /// Returns the program's name and its command, and no other argument: those may hold anything.

@@ -23,7 +23,7 @@ pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;
 pub use lock::Lock;
-pub use name::stem_for_title;
+pub use name::{stem_for_title, version_of};
 pub use read::{ReadFile, Unreadable};
 pub use sweep::Swept;
 pub use write::{Created, Replaced};

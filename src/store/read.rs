@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 
 use rustix::fs::{OFlags, Stat, fstat};
 use rustix::io::Errno;
@@ -13,6 +14,7 @@ use rustix::io::Errno;
 use super::folder::{FileKind, FileStat, Folder, is_errno, is_outside};
 use super::layout::{Store, from_root, is_missing};
 use crate::entry::MAX_FILE_BYTES;
+use crate::error::Error;
 
 /// The bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,24 @@ pub enum Unreadable {
     },
     /// The file system refused, or the path could leave `.ralph/` (`InvalidInput`).
     Io(io::Error),
+}
+
+impl Unreadable {
+    /// Returns the error that stops a call which cannot do without the file at `path`.
+    pub fn into_error(self, path: impl Into<PathBuf>) -> Error {
+        let path = path.into();
+        let source = match self {
+            Unreadable::Link => return Error::OutsideRoot { path },
+            Unreadable::Missing => io::ErrorKind::NotFound.into(),
+            Unreadable::NotAFile => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
+            Unreadable::TooLarge { size } => io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{size} bytes, and at most {MAX_FILE_BYTES} are read"),
+            ),
+            Unreadable::Io(error) => error,
+        };
+        Error::Io { action: "read", path, source }
+    }
 }
 
 impl Store {

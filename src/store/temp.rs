@@ -177,11 +177,7 @@ pub(super) fn try_rename_new(abilities: Abilities, from: (&Folder, &str), to: (&
 
 /// Gives a file another name, in the same folder or another, and never replaces one that is there
 /// (`AlreadyExists`).
-pub(super) fn rename_new(
-    abilities: Abilities,
-    from: (&Folder, &str),
-    to: (&Folder, &str),
-) -> io::Result<()> {
+pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
     if try_rename_new(abilities, from, to)? {
         return Ok(());
     }

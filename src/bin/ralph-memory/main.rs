@@ -1,1 +1,22 @@
-fn main(){}
+//! The command line of `ralph-memory`.
+//!
+//! It knows terminals, exit codes and the environment, and nothing of files and formats: every
+//! answer comes from the library's public interface.
+
+mod cli;
+mod commands;
+mod error;
+mod parse;
+mod session;
+mod ui;
+
+use std::io::{self, BufWriter};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    error::report_panics();
+    let mut out = BufWriter::new(io::stdout().lock());
+    // A panic of another thread must be able to write, so this is not locked.
+    let mut err = io::stderr();
+    error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err)).into()
+}

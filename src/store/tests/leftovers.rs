@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::store::write::Step;
-use crate::store::temp::{Leftover, exchange_name, temporary_name};
 use super::{Fixture, now};
+use crate::store::temp::{Leftover, exchange_name, temporary_name};
+use crate::store::write::Step;
 
 /// The number of a process that cannot be.
 const DEAD: u32 = u32::MAX;

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use crate::store::lock::Guarded;
 use super::{Fixture, assert_io, assert_outside};
 use crate::error::Error;
+use crate::store::lock::Guarded;
 
 #[test]
 fn a_time_out_names_the_holder() {

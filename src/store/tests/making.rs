@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Barrier;
 
-use crate::store::{Created, Store};
 use super::{ALL_ABILITIES, Fixture, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
+use crate::store::{Created, Store};
 
 #[test]
 fn create_makes_parents_and_never_replaces() {

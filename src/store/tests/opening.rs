@@ -7,11 +7,11 @@ use std::os::unix::net::UnixListener;
 
 use rustix::fs::OFlags;
 
-use crate::store::folder::{check_path, is_outside};
-use crate::store::{FileKind, Store, Unreadable};
 use super::{Fixture, assert_outside};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
+use crate::store::folder::{check_path, is_outside};
+use crate::store::{FileKind, Store, Unreadable};
 
 #[test]
 fn open_needs_a_real_folder() {

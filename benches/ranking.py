@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""ranking.py [--binary PROGRAM] [--sets DIR] [--golden fixtures/search] [--seed 1] [--check --golden-floor X]
+
+Measures the ranking through the command line alone: writes a store of markdown files for each retrieval set, asks `search` every query, and
+compares with SQLite FTS5 over the same documents: nDCG@10, recall@5, recall@10, MRR@10, and the paired difference in nDCG@10 with a
+bootstrap 95 % interval. Markdown on stdout. With --check it exits 1 if a floor is missed or a query could not be asked.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import random
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FLOORS = {"bugs": (.64, .70), "til": (.89, .95)}  # nDCG@10, recall@5
+METRICS = ("nDCG@10", "recall@5", "recall@10", "MRR@10")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+# Metrics
+
+def metrics(docs, rel):
+    """Of one query: the ranked documents, and the grade of each that is relevant (all above 0)."""
+    docs = list(dict.fromkeys(docs))[:10]
+    dcg = sum((2 ** rel[d] - 1) / math.log2(i + 2) for i, d in enumerate(docs) if d in rel)
+    ideal = sum((2 ** g - 1) / math.log2(i + 2) for i, g in enumerate(sorted(rel.values(), reverse=True)[:10]))
+    return (dcg / ideal, sum(d in rel for d in docs[:5]) / len(rel), sum(d in rel for d in docs) / len(rel),
+            next((1 / (i + 1) for i, d in enumerate(docs) if d in rel), 0.0))
+
+
+def evaluate(qrels, run):
+    """Metrics of each judged query; one that the run does not answer counts as 0."""
+    return {q: metrics(run.get(q, []), rel) for q, rel in qrels.items()}
+
+
+def mean(per):
+    return [sum(m[i] for m in per.values()) / max(1, len(per)) for i in range(4)]
+
+
+def bootstrap(differences, seed, resamples=10000):
+    """The 95 % interval of the mean of paired differences."""
+    rng, n = random.Random(seed), len(differences)
+    means = sorted(sum(rng.choices(differences, k=n)) / n for _ in range(resamples))
+    return means[int(resamples * .025)], means[int(resamples * .975) - 1]
+
+
+# Sets
+
+class Set:
+    """Documents {id, title, tags, body}, queries {id, text, arguments}, and the grades {query: {document: grade}}."""
+
+    def __init__(self, name, docs, queries, qrels):
+        self.name, self.docs, self.queries, self.qrels, self.note = name, docs, queries, qrels, ""
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(l) for l in f if l.strip()]
+
+
+def plain(text):
+    """Without what a file or YAML cannot hold: control characters, lone surrogates, foreign line ends."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode("utf-8")
+    return re.sub("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", " ", text)
+
+
+def read_set(folder, name):
+    docs = []
+    for d in lines(os.path.join(folder, "docs.jsonl")):
+        body = plain(d["body"])
+        title = " ".join(plain(d["title"] or body[:70]).split()) or "untitled"
+        docs.append({"id": d["id"], "title": title, "tags": d["tags"] or ["note"], "body": body})
+    queries = [{"id": q["id"], "text": q["text"].replace("\0", " "), "arguments": []} for q in lines(os.path.join(folder, "queries.jsonl"))]
+    qrels = {}
+    for r in lines(os.path.join(folder, "qrels.jsonl")):
+        if int(r["rel"]) > 0:
+            qrels.setdefault(r["qid"], {})[r["docid"]] = int(r["rel"])
+    return Set(name, docs, queries, qrels)
+
+
+def write_store(documents, root):
+    """One knowledge file a document. The stems are numbers: an id may say what the query asks for. Returns {entry id: document id}."""
+    os.makedirs(os.path.join(root, ".ralph", "knowledge"))
+    with open(os.path.join(root, ".ralph", "config.toml"), "w") as f:
+        f.write("format = 1\n")
+    ids = {}
+    for i, d in enumerate(documents):
+        quote = lambda s: json.dumps(s, ensure_ascii=False)
+        tags = ", ".join(quote(plain(t)) for t in d["tags"])
+        with open(os.path.join(root, ".ralph", "knowledge", f"d{i:05}.md"), "w", encoding="utf-8", newline="\n") as f:
+            f.write(f'---\ntitle: {quote(d["title"])}\ntags: [{tags}]\ncreated_at: "2026-01-01T00:00:00Z"\n---\n\n{d["body"]}\n')
+        ids[f"knowledge/d{i:05}"] = d["id"]
+    return ids
+
+
+def read_entry(path):
+    """Title, tags and body of a markdown file, as far as the golden set needs YAML."""
+    with open(path, encoding="utf-8-sig") as f:
+        text = f.read().replace("\r\n", "\n")
+    m = re.match(r"---\n(.*?)\n---\n(.*)", text, re.S)
+    if not m:
+        return "", [], text
+    head, body = m.groups()
+
+    def scalar(s):
+        s = s.strip()
+        try:
+            return str(json.loads(s)) if s[:1] == '"' else s[1:-1].replace("''", "'") if s[:1] == "'" else s
+        except ValueError:
+            return s.strip('"')
+    title = re.search(r"^(?:task_)?title:[ \t]*(.*)$", head, re.M)
+    tags = re.search(r"^tags:[ \t]*(.*(?:\n[ \t]*- .*)*)", head, re.M)
+    tags = re.findall(r'"[^"]*"|[^\[\],\n]+', re.sub(r"^[ \t]*- ", ",", tags[1], flags=re.M)) if tags else []
+    return scalar(title[1]) if title else "", [scalar(t) for t in tags if t.strip()], body
+
+
+def entry_id(path, store):
+    """The id of a file: its kind and stem; a journal file's run besides."""
+    parts = os.path.relpath(path, store)[:-3].split(os.sep)
+    return f"knowledge/{parts[-1]}" if parts[0] == "knowledge" else "/".join(parts)
+
+
+def read_golden(folder, options):
+    store = os.path.join(folder, ".ralph")
+    paths = sorted(os.path.join(at, f) for d in ("knowledge", "journal") for at, _, inner in os.walk(os.path.join(store, d)) for f in inner
+                   if f.endswith(".md"))
+    docs = [dict(zip(("title", "tags", "body"), read_entry(p)), id=entry_id(p, store)) for p in paths]
+    known = {d["id"] for d in docs}
+    full = lambda i: i if "/" in i else f"knowledge/{i}"
+    queries, qrels = [], {}
+    for t in lines(os.path.join(folder, "tasks.jsonl")):
+        arguments = []
+        if t.get("feature") and "--for-feature" in options:
+            arguments += ["--for-feature", t["feature"]]
+        if "--file" in options:
+            for f in t.get("files") or []:
+                arguments += ["--file", f]
+        queries.append({"id": str(t["id"]), "text": "\n".join(x for x in (t["title"], t.get("description")) if x), "arguments": arguments})
+        rel = {full(d): int(g) for d, g in t["relevant"].items() if int(g) > 0}
+        for d in sorted(set(rel) - known):
+            say(f"  golden: {t['id']} names {d}, which is not there")
+        if rel:
+            qrels[str(t["id"])] = rel
+    return Set("golden", docs, queries, qrels)
+
+
+# The two that are compared
+
+class Program:
+    def __init__(self, binary, extra):
+        self.binary, self.extra = binary, extra
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}
+        self.failures, self.problems = [], []
+
+    def options(self):
+        """The long options that `search --help` lists."""
+        r = subprocess.run([self.binary, "search", "--help"], capture_output=True, text=True, env=self.env)
+        found = set(re.findall(r"(?m)^\s*(?:-\w,\s*)?(--[a-z-]+)", r.stdout))
+        return found
+
+    def ask(self, root, q):
+        """The ids of the hits, best first."""
+        argv = [self.binary, "--root", root, "search", "--limit", "10", "--json", *self.extra, *q["arguments"], "--", q["text"]]
+        try:
+            r = subprocess.run(argv, capture_output=True, text=True, env=self.env, timeout=120, stdin=subprocess.DEVNULL)
+            if r.returncode not in (0, 1):
+                raise ValueError(f"exit {r.returncode}: {r.stderr.strip()[:300]}")
+            answer = json.loads(r.stdout)
+            self.problems += answer.get("problems", [])[:1]
+            return [(h["id"], h["score"]) for h in answer["hits"]]
+        except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as e:
+            self.failures.append(f"{q['id']}: {type(e).__name__} {e}"[:400])
+            return []
+
+    def run(self, root, queries, workers=2):
+        r = subprocess.run([self.binary, "--root", root, "index", "--rebuild"], capture_output=True, text=True, env=self.env)
+        if r.returncode:
+            say(f"  index --rebuild: exit {r.returncode}: {r.stderr.strip()[:300]}")
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            return {q["id"]: hits for q, hits in zip(queries, pool.map(lambda q: self.ask(root, q), queries))}
+
+
+def fts5(docs, queries, tokenizer):
+    """The seeds' search: the words of more than 2 characters, the first ten, joined by OR."""
+    db = sqlite3.connect(":memory:")
+    db.execute(f"CREATE VIRTUAL TABLE d USING fts5(title, tags, body, tokenize = '{tokenizer}')")
+    db.executemany("INSERT INTO d (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
+                   ((i, d["title"], " ".join(d["tags"]), d["body"]) for i, d in enumerate(docs)))
+    run = {}
+    for q in queries:
+        words = [w for w in q["text"].split() if len(w) > 2][:10]
+        match = " OR ".join('"' + w.replace('"', '""') + '"' for w in words)
+        rows = db.execute("SELECT rowid FROM d WHERE d MATCH ? ORDER BY rank LIMIT 10", (match,)) if match else []
+        run[q["id"]] = [docs[r[0]]["id"] for r in rows]
+    return run
+
+
+def report(s, run, seed, floors):
+    """Prints a set's table; the floors that are missed."""
+    ours = evaluate(s.qrels, run)
+    rivals = {name: evaluate(s.qrels, fts5(s.docs, s.queries, tokenizer)) for name, tokenizer in
+              (("FTS5, first 10 words, OR (the seeds' way)", "unicode61"), ("the same, porter stemming", "porter unicode61"))}
+    print(f"### {s.name}: {len(ours):,} queries, {len(s.docs):,} entries{s.note and '; ' + s.note}\n")
+    print("| | " + " | ".join(METRICS) + " |\n|---|" + "---:|" * 4)
+    got, missed = mean(ours), []
+    shown = [f"{x:.4f}" for x in got]
+    for i, floor in enumerate(floors):
+        if floor is not None and got[i] < floor:
+            missed.append(f"{s.name}: {METRICS[i]} {got[i]:.4f} is under {floor}")
+            shown[i] = f"**{shown[i]}** ✗"
+    print("| `ralph-memory search` | " + " | ".join(shown) + " |")
+    for name, per in rivals.items():
+        print(f"| {name} | " + " | ".join(f"{x:.4f}" for x in mean(per)) + " |")
+    if any(f is not None for f in floors):
+        print("| floor | " + " | ".join("–" if f is None else f"{f:g}" for f in (*floors, None, None)) + " |")
+    print()
+    for name, per in rivals.items():
+        d = [ours[q][0] - per[q][0] for q in s.qrels]
+        low, high = bootstrap(d, seed)
+        print(f"- nDCG@10 less {name}: {sum(d) / len(d):+.4f}, 95 % interval [{low:+.4f}, {high:+.4f}]; better on {sum(x > 1e-9 for x in d)}, worse "
+              f"on {sum(x < -1e-9 for x in d)}, the same on {sum(abs(x) <= 1e-9 for x in d)}")
+    print(flush=True)
+    return missed
+
+
+def find_sets(folder, scratch):
+    """The folder that holds the sets; an archive in it is unpacked first."""
+    if not os.path.isdir(os.path.join(folder, "bugs")) and os.path.exists(os.path.join(folder, "sets.tar.xz")):
+        with tarfile.open(os.path.join(folder, "sets.tar.xz")) as t:
+            t.extractall(scratch, filter="data")
+        folder = scratch
+    for at, folders, _ in os.walk(folder):
+        if "bugs" in folders or "til" in folders:
+            return at
+    return None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--binary", default=os.path.join(ROOT, "target", "release", "ralph-memory"))
+    p.add_argument("--sets", default=os.path.join(ROOT, "..", "shared", "retrieval"), help="the folder of bugs and til, or of sets.tar.xz")
+    p.add_argument("--golden", default=os.path.join(ROOT, "fixtures", "search"))
+    p.add_argument("--only", default="bugs,til,golden")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--runs", help="write each run here, as `query document rank score`")
+    p.add_argument("--search-args", default="", help="further arguments for every search, as one string")
+    p.add_argument("--check", action="store_true")
+    p.add_argument("--golden-floor", type=float, help="least nDCG@10 of the golden set")
+    a = p.parse_args()
+    binary = shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --release")
+    only = a.only.split(",")
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="ralph-memory-ranking-") as scratch:
+        program = Program(os.path.abspath(binary), shlex.split(a.search_args))
+        work = []
+        sets = find_sets(a.sets, os.path.join(scratch, "sets")) if {"bugs", "til"} & set(only) else None
+        for name in ("bugs", "til"):
+            if name not in only:
+                continue
+            if not sets or not os.path.isdir(os.path.join(sets, name)):
+                missed.append(f"{name}: no such set under --sets")
+                continue
+            s, root = read_set(os.path.join(sets, name), name), os.path.join(scratch, name)
+            ids = write_store(s.docs, root)
+            work.append((s, root, ids, FLOORS[name]))
+        if "golden" in only:
+            if os.path.exists(os.path.join(a.golden, "tasks.jsonl")):
+                options = program.options()
+                s, root = read_golden(a.golden, options), os.path.join(scratch, "golden")
+                shutil.copytree(os.path.join(a.golden, ".ralph"), os.path.join(root, ".ralph"), ignore=shutil.ignore_patterns("cache", "state"))
+                work.append((s, root, None, (a.golden_floor, None)))
+                used = [o for o in ("--for-feature", "--file") if o in options]
+                s.note = "asked by title and description" + (f", with {' and '.join(used)}" if used else " alone: `search` takes no feature or files")
+            else:
+                missed.append("golden: no tasks.jsonl under --golden")
+        for s, root, ids, floors in work:
+            say(f"  {s.name}: {len(s.queries)} queries")
+            program.failures, program.problems = [], []
+            hits = program.run(root, s.queries)
+            if ids:
+                strange = {i for l in hits.values() for i, _ in l} - set(ids)
+                if strange:
+                    missed.append(f"{s.name}: answers with unknown ids, as {min(strange)}")
+                hits = {q: [(ids.get(i, i), score) for i, score in l] for q, l in hits.items()}
+            if a.runs:
+                os.makedirs(a.runs, exist_ok=True)
+                with open(os.path.join(a.runs, f"{s.name}.run"), "w", encoding="utf-8") as f:
+                    f.writelines(f"{q} {d} {r} {score}\n" for q, l in hits.items() for r, (d, score) in enumerate(l, 1))
+            missed += report(s, {q: [d for d, _ in l] for q, l in hits.items()}, a.seed, floors)
+            if program.failures:
+                missed.append(f"{s.name}: {len(program.failures)} of {len(s.queries)} queries could not be asked; the first: {program.failures[0]}")
+            if program.problems:
+                say(f"  {s.name}: the program reports problems; the first: {json.dumps(program.problems[0])[:300]}")
+    for m in missed:
+        print(f"✗ {m}")
+    return 1 if a.check and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+//! Measures queries in a process that has the index open: what a search costs beside its scan.
+//!
+//! `cargo run --release --example warm_query -- DIR QUERIES` prints the median and the 99th percentile
+//! of the thread's CPU time, in milliseconds, over the queries of a file with one JSON object a line
+//! (`{"text": "…"}`). The index of the memory in `DIR` must have been built.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::SystemTime;
+
+use ralph_memory::catalog::{Area, Catalog};
+use ralph_memory::index::{self, Committed, Snapshot};
+use ralph_memory::retrieve::{self, Query};
+use ralph_memory::store::Store;
+use rustix::time::{ClockId, clock_gettime};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(root), Some(queries)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: warm_query DIR QUERIES".into());
+    };
+    let store = Store::open(Path::new(&root))?;
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let folder = store.cache().join(index::folder_name()).join("live");
+    let committed = Committed::open(&folder, boot.trim()).ok_or("there is no index; run `ralph-memory index`")?;
+    let scan = Catalog::scan(&store, Area::Live, Some(committed.id()), SystemTime::now());
+    let catalog = scan.read(&store, &mut |_, _| {});
+    let mut snapshot = Snapshot::new();
+    snapshot.add_committed(&committed, &catalog.stale_paths())?;
+
+    let mut queries_parsed = Vec::new();
+    for line in std::fs::read_to_string(queries)?.lines() {
+        let query: serde_json::Value = serde_json::from_str(line)?;
+        let text = query["text"].as_str().ok_or("a query without text")?.to_owned();
+        queries_parsed.push(Query { text, ..Query::default() });
+    }
+    let cpu = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+    };
+    let now = chrono::Utc::now();
+    // The least of three passes for each query: the machine's other work is not the query's.
+    let mut times = vec![f64::INFINITY; queries_parsed.len()];
+    for _ in 0..3 {
+        for (query, time) in queries_parsed.iter().zip(&mut times) {
+            let started = cpu();
+            std::hint::black_box(retrieve::search(&[&catalog], &snapshot, query, 10, now, &|_| true)?);
+            *time = time.min(cpu() - started);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    writeln!(
+        std::io::stdout(),
+        "{{\"p50_ms\":{:.4},\"p99_ms\":{:.4},\"queries\":{}}}",
+        at(0.5),
+        at(0.99),
+        times.len()
+    )?;
+    Ok(())
+}

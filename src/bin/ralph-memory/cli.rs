@@ -1,0 +1,90 @@
+//! The commands, and how one of them is run.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write};
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{add, completions, context, index, init, list, search};
+use crate::error::{self, Exit};
+use crate::session::Globals;
+use crate::ui::Ui;
+
+/// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
+#[derive(Debug, Parser)]
+#[command(name = "ralph-memory", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    Add(add::Args),
+    Search(search::Args),
+    List(list::Args),
+    Context(context::Args),
+    Index(index::Args),
+    Completions(completions::Args),
+}
+
+/// Runs the program with these arguments.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let arguments: Vec<OsString> = arguments.collect();
+    let colours = colours_wanted();
+    let mut ui = Ui {
+        out,
+        err,
+        json: false,
+        out_colour: colours && std::io::stdout().is_terminal(),
+        err_colour: colours && std::io::stderr().is_terminal(),
+    };
+    let result = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => {
+            ui.json = cli.globals.json;
+            dispatch(&mut ui, cli)
+        }
+        Err(error) => return refuse(&mut ui, &error, &arguments),
+    };
+    let result = result.and_then(|exit| Ok(ui.out.flush().map(|()| exit)?));
+    result.unwrap_or_else(|error| {
+        let exit = error::exit(&error);
+        if exit != Exit::Done {
+            // Where the answer could not be written, this cannot be, either.
+            let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
+        }
+        exit
+    })
+}
+
+fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
+    let globals = &cli.globals;
+    match cli.command {
+        Command::Init(args) => init::run(ui, globals, &args),
+        Command::Add(args) => add::run(ui, globals, args),
+        Command::Search(args) => search::run(ui, globals, args),
+        Command::List(args) => list::run(ui, globals, args),
+        Command::Context(args) => context::run(ui, globals, args),
+        Command::Index(args) => index::run(ui, globals, &args),
+        Command::Completions(args) => completions::run(ui, &args),
+    }
+}
+
+/// Shows what clap has to say: help, the version, or why it does not understand.
+fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
+    let _ = arguments;
+    let to_err = error.use_stderr();
+    let text = error.render();
+    let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
+    let _ = if coloured { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
+    let _ = to.flush();
+    if to_err { Exit::Usage } else { Exit::Done }
+}
+
+fn colours_wanted() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

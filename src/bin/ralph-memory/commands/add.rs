@@ -1,0 +1,116 @@
+//! `add`: writes knowledge down.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use ralph_memory::entry::MAX_FILE_BYTES;
+use ralph_memory::memory::Action;
+use ralph_memory::{Error, Id, Knowledge, Scope, Source};
+use serde::Serialize;
+
+use crate::error::{Exit, Usage};
+use crate::parse::{self, Expiry};
+use crate::session::Globals;
+use crate::ui::{ID, Ui};
+
+/// Write knowledge down: as a new entry, or into the one that says the same
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory add --title \"Cargo bench requires nightly\" --tags cargo,nightly --body \"Use `cargo +nightly bench`.\"
+  ralph-memory add --title \"How releases are made\" --tags release --category decision < notes.md")]
+pub(crate) struct Args {
+    /// Short and descriptive
+    #[arg(long)]
+    title: String,
+    /// Keywords, split at commas
+    #[arg(long, required = true, value_delimiter = ',', value_name = "A,B")]
+    tags: Vec<String>,
+    /// What is to be known, markdown [default: read from standard input]
+    #[arg(long, value_name = "TEXT")]
+    body: Option<String>,
+    /// Such as `pitfall`, `tool_usage`, `testing_strategy` or `decision`
+    #[arg(long)]
+    category: Option<String>,
+    /// The feature that it is about; raises its score for tasks of that feature
+    #[arg(long)]
+    feature: Option<String>,
+    /// Who sees it: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    #[arg(long, value_parser = parse::scope, default_value = "project")]
+    scope: Scope,
+    /// From 0 to 100 [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    importance: Option<u8>,
+    /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator`
+    #[arg(long, value_parser = parse::source, default_value = "human")]
+    source: Source,
+    /// A project path that it speaks of; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
+    #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
+    expires: Option<Expiry>,
+    /// The task at which it was learned
+    #[arg(long, value_name = "ID")]
+    task_id: Option<String>,
+    /// The run in which it was learned
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+    /// An entry that it replaces; may be repeated
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    supersedes: Vec<Id>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a Id,
+    action: Action,
+    path: &'a str,
+    archived: Option<&'a str>,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+    // A missing memory is said before somebody types a body.
+    let memory = globals.open()?;
+    let body = args.body.map_or_else(from_stdin, Ok)?;
+    let knowledge = Knowledge {
+        category: args.category,
+        feature: args.feature,
+        scope: args.scope,
+        importance: args.importance,
+        source: args.source,
+        task_id: args.task_id,
+        run_id: args.run_id,
+        expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
+        supersedes: args.supersedes,
+        files: args.files,
+        ..Knowledge::new(args.title, args.tags, body)
+    };
+    let added = memory.add(&knowledge)?;
+    if ui.json {
+        let answer =
+            Answer { id: &added.id, action: added.action, path: &added.path, archived: added.archived.as_deref() };
+        ui.json(answer, &added.problems)?;
+    } else {
+        let id = ui.styled(ID, added.id.as_str());
+        ui.line(format_args!("{} {id}", added.action.as_str()))?;
+        ui.problems(&added.problems);
+    }
+    Ok(Exit::Done)
+}
+
+fn from_stdin() -> anyhow::Result<String> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let hint =
+            "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`".to_owned();
+        return Err(Usage { message: "no body".to_owned(), hint }.into());
+    }
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
+    let unreadable = |source| Error::Io { action: "read", path: "standard input".into(), source };
+    stdin.lock().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let invalid = |reason: &str| Error::Invalid { what: "body".to_owned(), reason: reason.to_owned() };
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(invalid("it is over 1 MiB, which no entry can hold").into());
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?)
+}

@@ -1,0 +1,77 @@
+//! `list`: shows what there is.
+
+use ralph_memory::memory::{Filter, ListItem};
+use ralph_memory::{Kind, Scope};
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, QUIET, Ui};
+
+/// List entries, or their tags
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory list --tag sqlite
+  ralph-memory list --tags")]
+pub(crate) struct Args {
+    /// Only what has this tag; may be repeated
+    #[arg(long = "tag")]
+    tag: Vec<String>,
+    /// Only `knowledge` or `journal`
+    #[arg(long, value_parser = parse::kind)]
+    kind: Option<Kind>,
+    /// Only what belongs to this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Only what has this scope
+    #[arg(long, value_parser = parse::scope)]
+    scope: Option<Scope>,
+    /// Only what has this category
+    #[arg(long)]
+    category: Option<String>,
+    /// The archive, too
+    #[arg(long)]
+    archived: bool,
+    /// The tags instead of the entries, with how many entries have each
+    #[arg(long)]
+    tags: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    entries: &'a [ListItem],
+    tags: &'a std::collections::BTreeMap<String, usize>,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let filter = Filter {
+        kind: args.kind,
+        tags: args.tag,
+        feature: args.feature,
+        scope: args.scope,
+        category: args.category,
+        archived: args.archived,
+    };
+    let listed = memory.list(&filter)?;
+    if ui.json {
+        ui.json(Answer { entries: &listed.entries, tags: &listed.tags }, &listed.problems)?;
+        return Ok(Exit::Done);
+    }
+    if args.tags {
+        for (tag, count) in &listed.tags {
+            let tag = ui.styled(ID, tag);
+            ui.line(format_args!("{count:>5} {tag}"))?;
+        }
+    } else {
+        for item in &listed.entries {
+            let id = ui.styled(ID, item.id.as_str());
+            let title = ui.styled(clap::builder::styling::Style::new(), &item.title);
+            let tags = ui.styled(QUIET, &format!("[{}]", item.tags.join(", ")));
+            ui.line(format_args!("{id}  {title}  {tags}"))?;
+        }
+    }
+    ui.problems(&listed.problems);
+    Ok(Exit::Done)
+}

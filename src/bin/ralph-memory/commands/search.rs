@@ -1,0 +1,101 @@
+//! `search`: finds entries.
+
+use ralph_memory::{Hit, Kind, Query, Scope};
+use serde::Serialize;
+
+use crate::error::{Exit, Usage};
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, QUIET, TITLE, Ui};
+
+/// Find the entries that match best; exit code 1 when there is none
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory search \"why does the bench fail\"
+  ralph-memory search sqlite locking --tag testing --explain
+  ralph-memory search -- --nocapture")]
+pub(crate) struct Args {
+    /// Words to look for; operators have no meaning
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// At most so many entries [default: 10, or the setting `search.limit`]
+    #[arg(long, value_name = "N", value_parser = parse::limit)]
+    limit: Option<usize>,
+    /// Only what has this tag; may be repeated
+    #[arg(long = "tag")]
+    tags: Vec<String>,
+    /// Only `knowledge` or `journal`
+    #[arg(long, value_parser = parse::kind)]
+    kind: Option<Kind>,
+    /// Only what belongs to this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Only what has this scope
+    #[arg(long, value_parser = parse::scope)]
+    scope: Option<Scope>,
+    /// The archive too, and what has expired or was superseded
+    #[arg(long)]
+    archived: bool,
+    /// The feature at work: what is tagged with words of its name scores higher
+    #[arg(long, value_name = "NAME")]
+    for_feature: Option<String>,
+    /// A path at work: what is tagged with a part of it scores higher; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// Show the parts of each score
+    #[arg(long)]
+    explain: bool,
+    /// How much words count beside the points for tags; 0 leaves the points alone
+    #[arg(long, value_name = "WEIGHT", value_parser = parse::weight)]
+    text_weight: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    hits: &'a [Hit],
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+    let text = args.query.join(" ");
+    if text.trim().is_empty() {
+        let hint = "give the words to look for: `ralph-memory search \"nightly toolchain\"`".to_owned();
+        return Err(Usage { message: "the query is empty".to_owned(), hint }.into());
+    }
+    let memory = globals.open()?;
+    let query = Query {
+        text,
+        feature: args.for_feature,
+        files: args.files,
+        kind: args.kind,
+        tags: args.tags,
+        in_feature: args.feature,
+        scope: args.scope,
+        archived: args.archived,
+        text_weight: args.text_weight,
+        ..Query::default()
+    };
+    let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
+    if ui.json {
+        ui.json(Answer { hits: &found.hits }, &found.problems)?;
+    } else {
+        for (rank, hit) in found.hits.iter().enumerate() {
+            show(ui, rank + 1, hit, args.explain)?;
+        }
+        ui.problems(&found.problems);
+    }
+    Ok(if found.hits.is_empty() { Exit::No } else { Exit::Done })
+}
+
+fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, explain: bool) -> anyhow::Result<()> {
+    let title = ui.styled(TITLE, &hit.title);
+    let id = ui.styled(ID, hit.id.as_str());
+    let tags = ui.styled(QUIET, &hit.tags.join(", "));
+    ui.line(format_args!("{rank}. {title}  {:.2}", hit.score))?;
+    ui.line(format_args!("   {id}  [{tags}]"))?;
+    if explain {
+        for part in &hit.explanation {
+            ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
+        }
+    }
+    Ok(())
+}

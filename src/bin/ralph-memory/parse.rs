@@ -1,0 +1,103 @@
+//! What the values of options look like.
+
+use chrono::{DateTime, Duration, Utc};
+use ralph_memory::entry::parse_time;
+use ralph_memory::{Id, Kind, Scope, Source};
+
+/// Reads a point in time: a date or RFC 3339.
+pub(crate) fn time(text: &str) -> Result<DateTime<Utc>, String> {
+    parse_time(text).ok_or_else(|| "neither a date (2027-01-31) nor a time (2027-01-31T12:00:00Z)".to_owned())
+}
+
+/// Reads an entry's id, as a person writes it.
+pub(crate) fn id(text: &str) -> Result<Id, String> {
+    Id::parse(text).ok_or_else(|| "not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`".to_owned())
+}
+
+/// Reads a scope.
+pub(crate) fn scope(text: &str) -> Result<Scope, String> {
+    match Scope::from(text.trim().to_owned()) {
+        Scope::Unknown(_) => Err("none of `project`, `feature:NAME`, `section:ID` and `task:ID`".to_owned()),
+        scope => Ok(scope),
+    }
+}
+
+/// Reads the kind of an entry.
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
+    [Kind::Knowledge, Kind::Journal]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| "neither `knowledge` nor `journal`".to_owned())
+}
+
+/// Reads who wrote an entry.
+pub(crate) fn source(text: &str) -> Result<Source, String> {
+    let names: Vec<&str> = Source::ALL.iter().map(|source| source.as_str()).collect();
+    Source::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+}
+
+/// When an entry stops being true: at a time, or a while from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// At this time.
+    At(DateTime<Utc>),
+    /// This long from now.
+    In(Duration),
+}
+
+impl Expiry {
+    /// Returns the time.
+    pub(crate) fn from(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        match self {
+            Expiry::At(time) => time,
+            Expiry::In(duration) => now + duration,
+        }
+    }
+}
+
+/// Reads an expiry.
+pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
+    let hours = |unit: char| match unit {
+        'h' => Some(1),
+        'd' => Some(24),
+        'w' => Some(24 * 7),
+        _ => None,
+    };
+    let text = text.trim();
+    let duration = text.char_indices().last().and_then(|(at, unit)| {
+        // Five digits of weeks are 2,000 years, which every calendar here can still count.
+        let number: i64 = text[..at].parse::<u32>().ok().filter(|number| *number < 100_000)?.into();
+        Some(Duration::hours(number * hours(unit)?))
+    });
+    match duration {
+        Some(duration) => Ok(Expiry::In(duration)),
+        None => parse_time(text).map(Expiry::At).ok_or_else(|| {
+            "no date (2027-01-31), time (2027-01-31T12:00:00Z) or number of hours, days or weeks (12h, 30d, 8w)"
+                .to_owned()
+        }),
+    }
+}
+
+/// Reads how many at most.
+pub(crate) fn limit(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "not a whole number over 0".to_owned())
+}
+
+/// Reads a weight.
+pub(crate) fn weight(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|weight| (0.0..=100.0).contains(weight))
+        .ok_or_else(|| "not a number from 0 to 100".to_owned())
+}
+
+/// Reads the id of a task.
+pub(crate) fn task_id(text: &str) -> Result<String, String> {
+    let is_plain =
+        text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'));
+    if is_plain && (1..=64).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err("an id has 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
+    }
+}

@@ -1,0 +1,88 @@
+//! What every command needs: the memory that is meant, the settings and the time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+use ralph_memory::settings::ENV_PREFIX;
+use ralph_memory::{Error, Memory};
+
+use crate::parse;
+
+/// The options of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Globals {
+    /// The folder that holds `.ralph/` [default: the nearest one upward]
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
+    root: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// The time that is taken for now
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
+    now: Option<DateTime<Utc>>,
+}
+
+impl Globals {
+    /// Returns the time.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.now.unwrap_or_else(Utc::now)
+    }
+
+    /// Returns the folder that was named, else the working folder.
+    pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
+        match &self.root {
+            Some(root) => Ok(root.clone()),
+            None => working_folder(),
+        }
+    }
+
+    /// Opens the memory that is meant, with the user's settings.
+    pub(crate) fn open(&self) -> anyhow::Result<Memory> {
+        let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
+        let user = match &path {
+            Some(path) => read(path)?.map(|text| (text, path.display().to_string())),
+            None => None,
+        };
+        let user = user.as_ref().map(|(text, path)| (text.as_str(), path.as_str()));
+        // A variable of another program need not be UTF-8.
+        let variables: Vec<(String, String)> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| name.starts_with(ENV_PREFIX))
+            .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+            .collect();
+        let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let start = if self.root.is_some() { PathBuf::new() } else { working_folder()? };
+        let memory = Memory::open_for_user(self.root.as_deref(), &start, user, variables)?;
+        Ok(match self.now {
+            Some(now) => memory.with_clock(move || SystemTime::from(now)),
+            None => memory,
+        })
+    }
+}
+
+fn working_folder() -> anyhow::Result<PathBuf> {
+    Ok(std::env::current_dir().map_err(|source| Error::Io { action: "find", path: ".".into(), source })?)
+}
+
+/// Returns the path of the user's own settings file, which may not exist.
+fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).filter(|path| !path.as_os_str().is_empty());
+    if let Some(path) = set("RALPH_MEMORY_CONFIG") {
+        return Some(path);
+    }
+    // The base directory specification has relative paths ignored.
+    let folder = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| set("HOME").map(|home| home.join(".config")))?;
+    Some(folder.join("ralph-memory").join("config.toml"))
+}
+
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(Error::Io { action: "read", path: path.to_owned(), source }),
+    }
+}

@@ -1,0 +1,119 @@
+//! Where answers go: data to one side, everything else to the other.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+use ralph_memory::Problem;
+use ralph_memory::text::for_terminal;
+use serde::Serialize;
+
+use crate::error::Report;
+
+/// The version of the JSON that is printed.
+const SCHEMA_VERSION: u32 = 1;
+/// How many problems a command shows that was not asked for them.
+const MAX_PROBLEMS: usize = 5;
+
+/// What stands out in a title.
+pub(crate) const TITLE: Style = Style::new().bold();
+/// What a reader may copy: ids.
+pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
+/// What matters less.
+pub(crate) const QUIET: Style = Style::new().dimmed();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Green.on_default().bold();
+
+/// The two outputs, and how they are written to.
+pub(crate) struct Ui<'a> {
+    /// Data: what was asked for.
+    pub(crate) out: &'a mut dyn Write,
+    /// Everything else.
+    pub(crate) err: &'a mut dyn Write,
+    /// Whether data is one JSON object.
+    pub(crate) json: bool,
+    /// Whether data may be coloured.
+    pub(crate) out_colour: bool,
+    /// Whether messages may be coloured.
+    pub(crate) err_colour: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a, Data> {
+    schema_version: u32,
+    #[serde(flatten)]
+    data: Data,
+    problems: &'a [Problem],
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: &'a Report,
+}
+
+impl Ui<'_> {
+    /// Writes the answer as one JSON object.
+    pub(crate) fn json(&mut self, data: impl Serialize, problems: &[Problem]) -> io::Result<()> {
+        serde_json::to_writer(&mut *self.out, &Answer { schema_version: SCHEMA_VERSION, data, problems })?;
+        writeln!(self.out)
+    }
+
+    /// Returns the text as it may be put on a terminal, in this style where the output takes one.
+    pub(crate) fn styled(&self, style: Style, text: &str) -> String {
+        paint(self.out_colour, style, &for_terminal(text))
+    }
+
+    /// Writes a line of data that a person reads, of texts that are safe already.
+    pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    /// Writes a text of lines, safe for a terminal.
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        write!(self.out, "{}", for_terminal(text))
+    }
+
+    /// Writes a message beside the data. That nobody can read it stops nothing.
+    pub(crate) fn note(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{}", for_terminal(text));
+    }
+
+    /// Shows problems that were met on the way, the first few of them; in JSON they are in the answer.
+    pub(crate) fn problems(&mut self, problems: &[Problem]) {
+        if self.json {
+            return;
+        }
+        let label = paint(self.err_colour, WARNING, "warning:");
+        for problem in problems.iter().take(MAX_PROBLEMS) {
+            let _ = writeln!(self.err, "{label} {}", for_terminal(&problem.to_string()));
+            self.hint(&problem.hint);
+        }
+        let more = problems.len().saturating_sub(MAX_PROBLEMS);
+        if more > 0 {
+            let _ = writeln!(self.err, "{label} {more} more; run `ralph-memory check`");
+        }
+    }
+
+    /// Shows an error.
+    pub(crate) fn error(&mut self, report: &Report) -> io::Result<()> {
+        let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "error:"), for_terminal(&report.message));
+        for cause in &report.causes {
+            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "caused by:"), for_terminal(cause));
+        }
+        for hint in &report.hints {
+            self.hint(hint);
+        }
+        if self.json { self.json(Failed { error: report }, &[]) } else { Ok(()) }
+    }
+
+    fn hint(&mut self, hint: &str) {
+        if !hint.is_empty() {
+            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), for_terminal(hint));
+        }
+    }
+}
+
+fn paint(coloured: bool, style: Style, text: &str) -> String {
+    if coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}

@@ -1,0 +1,269 @@
+//! Finds knowledge that says the same twice, and that writing did not bring together: because a
+//! person wrote one and an agent the other, because it was written by hand, or because the words of
+//! the titles stand in another order.
+//!
+//! A wrong alarm costs more trust than a missed pair costs room, so only three signs count: equal
+//! titles, equal bodies, and titles with most words in common between entries with tags in common.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use super::{Item, warning};
+use crate::dedup::{TAG_OVERLAP, overlap};
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Id, Kind, Scope};
+use crate::error::Problem;
+use crate::text::{fold, words};
+
+/// A body of fewer words than this may well be right for two entries.
+const MIN_BODY_WORDS: u32 = 5;
+/// Titles of fewer words than this are alike too easily.
+const MIN_TITLE_WORDS: usize = 3;
+/// How many of the words of two titles must be in both, in hundredths of those in either. Among the
+/// 155 near neighbours of `fixtures/search` no pair comes near it; 2 of 3 words are under it, 3 of 5
+/// and 4 of 6 reach it.
+const TITLE_OVERLAP: usize = 60;
+/// A word that more titles of a scope have than this is no sign that two of them are alike. It also
+/// bounds how many pairs are compared.
+const MAX_TITLES_WITH_WORD: usize = 50;
+/// Words that say nothing of what a title is about.
+const STOP_WORDS: [&str; 18] =
+    ["a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "the", "to", "with"];
+
+/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are
+/// the entries that others replace: what was decided about is left alone.
+pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+    let mut by_scope: HashMap<&Scope, Vec<&Item>> = HashMap::new();
+    for item in live {
+        let head = &item.head;
+        let is_knowledge = head.kind == Kind::Knowledge && class(head.category.as_deref()) != Class::Event;
+        if is_knowledge && item.counts && head.valid && !head.is_expired(now) && !replaced.contains(&item.id) {
+            by_scope.entry(&head.scope).or_default().push(item);
+        }
+    }
+    let mut problems = Vec::new();
+    for items in by_scope.values_mut() {
+        items.sort_by(|one, other| one.path.cmp(&other.path));
+        problems.extend(find_in_scope(items));
+    }
+    problems
+}
+
+fn find_in_scope(items: &[&Item]) -> Vec<Problem> {
+    let titles = Titles::new(items);
+    let mut by_title = HashMap::new();
+    let mut by_body = HashMap::new();
+    let mut problems = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let same_title = *by_title.entry(fold(&item.head.title)).or_insert(at);
+        let has_body = item.head.body_words >= MIN_BODY_WORDS;
+        let same_body = if has_body { *by_body.entry(item.head.body_fingerprint).or_insert(at) } else { at };
+        let found = if same_title < at {
+            Some((same_title, "has the same title as"))
+        } else if same_body < at {
+            Some((same_body, "has the same body as"))
+        } else {
+            titles.first_like(at, items).map(|first| (first, "has nearly the same title and tags as"))
+        };
+        if let Some((first, how)) = found {
+            problems.push(problem(item, items[first], how));
+        }
+    }
+    problems
+}
+
+fn problem(item: &Item, first: &Item, how: &str) -> Problem {
+    let is_older = (item.head.recency(), &item.path) < (first.head.recency(), &first.path);
+    let (old, new) = if is_older { (item, first) } else { (first, item) };
+    let message = format!("the entry {how} `.ralph/{}`", first.path);
+    let hint = format!("merge them, or let one replace the other: `ralph-memory supersede {} {}`", old.id, new.id);
+    warning(item, None, "near-duplicate", message, hint)
+}
+
+/// The titles of one scope as sets of words, and for each rare word the titles that could be alike
+/// because of it.
+struct Titles {
+    /// The words of each title by number, the rarest first; none where a title is too short.
+    words: Vec<Vec<u32>>,
+    /// Whether the word has a digit.
+    has_digit: Vec<bool>,
+    /// For each word the titles that have it among those of their words that decide.
+    by_word: Vec<Vec<usize>>,
+}
+
+impl Titles {
+    fn new(items: &[&Item]) -> Titles {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let sets: Vec<BTreeSet<String>> = items.iter().map(|item| content_words(&item.head.title)).collect();
+        for word in sets.iter().flatten() {
+            *counts.entry(word.clone()).or_default() += 1;
+        }
+        // By how many titles have them: the order in which the rarest are the first of every title.
+        let mut order: Vec<(usize, String)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
+        order.sort();
+        let numbers: HashMap<&str, u32> =
+            order.iter().zip(0..).map(|((_, word), number)| (word.as_str(), number)).collect();
+        let mut titles = Titles {
+            words: Vec::with_capacity(sets.len()),
+            has_digit: order.iter().map(|(_, word)| word.bytes().any(|byte| byte.is_ascii_digit())).collect(),
+            by_word: vec![Vec::new(); order.len()],
+        };
+        for (at, set) in sets.iter().enumerate() {
+            let mut words: Vec<u32> = set.iter().filter_map(|word| numbers.get(word.as_str()).copied()).collect();
+            if words.len() < MIN_TITLE_WORDS {
+                words.clear();
+            }
+            words.sort_unstable();
+            for &word in deciding(&words) {
+                if order[word as usize].0 <= MAX_TITLES_WITH_WORD {
+                    titles.by_word[word as usize].push(at);
+                }
+            }
+            titles.words.push(words);
+        }
+        titles
+    }
+
+    /// Returns the first of the entries before `at` that is like it.
+    fn first_like(&self, at: usize, items: &[&Item]) -> Option<usize> {
+        let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
+        let near = deciding(&self.words[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
+        let alike = near.copied().filter(|&other| other < at && self.are_alike(at, other));
+        alike.filter(|&other| overlap(&tags, &items[other].head.tags) > TAG_OVERLAP).min()
+    }
+
+    fn are_alike(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.words[one], &self.words[other]);
+        let n_shared = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
+        let n_either = one.len() + other.len() - n_shared;
+        // Two titles that differ in a number speak of two versions, errors or ports.
+        let differs_in_number = |one: &[u32], other: &[u32]| {
+            one.iter().any(|word| self.has_digit[*word as usize] && other.binary_search(word).is_err())
+        };
+        n_shared * 100 >= n_either * TITLE_OVERLAP && !differs_in_number(one, other) && !differs_in_number(other, one)
+    }
+}
+
+/// Returns the words of which two titles that are alike have one in common at least: all but so many
+/// as could be missing.
+fn deciding(words: &[u32]) -> &[u32] {
+    let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
+    &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]
+}
+
+/// Returns what a title is about: its words without those that say nothing and without plurals.
+fn content_words(title: &str) -> BTreeSet<String> {
+    let words = words(title).into_iter().filter(|word| !STOP_WORDS.contains(&word.as_str()));
+    words
+        .map(|word| if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{named, now};
+    use super::*;
+
+    /// Checks which of the entries are reported, with the first that they are like.
+    #[track_caller]
+    fn check(live: &[Item], expected: &[(&str, &str)]) {
+        let found = find(live, &HashSet::new(), now());
+        let stem =
+            |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
+        let mut found: Vec<_> = found.iter().map(|problem| (stem(&problem.path), stem(&problem.message))).collect();
+        found.sort();
+        let expected: Vec<_> = expected.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[track_caller]
+    fn check_titles(one: &str, other: &str, are_alike: bool) {
+        let live = [named("a", one, "x, y", "one"), named("b", other, "y, x", "two")];
+        check(&live, if are_alike { &[("b", "a")] } else { &[] });
+    }
+
+    #[test]
+    fn titles_are_alike_whatever_the_order_of_their_words() {
+        check_titles("Cargo bench requires nightly", "cargo  bench requires Nightly", true);
+        check_titles("Cargo bench requires nightly", "Cargo bench needs nightly", true);
+        check_titles("Cargo bench requires nightly", "Nightly is required for cargo bench", true);
+        check_titles("Cargo bench requires nightly", "Nightly required: cargo bench", true);
+        check_titles("Integration tests need Docker", "Docker needed in the integration test", true);
+        check_titles("Cargo bench requires nightly", "Cargo test requires Docker", false);
+        check_titles("Cargo bench requires nightly", "Cargo bench requires a quiet machine", false);
+        check_titles("Error E0502 in the parser module", "Error E0505 in the parser module", false);
+        check_titles("Postgres 15 drops the old index", "Postgres 16 drops the old index", false);
+        check_titles("Port 8080 is taken in CI", "The port is taken in CI", false);
+        check_titles("Use cargo", "Use the cargo", false);
+    }
+
+    #[test]
+    fn tags_must_be_shared_where_titles_are_only_alike() {
+        let alike = |tags: &str| {
+            [
+                named("a", "Cargo bench needs nightly", "x, y", "one"),
+                named("b", "Cargo bench requires nightly", tags, "two"),
+            ]
+        };
+        check(&alike("x, y"), &[("b", "a")]);
+        check(&alike("x, z"), &[]);
+        check(&alike("z"), &[]);
+    }
+
+    #[test]
+    fn equal_titles_and_equal_bodies_need_nothing_else() {
+        let body = "All five words of it.";
+        check(
+            &[named("a", "One thing", "x", body), named("b", "Another", "y", "All five\nwords of it.")],
+            &[("b", "a")],
+        );
+        check(
+            &[named("a", "One thing", "x", "Only four words here"), named("b", "Another", "y", "Only four words here")],
+            &[],
+        );
+        check(&[named("a", "One thing", "x", "one"), named("b", "one  THING", "y", "two")], &[("b", "a")]);
+        // Each of many is reported once, with the first.
+        let live = [named("c", "T", "x", body), named("a", "T", "x", body), named("b", "T", "x", body)];
+        check(&live, &[("b", "a"), ("c", "a")]);
+    }
+
+    #[test]
+    fn events_scopes_and_what_is_decided_are_left_alone() {
+        let pair = |change: &dyn Fn(&mut Item)| {
+            let mut other = named("b", "Same title", "x", "two");
+            change(&mut other);
+            [named("a", "Same title", "x", "one"), other]
+        };
+        check(&pair(&|_| {}), &[("b", "a")]);
+        check(&pair(&|item| item.head.scope = Scope::Task("t".into())), &[]);
+        check(&pair(&|item| item.head.category = Some("decision".into())), &[]);
+        check(&pair(&|item| item.head.valid = false), &[]);
+        check(&pair(&|item| item.counts = false), &[]);
+        check(&pair(&|item| item.head.expires_at = Some(now())), &[]);
+        let replaced = [Id::parse("b").unwrap()].into();
+        assert_eq!(find(&pair(&|_| {}), &replaced, now()), []);
+    }
+
+    #[test]
+    fn the_hint_lets_the_newer_replace_the_older() {
+        let dated = |stem: &str, date: &str| {
+            let mut item = named(stem, "Same title", "x", stem);
+            item.head.created_at = crate::entry::parse_time(date);
+            item
+        };
+        let hint = |live: &[Item]| find(live, &HashSet::new(), now())[0].hint.clone();
+        let end = |hint: String| hint.split_once("supersede ").unwrap().1.to_owned();
+        assert_eq!(end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])), "knowledge/a knowledge/b`");
+        assert_eq!(end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])), "knowledge/b knowledge/a`");
+    }
+
+    #[test]
+    fn a_word_of_many_titles_compares_nothing() {
+        let live: Vec<Item> = (0..200)
+            .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
+            .collect();
+        let items: Vec<&Item> = live.iter().collect();
+        assert!(Titles::new(&items).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
+    }
+}

@@ -1,0 +1,302 @@
+//! What is wrong between entries that may each be in order: links that lead nowhere, entries that
+//! say the same, and ids that replace nothing.
+//!
+//! Pure: heads and paths in, problems out. What is wrong inside one file was found when it was read
+//! and stands in its head. Journal entries are left alone, since what they say never changes. That
+//! an entry has expired is no problem either: it happens on its own, and a check that fails one
+//! morning because of a date teaches people to switch it off; `status` counts them.
+
+mod duplicates;
+mod nearest;
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use self::nearest::Nearest;
+use crate::entry::{Head, Id, Kind};
+use crate::error::{Problem, Severity};
+use crate::retrieve::{circles, replaced};
+use crate::text::fold;
+
+/// One live file.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Its path, relative to `.ralph/`.
+    pub path: String,
+    /// Its id.
+    pub id: Id,
+    /// What it says.
+    pub head: Head,
+    /// Whether it can be read, and no other file of its id comes first.
+    pub counts: bool,
+}
+
+/// Returns what is wrong between the live entries `live`, in the order of the paths. `archived` are
+/// the ids that the archive has.
+pub fn problems(live: &[Item], archived: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+    let known = Known::new(live, archived);
+    let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
+    let mut problems = known.broken_links(live);
+    problems.extend(known.unknown_ids(live));
+    problems.extend(known.circles(live, &pairs));
+    problems.extend(duplicates::find(live, &replaced(&pairs), now));
+    problems.sort();
+    problems
+}
+
+fn replaces(item: &Item) -> impl Iterator<Item = (Id, Id)> + use<'_> {
+    item.head.supersedes.iter().map(|old| (item.id.clone(), old.clone()))
+}
+
+/// Returns a warning about the file of an entry.
+fn warning(item: &Item, line: Option<u32>, code: &str, message: String, hint: String) -> Problem {
+    let path = format!(".ralph/{}", item.path);
+    Problem { path, line, column: None, severity: Severity::Warning, code: code.to_owned(), message, hint }
+}
+
+/// The ids and titles that entries can speak of.
+struct Known<'a> {
+    ids: HashSet<&'a Id>,
+    titles: HashSet<String>,
+    archived: &'a HashSet<Id>,
+    nearest: Nearest<'a>,
+}
+
+impl<'a> Known<'a> {
+    fn new(live: &'a [Item], archived: &'a HashSet<Id>) -> Known<'a> {
+        let titles = live.iter().filter(|item| item.counts).map(|item| fold(&item.head.title));
+        Known {
+            ids: live.iter().map(|item| &item.id).collect(),
+            titles: titles.filter(|title| !title.is_empty()).collect(),
+            archived,
+            nearest: Nearest::new(live),
+        }
+    }
+
+    fn broken_links(&self, live: &[Item]) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        // The same word may be linked to from everywhere.
+        let mut hints: HashMap<&str, String> = HashMap::new();
+        for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
+            for link in &item.head.links {
+                let target = link.target.as_str();
+                let id = Id::parse(target);
+                if id.as_ref().is_some_and(|id| self.ids.contains(id)) || self.titles.contains(&fold(target)) {
+                    continue;
+                }
+                let archived = id.filter(|id| self.archived.contains(id));
+                let message = match &archived {
+                    Some(_) => format!("the link `[[{target}]]` leads to an entry that is in the archive"),
+                    None => format!("the link `[[{target}]]` leads to no entry"),
+                };
+                let hint = hints.entry(target).or_insert_with(|| match (archived, self.nearest.to(target)) {
+                    (Some(id), _) => format!("bring it back with `ralph-memory restore {id}`, or take the link out"),
+                    (None, Some(id)) => format!("did you mean `[[{id}]]`?"),
+                    (None, None) => "write the entry, or take the link out; code belongs in backticks".to_owned(),
+                });
+                problems.push(warning(item, Some(link.line), "broken-link", message, hint.clone()));
+            }
+        }
+        problems
+    }
+
+    fn unknown_ids(&self, live: &[Item]) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for item in live {
+            for old in &item.head.supersedes {
+                if self.ids.contains(old) || self.archived.contains(old) {
+                    continue;
+                }
+                let hint = match self.nearest.to(old.as_str()) {
+                    Some(near) if near != item.id => format!("did you mean `{near}`?"),
+                    _ => "write the id of the entry that this one replaces, or take it out".to_owned(),
+                };
+                let message = format!("`supersedes` names `{old}`, and there is no such entry");
+                problems.push(warning(item, None, "unknown-id", message, hint));
+            }
+        }
+        problems
+    }
+
+    /// Reports entries that replace each other in a circle, each of them, since any one can mend it.
+    fn circles(&self, live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let groups = circles(pairs);
+        let group_of: HashMap<&Id, &Vec<Id>> =
+            groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
+        for item in live.iter().filter(|item| item.counts && item.head.valid) {
+            if item.head.supersedes.contains(&item.id) {
+                let message = "the entry supersedes itself, which means nothing".to_owned();
+                problems.push(warning(
+                    item,
+                    None,
+                    "supersedes-cycle",
+                    message,
+                    "take its own id out of `supersedes`".to_owned(),
+                ));
+            }
+            if let Some(group) = group_of.get(&item.id) {
+                let others: Vec<String> =
+                    group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
+                let more = if group.len() > others.len() + 1 { ", …" } else { "" };
+                let message = format!(
+                    "this entry and {}{more} supersede each other, so none of them counts as replaced",
+                    others.join(", ")
+                );
+                let hint = "take `supersedes` out of the newest but for the one that it replaces".to_owned();
+                let problem = warning(item, None, "supersedes-cycle", message, hint);
+                // What the file says, that another entry is out of date, is lost to readers.
+                problems.push(Problem { severity: Severity::Error, ..problem });
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::read;
+
+    fn item(path: &str, head: &str, body: &str) -> Item {
+        let text = format!("---\n{head}\n---\n{body}\n");
+        Item {
+            path: path.to_owned(),
+            id: Id::of_path(path).unwrap(),
+            head: read(path, text.as_bytes()).head,
+            counts: true,
+        }
+    }
+
+    pub(super) fn named(stem: &str, title: &str, tags: &str, body: &str) -> Item {
+        item(&format!("knowledge/{stem}.md"), &format!("title: \"{title}\"\ntags: [{tags}]"), body)
+    }
+
+    fn replacing(stem: &str, old: &str) -> Item {
+        item(&format!("knowledge/{stem}.md"), &format!("title: \"{stem}\"\ntags: [a]\nsupersedes: [{old}]"), stem)
+    }
+
+    pub(super) fn now() -> DateTime<Utc> {
+        crate::entry::parse_time("2026-11-20").unwrap()
+    }
+
+    /// Checks what is found: stem of the file, line, code, hint.
+    #[track_caller]
+    fn check(live: &[Item], expected: &[(&str, u32, &str, &str)]) {
+        let archived = [Id::parse("gone").unwrap()].into();
+        let found = problems(live, &archived, now());
+        let found: Vec<_> = found
+            .iter()
+            .map(|problem| {
+                let stem = problem.path.rsplit('/').next().unwrap().trim_end_matches(".md");
+                (stem, problem.line.unwrap_or(0), problem.code.as_str(), problem.hint.as_str())
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let target = named("wal-mode", "Use the WAL", "sqlite", "text");
+        let run = item("journal/run-1/0001.md", "run_id: run-1", "see [[nothing at all]]");
+        let linking = |link: &str| named("a", "Some title", "x", &format!("one\n\ntwo [[{link}]]"));
+        let with = |link: &str| [linking(link), target.clone(), run.clone()];
+        for good in
+            ["wal-mode", "knowledge/wal-mode", "knowledge/team/wal-mode.md", "use the  wal", "journal/run-1/0001", "a"]
+        {
+            check(&with(good), &[]);
+        }
+        check(&with("wall-mode"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
+        check(&with("Use a WAL"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
+        check(
+            &with("nodiscard"),
+            &[("a", 7, "broken-link", "write the entry, or take the link out; code belongs in backticks")],
+        );
+        check(
+            &with("gone"),
+            &[(
+                "a",
+                7,
+                "broken-link",
+                "bring it back with `ralph-memory restore knowledge/gone`, or take the link out",
+            )],
+        );
+    }
+
+    #[test]
+    fn a_file_that_does_not_count_has_an_id_and_no_title() {
+        let mut other = named("wal-mode", "Use the WAL", "sqlite", "text");
+        other.counts = false;
+        check(&[named("a", "Some title", "x", "[[wal-mode]]"), other.clone()], &[]);
+        let live = [named("a", "Some title", "x", "[[Use the WAL]]"), other];
+        check(&live, &[("a", 5, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
+    }
+
+    #[test]
+    fn what_replaces_nothing_is_found() {
+        check(&[replacing("new", "old"), named("old", "Old", "a", "b")], &[]);
+        check(&[replacing("new", "gone")], &[]);
+        let old = named("old-way", "Old", "a", "b");
+        check(
+            &[replacing("new", "old-wy"), old.clone()],
+            &[("new", 0, "unknown-id", "did you mean `knowledge/old-way`?")],
+        );
+        check(
+            &[replacing("new", "elsewhere"), old],
+            &[("new", 0, "unknown-id", "write the id of the entry that this one replaces, or take it out")],
+        );
+    }
+
+    #[test]
+    fn circles_are_reported_at_every_entry_in_them() {
+        let hint = "take `supersedes` out of the newest but for the one that it replaces";
+        let circle =
+            [replacing("one", "two"), replacing("three", "one"), replacing("two", "three"), replacing("top", "one")];
+        check(
+            &circle,
+            &[
+                ("one", 0, "supersedes-cycle", hint),
+                ("three", 0, "supersedes-cycle", hint),
+                ("two", 0, "supersedes-cycle", hint),
+            ],
+        );
+        assert!(problems(&circle, &HashSet::new(), now()).iter().all(|problem| problem.severity == Severity::Error));
+        check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "take its own id out of `supersedes`")]);
+    }
+
+    #[test]
+    fn problems_come_in_the_order_of_the_paths() {
+        let live = [named("b", "B", "x", "[[q]]\n\n[[r]]"), replacing("a", "nowhere"), named("c", "B", "y", "other")];
+        let found = problems(&live, &HashSet::new(), now());
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        let mut sorted = found.clone();
+        sorted.sort();
+        assert_eq!((found.len(), &found), (4, &sorted));
+    }
+
+    #[test]
+    fn twenty_thousand_entries_take_no_time() {
+        let verbs = ["cache", "retry", "index", "batch", "shard", "pin", "drop", "wrap", "lock", "trace"];
+        let live: Vec<Item> = (0..20_000)
+            .map(|at| {
+                let title =
+                    format!("Always {} the {} of module{} before release", verbs[at % 10], verbs[at / 10 % 10], at / 7);
+                let mut item = named(&format!("entry-{at}"), &title, &format!("tag{}, rust", at % 50), "x");
+                item.head.links = vec![crate::entry::Link {
+                    target: format!("always cache the missing of module{}", at % 3_000),
+                    line: 5,
+                }];
+                (item.head.body_fingerprint, item.head.body_words) = (at as u64, 200);
+                item
+            })
+            .collect();
+        let started = std::time::Instant::now();
+        let found = problems(&live, &HashSet::new(), now());
+        let took = started.elapsed();
+        // Unoptimised code is some ten times slower than what people run.
+        let limit = if cfg!(debug_assertions) { 8_000 } else { 700 };
+        assert!(took.as_millis() < limit, "{took:?}");
+        assert_eq!(found.iter().filter(|problem| problem.code == "broken-link").count(), 20_000);
+    }
+}

@@ -1,0 +1,580 @@
+//! Reads one file: never fails, says what it met.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
+use serde_json::Value;
+
+use super::attempt::AttemptHead;
+use super::frontmatter::{self, Fault, Fields, Missing};
+use super::guard::{self, Key, Refusal};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Outcome, Scope, Source, body};
+use crate::error::{Problem, Severity};
+
+/// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
+///
+/// What is wrong with the file stands in [`Head::problems`]. An entry whose frontmatter cannot be
+/// used has `valid: false`, and its body is read all the same: all of the file where no frontmatter
+/// can be told from it.
+pub fn read(path: &str, bytes: &[u8]) -> Entry {
+    let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
+    let mut reader = Reader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
+    let lossy;
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            lossy = String::from_utf8_lossy(bytes);
+            let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            reader.text = &valid;
+            reader.report(
+                Severity::Error,
+                "not-utf8",
+                Some(valid.len()),
+                "this byte is not UTF-8",
+                "save the file as UTF-8",
+            );
+            let problems = std::mem::take(&mut reader.head.problems);
+            return unusable(kind, &lossy, problems);
+        }
+    };
+    reader.text = text;
+    let (head_range, body_start, body_line) = match frontmatter::split(text) {
+        Ok(split) => (split.head, split.body, split.body_line),
+        Err(missing) => {
+            reader.report_missing(missing);
+            let problems = std::mem::take(&mut reader.head.problems);
+            return unusable(kind, text, problems);
+        }
+    };
+    reader.head_start = head_range.start;
+    if let Some(fields) = reader.fields(&text[head_range]) {
+        match kind {
+            Kind::Knowledge => reader.knowledge(&fields),
+            Kind::Journal => reader.attempt(&fields),
+        }
+    }
+    let body = &text[body_start..];
+    if kind == Kind::Knowledge {
+        reader.look_at_body(body, body_start);
+    }
+    measure(reader.head, body, body_line)
+}
+
+/// An entry of which only the text can be used.
+fn unusable(kind: Kind, text: &str, problems: Vec<Problem>) -> Entry {
+    measure(Head { problems, ..Head::empty(kind) }, text, 1)
+}
+
+fn measure(mut head: Head, body: &str, body_line: u32) -> Entry {
+    let digest = body::digest(body, body_line);
+    let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
+    let mut n_words = 0u32;
+    for word in body.split_whitespace() {
+        hasher.update(word.as_bytes());
+        hasher.update(b" ");
+        n_words = n_words.saturating_add(1);
+    }
+    head.body_fingerprint = hasher.digest();
+    head.body_words = n_words;
+    head.links = digest.links;
+    Entry { head, body: body.to_owned(), text: digest.text }
+}
+
+struct Reader<'a> {
+    path: &'a str,
+    head: Head,
+    keys: Vec<Key>,
+    head_start: usize,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    /// Reports a problem; `offset` is in the file.
+    fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
+        let (line, column) = offset.map_or((None, None), |offset| {
+            let (line, column) = place(self.text, offset);
+            (Some(line), Some(column))
+        });
+        self.head.problems.push(Problem {
+            path: format!(".ralph/{}", self.path),
+            line,
+            column,
+            severity,
+            code: code.to_owned(),
+            message: message.to_owned(),
+            hint: hint.to_owned(),
+        });
+    }
+
+    fn report_missing(&mut self, missing: Missing) {
+        if self.text.trim().is_empty() {
+            self.report(
+                Severity::Error,
+                "no-frontmatter",
+                Some(0),
+                "the file is empty",
+                "write an entry into it, or delete it",
+            );
+            return;
+        }
+        match missing {
+            Missing::Absent => self.report(
+                Severity::Error,
+                "no-frontmatter",
+                Some(0),
+                "the first line is not `---`, so the file has no frontmatter",
+                "begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`",
+            ),
+            Missing::Unclosed => self.report(
+                Severity::Error,
+                "frontmatter-unclosed",
+                Some(0),
+                "the frontmatter that opens here is never closed",
+                "put a line `---` behind its last key",
+            ),
+        }
+    }
+
+    /// Returns what the frontmatter says, or reports why nobody can tell.
+    fn fields(&mut self, head: &str) -> Option<Fields> {
+        if head.len() > MAX_FRONTMATTER_BYTES {
+            let message =
+                format!("the frontmatter has {} bytes, and at most {MAX_FRONTMATTER_BYTES} are read", head.len());
+            self.report(
+                Severity::Error,
+                "frontmatter-too-large",
+                Some(self.head_start),
+                &message,
+                "move the long values into the body",
+            );
+            return None;
+        }
+        match guard::scan(head) {
+            Ok(keys) => self.keys = keys,
+            Err((refusal, offset)) => {
+                self.report_refusal(refusal, self.head_start + offset);
+                return None;
+            }
+        }
+        // The parser refuses these too, and names the start of the mapping as their place.
+        let second = |(index, key): (usize, &Key)| {
+            self.keys[..index].iter().any(|first| first.name == key.name).then(|| (key.name.clone(), key.start))
+        };
+        if let Some((name, start)) = self.keys.iter().enumerate().find_map(second) {
+            let message = format!("the key `{name}` stands here for the second time");
+            self.report(
+                Severity::Error,
+                "duplicate-key",
+                Some(self.head_start + start),
+                &message,
+                "keep one of the two lines",
+            );
+            return None;
+        }
+        match frontmatter::parse(head) {
+            Ok(fields) => Some(fields),
+            Err(Fault { offset, message }) => {
+                let (code, hint) = if message.contains("mapping values are not allowed") {
+                    ("yaml", "put the value in double quotes: a colon and a space inside it begin another value")
+                } else if message.contains("cannot start any token") {
+                    ("yaml", "put the value in double quotes, and indent with spaces, not tabs")
+                } else {
+                    ("yaml", "put the value in double quotes, or close the quote or bracket that is open")
+                };
+                let offset = self.head_start + offset.unwrap_or(0);
+                self.report(
+                    Severity::Error,
+                    code,
+                    Some(offset),
+                    &format!("the frontmatter is not valid YAML: {message}"),
+                    hint,
+                );
+                None
+            }
+        }
+    }
+
+    fn report_refusal(&mut self, refusal: Refusal, offset: usize) {
+        let quoting = "put the value in double quotes";
+        let (code, message, hint) = match refusal {
+            Refusal::Anchor => {
+                ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries have none".to_owned(), quoting)
+            }
+            Refusal::Alias => {
+                ("yaml-alias", "a YAML alias (`*`) begins here, and entries have none".to_owned(), quoting)
+            }
+            Refusal::Tag => ("yaml-tag", "a YAML tag (`!`) begins here, and entries have none".to_owned(), quoting),
+            Refusal::TooDeep => (
+                "yaml-too-deep",
+                format!("more than {} collections stand inside each other", guard::MAX_DEPTH),
+                "flatten the value, or move it into the body",
+            ),
+            Refusal::Control(character) => (
+                "control-character",
+                format!("a control character (U+{:04X}) stands in the frontmatter", u32::from(character)),
+                "delete it",
+            ),
+            Refusal::ConflictMarker => (
+                "merge-conflict",
+                "a merge left its conflict marker here".to_owned(),
+                "decide between the two versions and delete the marker lines",
+            ),
+        };
+        self.report(Severity::Error, code, Some(offset), &message, hint);
+    }
+
+    fn look_at_body(&mut self, body: &str, body_start: usize) {
+        if let Some(offset) =
+            body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+        {
+            self.report(
+                Severity::Warning,
+                "control-character",
+                Some(body_start + offset),
+                "a control character stands in the body",
+                "delete it: terminals act on it, and it is shown escaped",
+            );
+        }
+        if let Some(offset) = guard::conflict_marker(body) {
+            self.report(
+                Severity::Warning,
+                "merge-conflict",
+                Some(body_start + offset),
+                "a merge left its conflict marker here",
+                "decide between the two versions and delete the marker lines",
+            );
+        }
+    }
+
+    /// Returns where the value of a key begins, as an offset in the file.
+    fn place_of(&self, key: &str) -> Option<usize> {
+        let found = self.keys.iter().find(|known| known.name == key)?;
+        Some(self.head_start + if found.value.is_empty() { found.start } else { found.value.start })
+    }
+
+    fn bad_value(&mut self, key: &str, message: &str, hint: &str) {
+        self.report(Severity::Warning, "bad-value", self.place_of(key), &format!("`{key}` {message}"), hint);
+    }
+
+    /// Returns a value that is one piece of text, trimmed, and not empty.
+    fn text(&mut self, fields: &Fields, key: &str) -> Option<String> {
+        let text = match fields.get(key)? {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(truth) => truth.to_string(),
+            _ => {
+                self.bad_value(
+                    key,
+                    "is not one piece of text, so it is left out",
+                    "write the value on one line, in double quotes",
+                );
+                return None;
+            }
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Returns a list of text: a YAML list, or a string split at commas.
+    fn list(&mut self, fields: &Fields, key: &str) -> Vec<String> {
+        let Some(value) = fields.get(key) else { return Vec::new() };
+        let items: Vec<String> = match value {
+            Value::String(text) => text.split(',').map(str::to_owned).collect(),
+            Value::Number(_) | Value::Bool(_) => vec![value.to_string()],
+            Value::Array(items) => {
+                let mut texts = Vec::new();
+                for item in items {
+                    match item {
+                        Value::String(text) => texts.push(text.clone()),
+                        Value::Number(_) | Value::Bool(_) => texts.push(item.to_string()),
+                        Value::Null => {}
+                        _ => self.bad_value(
+                            key,
+                            "has an item that is not text, so that item is left out",
+                            "write a list of words, as in `[a, b]`",
+                        ),
+                    }
+                }
+                texts
+            }
+            _ => {
+                self.bad_value(key, "is not a list, so it is left out", "write a list of words, as in `[a, b]`");
+                Vec::new()
+            }
+        };
+        items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+    }
+
+    fn time(&mut self, fields: &Fields, keys: &[&str]) -> Option<DateTime<Utc>> {
+        let key = keys.iter().find(|key| fields.contains_key(**key))?;
+        let text = self.text(fields, key)?;
+        let time = parse_time(&text);
+        if time.is_none() {
+            self.bad_value(key, &format!("is not a time: `{text}`"), "write it as in `\"2026-02-17T12:00:00Z\"`");
+        }
+        time
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, fields: &Fields, key: &str, what: &str) -> Option<T> {
+        let text = self.text(fields, key)?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.bad_value(key, &format!("is not {what}: `{text}`"), &format!("write {what}"));
+        }
+        number
+    }
+
+    fn shared_fields(&mut self, fields: &Fields) {
+        self.head.feature = self.text(fields, "feature");
+        self.head.task_id = self.text(fields, "task_id");
+        self.head.run_id = self.text(fields, "run_id");
+        if let Some(source) = self.text(fields, "source") {
+            match Source::parse(&source) {
+                Some(source) => self.head.source = source,
+                None => self.bad_value(
+                    "source",
+                    &format!("is unknown: `{source}`"),
+                    "use one of human, agent, coder, reviewer, orchestrator, coordinator",
+                ),
+            }
+        }
+    }
+
+    fn missing(&mut self, key: &str, hint: &str) {
+        let offset = self.place_of(key).unwrap_or(self.head_start.min(self.text.len()));
+        let message =
+            if self.place_of(key).is_some() { format!("`{key}` is empty") } else { format!("`{key}` is missing") };
+        self.report(Severity::Error, &format!("missing-{key}"), Some(offset), &message, hint);
+        self.head.valid = false;
+    }
+
+    fn knowledge(&mut self, fields: &Fields) {
+        self.head.valid = true;
+        self.shared_fields(fields);
+        self.head.title = self.text(fields, "title").unwrap_or_default();
+        for tag in self.list(fields, "tags") {
+            let tag = tag.to_lowercase();
+            if !self.head.tags.contains(&tag) {
+                self.head.tags.push(tag);
+            }
+        }
+        self.head.category = self.text(fields, "category");
+        if let Some(scope) = self.text(fields, "scope") {
+            self.head.scope = Scope::from(scope);
+            if let Scope::Unknown(scope) = &self.head.scope {
+                let message = format!("is unknown: `{scope}`, so no task is shown the entry");
+                self.bad_value("scope", &message, "use `project`, `feature:NAME`, `section:ID` or `task:ID`");
+            }
+        }
+        if let Some(importance) = self.number::<u8>(fields, "importance", "a whole number from 0 to 100") {
+            if importance <= 100 {
+                self.head.importance = importance;
+            } else {
+                self.bad_value(
+                    "importance",
+                    &format!("is over 100: `{importance}`"),
+                    "write a whole number from 0 to 100",
+                );
+            }
+        }
+        self.head.created_at = self.time(fields, &["created_at", "created"]);
+        self.head.updated_at = self.time(fields, &["updated_at", "modified"]);
+        self.head.expires_at = self.time(fields, &["expires_at"]);
+        for id in self.list(fields, "supersedes") {
+            match Id::parse(&id) {
+                Some(id) => self.head.supersedes.push(id),
+                None => self.bad_value(
+                    "supersedes",
+                    &format!("names no entry: `{id}`"),
+                    "write ids, as in `[knowledge/old-way]`",
+                ),
+            }
+        }
+        self.head.files = self.list(fields, "files");
+        if fields.get("details").is_some_and(|details| !details.is_object()) {
+            self.bad_value(
+                "details",
+                "is not a mapping, so it is left out",
+                "write keys and values below it, indented",
+            );
+        }
+        if self.head.title.is_empty() {
+            self.missing("title", "add a line `title: \"…\"` that says in a few words what the entry is about");
+        }
+        if self.head.tags.is_empty() {
+            self.missing("tags", "add a line `tags: [word, …]` with at least one lowercase keyword");
+        }
+    }
+
+    fn attempt(&mut self, fields: &Fields) {
+        self.head.valid = true;
+        self.shared_fields(fields);
+        self.head.title = self.text(fields, "task_title").unwrap_or_default();
+        self.head.created_at = self.time(fields, &["started_at"]);
+        let iteration = self.number::<u32>(fields, "iteration", "a whole number");
+        let outcome = self.text(fields, "outcome").and_then(|text| {
+            let outcome = Outcome::parse(&text);
+            if outcome.is_none() {
+                self.bad_value(
+                    "outcome",
+                    &format!("is unknown: `{text}`"),
+                    "use one of done, failed, blocked, retried, error, partial, interrupted",
+                );
+            }
+            outcome
+        });
+        let hint = "journal files are written by the program; restore it from version control";
+        if self.head.run_id.is_none() {
+            self.missing("run_id", hint);
+        }
+        if self.head.created_at.is_none() {
+            self.missing("started_at", hint);
+        }
+        if iteration.is_none() {
+            self.missing("iteration", hint);
+        }
+        if outcome.is_none() {
+            self.missing("outcome", hint);
+        }
+        if let (Some(iteration), Some(outcome)) = (iteration, outcome) {
+            self.head.attempt = Some(Box::new(AttemptHead { iteration, outcome }));
+        }
+    }
+}
+
+/// Returns the line and the column of an offset, both counted from 1, the column in characters.
+fn place(text: &str, offset: usize) -> (u32, u32) {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    (count(before.matches('\n').count()), count(before[line_start..].chars().count()))
+}
+
+/// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.
+///
+/// ```
+/// use ralph_memory::entry::parse_time;
+/// let text = |time| parse_time(time).map(|time| time.to_rfc3339());
+/// assert_eq!(text("2026-02-17T12:00:00+01:00").as_deref(), Some("2026-02-17T11:00:00+00:00"));
+/// assert_eq!(text("2026-02-17 12:00").as_deref(), Some("2026-02-17T12:00:00+00:00"));
+/// assert_eq!(text("2026-02-17").as_deref(), Some("2026-02-17T00:00:00+00:00"));
+/// assert_eq!(text("yesterday"), None);
+/// ```
+pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.with_timezone(&Utc));
+    }
+    let without_zone = text.strip_suffix('Z').unwrap_or(text);
+    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"] {
+        if let Ok(time) = NaiveDateTime::parse_from_str(without_zone, format) {
+            return Some(Utc.from_utc_datetime(&time));
+        }
+    }
+    let date = NaiveDate::parse_from_str(without_zone, "%Y-%m-%d").ok()?;
+    Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that a knowledge file has exactly these problems: code, line, column.
+    #[track_caller]
+    fn check(text: &str, valid: bool, problems: &[(&str, u32, u32)]) -> Entry {
+        let entry = read("knowledge/x.md", text.as_bytes());
+        let found: Vec<_> = entry
+            .head
+            .problems
+            .iter()
+            .map(|problem| (problem.code.as_str(), problem.line.unwrap_or(0), problem.column.unwrap_or(0)))
+            .collect();
+        assert_eq!(found, problems, "{text:?}");
+        assert_eq!(entry.head.valid, valid, "{text:?}");
+        entry
+    }
+
+    fn with(head: &str) -> String {
+        format!("---\ntitle: t\ntags: [a]\n{head}---\nb\n")
+    }
+
+    #[test]
+    fn a_whole_entry_is_read() {
+        let text = "---\ntitle: \"Cargo bench\"\ntags: [Cargo, nightly , cargo]\ncategory: pitfall\nfeature: perf\nscope: task:t-1\nimportance: 70\nsource: agent\ncreated: 2026-02-17\nmodified: \"2026-02-18T00:00:00Z\"\nsupersedes: [knowledge/a, b]\nfiles: src/a.rs, src/b.rs\nmine: 1\n---\nA [[c]] body\n";
+        let head = check(text, true, &[]).head;
+        assert_eq!(
+            (head.title.as_str(), head.tags.as_slice()),
+            ("Cargo bench", &["cargo".to_owned(), "nightly".to_owned()][..])
+        );
+        assert_eq!((head.scope, head.importance, head.source), (Scope::Task("t-1".into()), 70, Source::Agent));
+        assert_eq!(head.created_at.unwrap().to_rfc3339(), "2026-02-17T00:00:00+00:00");
+        assert_eq!(head.supersedes.iter().map(Id::as_str).collect::<Vec<_>>(), ["knowledge/a", "knowledge/b"]);
+        assert_eq!(head.files, ["src/a.rs", "src/b.rs"]);
+        assert_eq!((head.links[0].target.as_str(), head.links[0].line), ("c", 15));
+        assert_eq!(head.body_words, 3);
+    }
+
+    #[test]
+    fn odd_but_clear_files_have_no_problem() {
+        for text in [
+            "---\ntitle: 42\ntags: a, b\n---\n",
+            "---\ntitle: t\ntags:\n  - a\n  - b\n---\n",
+            "\u{feff}---\r\ntitle: t\r\ntags: [a]\r\n---\r\nb\r\n",
+            "---\ntitle: \"a --- b\"\ntags: [a]\n---\nb\n---\nc\n",
+            "---\ntitle: t\ntags: [a]\ndetails:\n  a: 1\n---\n",
+        ] {
+            check(text, true, &[]);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_reported_where_it_stands() {
+        check("", false, &[("no-frontmatter", 1, 1)]);
+        check("text\n", false, &[("no-frontmatter", 1, 1)]);
+        check("---\ntitle: t\n", false, &[("frontmatter-unclosed", 1, 1)]);
+        check("---\ntitle: t: u\ntags: [a]\n---\n", false, &[("yaml", 2, 9)]);
+        check("---\ntitle: t\ntitle: u\ntags: [a]\n---\n", false, &[("duplicate-key", 3, 1)]);
+        check("---\ntitle: t\n\ttags: [a]\n---\n", false, &[("yaml", 3, 1)]);
+        // An open quote runs on to the end of the frontmatter, and that is where the parser stops.
+        check("---\ntitle: \"t\ntags: [a]\n---\n", false, &[("yaml", 4, 1)]);
+        check("---\ntags: [a]\n---\n", false, &[("missing-title", 2, 1)]);
+        check("---\ntitle: t\ntags: []\n---\n", false, &[("missing-tags", 3, 7)]);
+        check("---\ntitle: t\ntags:\n---\n", false, &[("missing-tags", 3, 1)]);
+        check("---\n---\n", false, &[("missing-title", 2, 1), ("missing-tags", 2, 1)]);
+        check("---\ntitle: &t u\n---\n", false, &[("yaml-anchor", 2, 8)]);
+        check("---\ntitle: t\n=======\n>>>>>>> theirs\n---\n", false, &[("merge-conflict", 4, 1)]);
+        check("---\ntitle: t\u{7}\n---\n", false, &[("control-character", 2, 9)]);
+        check(&with("importance: 200\n"), true, &[("bad-value", 4, 13)]);
+        check(&with("importance: high\n"), true, &[("bad-value", 4, 13)]);
+        check(&with("scope: galaxy\n"), true, &[("bad-value", 4, 8)]);
+        check(&with("source: robot\n"), true, &[("bad-value", 4, 9)]);
+        check(&with("created_at: soon\n"), true, &[("bad-value", 4, 13)]);
+        check(&with("feature: [a]\n"), true, &[("bad-value", 4, 10)]);
+        check("---\ntitle: t\ntags: [a]\n---\nb\n\u{1b}[31m\n", true, &[("control-character", 6, 1)]);
+        check("---\ntitle: t\ntags: [a]\n---\n<<<<<<< ours\nb\n", true, &[("merge-conflict", 5, 1)]);
+        let large = format!("---\ntitle: \"{}\"\ntags: [a]\n---\nb\n", "x".repeat(17 * 1024));
+        check(&large, false, &[("frontmatter-too-large", 2, 1)]);
+    }
+
+    #[test]
+    fn a_body_is_searchable_whatever_the_frontmatter_says() {
+        assert_eq!(check("plain words\n", false, &[("no-frontmatter", 1, 1)]).text, "plain words\n");
+        assert_eq!(check("---\ntitle: *x\n---\nwords\n", false, &[("yaml-alias", 2, 8)]).text, "words\n");
+        let entry = read("knowledge/x.md", b"---\ntitle: t\ntags: [a]\n---\nwords \xff more\n");
+        assert_eq!((entry.head.problems[0].code.as_str(), entry.head.problems[0].line), ("not-utf8", Some(5)));
+        assert!(entry.text.contains("words") && entry.text.contains("more"));
+    }
+
+    #[test]
+    fn an_attempt_is_read() {
+        let text = "---\nrun_id: run-1a2b3c4d\niteration: 3\ntask_id: t-1\ntask_title: \"Add tables\"\noutcome: no_sigil\nstarted_at: \"2026-02-17T12:00:00Z\"\n---\n\n## Summary\n\n> x\n";
+        let head = read("journal/run-1a2b3c4d/0003.md", text.as_bytes()).head;
+        assert_eq!(head.problems, []);
+        assert_eq!(*head.attempt.unwrap(), AttemptHead { iteration: 3, outcome: Outcome::Blocked });
+        assert_eq!((head.kind, head.title.as_str()), (Kind::Journal, "Add tables"));
+        let head = read("journal/run-1/1.md", b"---\nrun_id: x\niteration: many\n---\n").head;
+        let codes: Vec<_> = head.problems.iter().map(|problem| problem.code.as_str()).collect();
+        assert_eq!(codes, ["bad-value", "missing-started_at", "missing-iteration", "missing-outcome"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! The index on disk: opening what was committed, and committing more.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use tantivy::directory::error::OpenReadError;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
+
+use super::directory::CacheDirectory;
+use super::document::{Document, Fields};
+use super::tokens::{self, Stems};
+
+/// Names the file that says during which boot of the machine the index was last looked at.
+const BOOT_FILE: &str = "boot";
+/// How often opening is tried again while another process replaces segments.
+const OPEN_ATTEMPTS: usize = 5;
+
+/// What was last committed to an index folder.
+pub struct Committed {
+    pub(super) segments: Vec<SegmentReader>,
+    id: String,
+}
+
+impl Committed {
+    /// Opens the index in `folder`; `None` where there is none, or none that can be trusted.
+    ///
+    /// Nothing is synced when the index is written, so after a restart of the machine (`boot` says
+    /// which) every checksum is looked at once.
+    pub fn open(folder: &Path, boot: &str) -> Option<Committed> {
+        for _ in 0..OPEN_ATTEMPTS {
+            match Committed::try_open(folder, boot) {
+                Ok(committed) => return Some(committed),
+                // A segment that was merged away after its list was read: look at the list again.
+                Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
+                    if !path.ends_with("meta.json") => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    fn try_open(folder: &Path, boot: &str) -> tantivy::Result<Committed> {
+        if !folder.join("meta.json").is_file() {
+            return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
+        }
+        let fields = Fields::new();
+        let index = open_index(folder, &fields)?;
+        if fs::read_to_string(folder.join(BOOT_FILE)).ok().as_deref() != Some(boot) {
+            if !index.validate_checksum()?.is_empty() {
+                return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
+            }
+            // Failing to say so costs the next reader the same look, no more.
+            let _ = fs::write(folder.join(BOOT_FILE), boot);
+        }
+        let meta = index.load_metas()?;
+        let id = meta.payload.ok_or_else(|| TantivyError::SystemError("the index was never committed".to_owned()))?;
+        let segments = meta
+            .segments
+            .into_iter()
+            .map(|segment| SegmentReader::open(&index.segment(segment)))
+            .collect::<tantivy::Result<Vec<_>>>()?;
+        Ok(Committed { segments, id })
+    }
+
+    /// Returns the id that was given to the commit.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns how many documents it holds, replaced ones left out.
+    pub fn n_documents(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
+    }
+}
+
+fn open_index(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
+    let index = Index::open(CacheDirectory::open(folder)?)?;
+    if index.schema() != fields.schema {
+        return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
+    }
+    tokens::register(index.tokenizers());
+    Ok(index)
+}
+
+/// One batch of changes to an index folder, which takes effect with [`commit`](Writer::commit).
+///
+/// The caller holds the cache lock from before the writer is made until it is dropped.
+pub struct Writer {
+    batch: IndexWriter,
+    fields: Fields,
+    stems: Stems,
+    folder: std::path::PathBuf,
+    failed: Option<TantivyError>,
+}
+
+impl Writer {
+    /// Begins a batch on what is committed in `folder`, or, with `fresh`, on an empty index. An index
+    /// that cannot be opened is made anew, and the result then says that it is empty.
+    ///
+    /// `n_expected` is about how many documents will be added: it sets how much memory they may take
+    /// before they are written out.
+    pub fn begin(folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<(Writer, bool)> {
+        let fields = Fields::new();
+        let opened = if fresh { None } else { open_index(folder, &fields).ok() };
+        let is_empty = opened.is_none();
+        let index = match opened {
+            Some(index) => index,
+            None => Writer::create(folder, &fields)?,
+        };
+        // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
+        let memory = (n_expected * 6_000).clamp(15_000_000, 120_000_000);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(memory)
+            .build();
+        let writer: IndexWriter = index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        // The default puts every segment under 10,000 documents in one layer, and every eighth commit
+        // would write a small index anew.
+        policy.set_min_layer_size(64);
+        policy.set_min_num_segments(8);
+        policy.set_del_docs_ratio_before_merge(0.3);
+        writer.set_merge_policy(Box::new(policy));
+        // A process that was killed leaves segment files that no commit names. One of them can have
+        // the name that a later commit wants, and then no commit succeeds again.
+        writer.garbage_collect_files().wait()?;
+        Ok((Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None }, is_empty))
+    }
+
+    fn create(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => fs::create_dir_all(folder)?,
+        }
+        let index = Index::create(CacheDirectory::open(folder)?, fields.schema.clone(), super::settings())?;
+        tokens::register(index.tokenizers());
+        Ok(index)
+    }
+
+    /// Takes the document of a path out.
+    pub fn remove(&mut self, path: &str) {
+        self.batch.delete_term(Term::from_field_text(self.fields.path, path));
+    }
+
+    /// Puts a document in. The path's old one, if there is one, must be removed before.
+    ///
+    /// An error is kept for [`commit`](Writer::commit), which then commits nothing.
+    pub fn add(&mut self, document: Document<'_>) {
+        if self.failed.is_none() {
+            let document = document.to_tantivy(&self.fields, &mut self.stems);
+            self.failed = self.batch.add_document(document).err();
+        }
+    }
+
+    /// Makes all changes visible at once, under this id, and waits for the merges that follow.
+    pub fn commit(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        fs::write(self.folder.join(BOOT_FILE), boot)?;
+        let mut prepared = self.batch.prepare_commit()?;
+        prepared.set_payload(id);
+        prepared.commit()?;
+        self.batch.wait_merging_threads()
+    }
+}

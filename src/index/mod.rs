@@ -1,0 +1,67 @@
+//! The search index. Only this module touches Tantivy.
+//!
+//! An index is disposable: it is made from entries, and says of them nothing but where their words
+//! are. What is committed in a folder ([`Committed`]) and what is not yet ([`Overlay`]) make a
+//! [`Snapshot`], whose statistics are those of the live entries alone, so a score does not depend on
+//! how the index came about. Scores are whole numbers of millionths: sums do not depend on their
+//! order, and the parts of a score add up to it.
+
+mod commit;
+mod directory;
+mod document;
+mod overlay;
+mod score;
+mod snapshot;
+mod tokens;
+
+use std::io;
+use std::sync::OnceLock;
+
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::store::Compressor;
+use tantivy::{IndexSettings, TantivyError};
+
+pub use commit::{Committed, Writer};
+pub use document::{Document, Filter};
+pub use overlay::{Overlay, OverlayBuilder};
+pub use score::{Candidate, Part, Scores, TextQuery, Weights};
+pub use snapshot::Snapshot;
+
+/// Why an index could not be read or written.
+pub type Failure = TantivyError;
+
+/// Returns a name for the index folder that differs wherever an index of one program could not be
+/// read by another: by schema, tokens and Tantivy's own format.
+pub fn folder_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        // As JSON the fields stand in their order; the schema's own debug form has them in any.
+        let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
+        let versions =
+            format!("{} tokens {} documents {}", tantivy::version_string(), tokens::VERSION, document::VERSION);
+        format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{versions} {schema}").as_bytes()))
+    })
+}
+
+/// Returns what the file system said, where that is why an index failed.
+pub fn io_cause(failure: &Failure) -> Option<io::Error> {
+    let cause: &io::Error = match failure {
+        TantivyError::IoError(error)
+        | TantivyError::LockFailure(LockError::IoError(error), _)
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error: error, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => error,
+        _ => return None,
+    };
+    // An error of the system is no more than its number; Tantivy shares its own, and it cannot be cloned.
+    let copy = cause.raw_os_error().map(io::Error::from_raw_os_error);
+    Some(copy.unwrap_or_else(|| io::Error::new(cause.kind(), cause.to_string())))
+}
+
+fn settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compression: Compressor::None,
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
+}

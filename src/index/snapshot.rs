@@ -1,0 +1,147 @@
+//! What a search looks at: segments, with the documents that no longer count, and the statistics of
+//! those that do.
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::SegmentPostings;
+use tantivy::schema::{Field, IndexRecordOption, Value as _};
+use tantivy::store::StoreReader;
+use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
+
+use super::commit::Committed;
+use super::document::Fields;
+use super::overlay::Overlay;
+
+/// The live documents of one or more indexes.
+pub struct Snapshot {
+    pub(super) fields: Fields,
+    pub(super) segments: Vec<Segment>,
+    /// How many documents are live.
+    pub(super) n_live: u64,
+    /// How many tokens the live documents have in each text field, lengths rounded as BM25 sees them.
+    pub(super) n_tokens: [u64; 6],
+}
+
+pub(super) struct Segment {
+    pub(super) reader: SegmentReader,
+    /// The documents that do not count, in order: replaced in the index, or stale beside it.
+    pub(super) dead: Vec<DocId>,
+}
+
+impl Snapshot {
+    /// Returns an empty snapshot.
+    pub fn new() -> Snapshot {
+        Snapshot { fields: Fields::new(), segments: Vec::new(), n_live: 0, n_tokens: [0; 6] }
+    }
+
+    /// Adds what is committed, but for the documents of the `stale` paths.
+    pub fn add_committed(&mut self, committed: &Committed, stale: &[String]) -> tantivy::Result<()> {
+        for reader in &committed.segments {
+            let mut dead: Vec<DocId> = match reader.alive_bitset() {
+                Some(alive) => (0..reader.max_doc()).filter(|doc| alive.is_deleted(*doc)).collect(),
+                None => Vec::new(),
+            };
+            let paths = reader.inverted_index(self.fields.path)?;
+            for path in stale {
+                let term = Term::from_field_text(self.fields.path, path);
+                let Some(mut postings) = paths.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+                while postings.doc() != TERMINATED {
+                    dead.push(postings.doc());
+                    postings.advance();
+                }
+            }
+            dead.sort_unstable();
+            dead.dedup();
+            self.add_segment(Segment { reader: reader.clone(), dead })?;
+        }
+        Ok(())
+    }
+
+    /// Adds what is not committed.
+    pub fn add_overlay(&mut self, overlay: &Overlay) -> tantivy::Result<()> {
+        for reader in &overlay.segments {
+            self.add_segment(Segment { reader: reader.clone(), dead: Vec::new() })?;
+        }
+        Ok(())
+    }
+
+    fn add_segment(&mut self, segment: Segment) -> tantivy::Result<()> {
+        let n_documents = segment.reader.max_doc();
+        self.n_live += u64::from(n_documents) - segment.dead.len() as u64;
+        for (index, field) in self.fields.text.iter().enumerate() {
+            let lengths = segment.reader.get_fieldnorms_reader(*field)?;
+            // Counting how often each of the 256 lengths occurs is quicker than looking each one up.
+            let mut counts = [0u64; 256];
+            for doc in 0..n_documents {
+                counts[usize::from(lengths.fieldnorm_id(doc))] += 1;
+            }
+            for doc in &segment.dead {
+                counts[usize::from(lengths.fieldnorm_id(*doc))] -= 1;
+            }
+            self.n_tokens[index] += (0u8..=255)
+                .map(|id| counts[usize::from(id)] * u64::from(FieldNormReader::id_to_fieldnorm(id)))
+                .sum::<u64>();
+        }
+        self.segments.push(segment);
+        Ok(())
+    }
+
+    /// Returns the average number of tokens of a live document in a text field, at least a little.
+    #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
+    pub(super) fn average_length(&self, field: usize) -> f32 {
+        let average = self.n_tokens[field] as f32 / self.n_live.max(1) as f32;
+        // No document has a token there: nothing will be scored by it, and nothing must divide by 0.
+        if average > 0.0 { average } else { 1.0 }
+    }
+}
+
+impl Default for Snapshot {
+    fn default() -> Snapshot {
+        Snapshot::new()
+    }
+}
+
+impl Segment {
+    /// Returns the postings of a term, dead documents among them, if any document has it.
+    pub(super) fn postings(
+        &self,
+        field: Field,
+        term: &str,
+        option: IndexRecordOption,
+    ) -> tantivy::Result<Option<SegmentPostings>> {
+        let term = Term::from_field_text(field, term);
+        Ok(self.reader.inverted_index(field)?.read_postings(&term, option)?)
+    }
+
+    /// Returns how many live documents the postings are of.
+    pub(super) fn live_frequency(&self, postings: &SegmentPostings) -> u64 {
+        let all = u64::from(postings.doc_freq());
+        if self.dead.is_empty() {
+            return all;
+        }
+        let mut postings = postings.clone();
+        let mut n_dead = 0;
+        for doc in &self.dead {
+            if postings.doc() > *doc {
+                continue;
+            }
+            let found = if postings.doc() == *doc { *doc } else { postings.seek(*doc) };
+            if found == *doc {
+                n_dead += 1;
+            }
+            if found == TERMINATED {
+                break;
+            }
+        }
+        all - n_dead
+    }
+
+    pub(super) fn store(&self) -> std::io::Result<StoreReader> {
+        self.reader.get_store_reader(1)
+    }
+}
+
+/// Returns the path that a document was made from.
+pub(super) fn path_of(store: &StoreReader, fields: &Fields, doc: DocId) -> tantivy::Result<String> {
+    let document: TantivyDocument = store.get(doc)?;
+    Ok(document.get_first(fields.path).and_then(|value| value.as_str()).unwrap_or_default().to_owned())
+}

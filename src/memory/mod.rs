@@ -1,0 +1,146 @@
+//! The library's interface: open a memory, add to it, and ask it.
+//!
+//! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
+//! as they are; nothing is kept between calls but the root and the settings.
+
+mod init;
+mod look;
+mod sync;
+mod tell;
+mod write;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{Problem, Result};
+use crate::settings::Settings;
+use crate::store::Store;
+
+pub use init::Initialised;
+pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
+pub use sync::Rebuilt;
+pub use tell::Found;
+pub use write::{Action, Added, Restored};
+
+/// The name of the settings file in `.ralph/`.
+const CONFIG: &str = "config.toml";
+
+/// The memory in one `.ralph/` folder.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// Memory::init(root)?;
+/// let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Cargo bench requires nightly", ["cargo", "nightly"], "Use `cargo +nightly bench`."))?;
+///
+/// let found = memory.search(&Query { text: "run the benches".into(), ..Query::default() }, 10)?;
+/// assert_eq!(found.hits[0].title, "Cargo bench requires nightly");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Memory {
+    store: Store,
+    settings: Settings,
+    settings_problems: Vec<Problem>,
+    clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+}
+
+impl Memory {
+    /// Makes a memory in `root`: the `.ralph/` folder with its README, settings and git files, and
+    /// the `.claude/skills/` folder. What is there already is left alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn init(root: &Path) -> Result<Initialised> {
+        init::init(root)
+    }
+
+    /// Opens the memory in `root`, the folder that holds `.ralph/`, with the settings of its
+    /// `config.toml`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::error::Error::NoMemory) where there is none, and those of its
+    /// settings.
+    pub fn open(root: &Path) -> Result<Memory> {
+        Memory::with_settings(Store::open(root)?, Settings::default())
+    }
+
+    /// Opens the memory of the nearest folder upward from `start` that has one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open`].
+    pub fn discover(start: &Path) -> Result<Memory> {
+        Memory::with_settings(Store::discover(start)?, Settings::default())
+    }
+
+    /// Does what [`Memory::discover`] does, or, with `root`, what [`Memory::open`] does, with
+    /// settings that begin from `user` (the text and the path of the user's own file) and end with
+    /// the environment `variables`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open`].
+    pub fn open_for_user<'a>(
+        root: Option<&Path>,
+        start: &Path,
+        user: Option<(&str, &str)>,
+        variables: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Memory> {
+        let store = root.map_or_else(|| Store::discover(start), Store::open)?;
+        let mut settings = Settings::default();
+        let problems = user.map(|(text, path)| settings.read_file(text, path)).transpose()?.unwrap_or_default();
+        let mut memory = Memory::with_settings(store, settings)?;
+        memory.settings_problems.extend(problems);
+        memory.settings.read_env(variables)?;
+        Ok(memory)
+    }
+
+    fn with_settings(store: Store, mut settings: Settings) -> Result<Memory> {
+        let path = store.memory().join(CONFIG);
+        let shown = format!(".ralph/{CONFIG}");
+        let problems = match store.read(CONFIG) {
+            Ok(file) => {
+                let text = String::from_utf8(file.bytes).map_err(|_| crate::error::Error::Settings {
+                    place: shown.clone(),
+                    reason: "it is not UTF-8".to_owned(),
+                })?;
+                settings.read_file(&text, &shown)?
+            }
+            Err(crate::store::Unreadable::Missing) => Vec::new(),
+            Err(unreadable) => return Err(unreadable.into_error(path)),
+        };
+        Ok(Memory { store, settings, settings_problems: problems, clock: Box::new(SystemTime::now) })
+    }
+
+    /// Lets the memory take the time from `clock`, for what must come out the same each time.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
+        self.clock = Box::new(clock);
+        self
+    }
+
+    /// Returns the folder that holds `.ralph/`.
+    pub fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Returns the settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        DateTime::from((self.clock)())
+    }
+
+    fn lock_timeout(&self) -> Duration {
+        Duration::from_millis(self.settings.lock_timeout_ms)
+    }
+}

@@ -1,0 +1,91 @@
+//! Answers: searching, and the context for a task.
+
+use serde::Serialize;
+
+use super::Memory;
+use super::sync::View;
+use crate::catalog::{Area, Catalog};
+use crate::context::{self, Context, Reference, Request};
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Kind, read};
+use crate::error::{Problem, Result};
+use crate::retrieve::{self, Hit, Query};
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Found {
+    /// The entries, best first.
+    pub hits: Vec<Hit>,
+    /// What is wrong with files that were looked at.
+    pub problems: Vec<Problem>,
+}
+
+impl Memory {
+    /// Returns the `limit` entries that match best, best first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`](crate::error::Error::Index) where the index can neither be read nor made.
+    pub fn search(&self, query: &Query, limit: usize) -> Result<Found> {
+        let mut views = vec![self.view(Area::Live)?];
+        if query.archived {
+            views.push(self.view(Area::Archive)?);
+        }
+        let hits = self.hits(&views, query, limit, &|_| true)?;
+        let problems =
+            views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
+        Ok(Found { hits, problems })
+    }
+
+    fn hits(
+        &self,
+        views: &[View],
+        query: &Query,
+        limit: usize,
+        keep: &dyn Fn(&crate::entry::Head) -> bool,
+    ) -> Result<Vec<Hit>> {
+        let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
+        let query = Query { text_weight: query.text_weight.or(Some(self.settings.text_weight)), ..query.clone() };
+        let snapshot = Memory::snapshot(views).map_err(|source| self.index_error(Area::Live, source))?;
+        retrieve::search(&catalogs, &snapshot, &query, limit, self.now(), keep)
+            .map_err(|source| self.index_error(Area::Live, source))
+    }
+
+    /// Returns what an agent should know before it begins a task: matching knowledge within the
+    /// budget, and how to write to this memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::error::Error::Invalid) where the budget is under what the
+    /// instructions and the first section need, and those of [`Memory::search`].
+    pub fn context(&self, request: &Request) -> Result<Context> {
+        let budget = request.budget.unwrap_or_else(|| context::default_budget(self.settings.context_budget));
+        budget.check()?;
+        let view = self.view(Area::Live)?;
+        let task = &request.task;
+        let query = Query {
+            text: task.text(),
+            feature: task.feature.clone(),
+            files: task.files.clone(),
+            kind: Some(Kind::Knowledge),
+            ..Query::default()
+        };
+        let views = [view];
+        let hits = self.hits(&views, &query, context::MAX_CANDIDATES, &|head| {
+            head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
+        })?;
+        let mut references = Vec::new();
+        for hit in context::relevant(hits) {
+            let path = hit.path.strip_prefix(".ralph/").unwrap_or(&hit.path).to_owned();
+            // A file that vanished since the scan is no longer known.
+            if let Ok(file) = self.store.read(&path) {
+                let entry = read(&path, &file.bytes);
+                references.push(Reference { id: hit.id, title: hit.title, tags: hit.tags, body: entry.body });
+            }
+        }
+        let mut context = context::build(&references, budget, self.settings.body_words);
+        context.problems = views[0].catalog.problems();
+        context.problems.extend(self.settings_problems.clone());
+        Ok(context)
+    }
+}

@@ -1,0 +1,304 @@
+//! Writing knowledge: adding, replacing, superseding, restoring.
+
+use serde::Serialize;
+
+use super::Memory;
+use crate::catalog::{Area, Catalog, RowId};
+use crate::dedup;
+use crate::entry::edit::{self, Change};
+use crate::entry::knowledge::{Knowledge, timestamp};
+use crate::entry::{self, Head, Id, Kind};
+use crate::error::{Error, Problem, Result, Severity};
+use crate::store::{Created, Lock, stem_for_title, version_of};
+use crate::text::edit_distance;
+
+/// How often an entry is read again when an editor saves it at the same time.
+const ATTEMPTS: usize = 3;
+/// How many ids are named that look like one that does not exist.
+const MAX_SIMILAR: usize = 3;
+
+/// What adding knowledge did to the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// A new entry was made.
+    Created,
+    /// An entry that said the same was brought up to date; its old version is in the archive.
+    Updated,
+    /// An entry says exactly this already.
+    Unchanged,
+}
+
+impl Action {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Action::Created => "created",
+            Action::Updated => "updated",
+            Action::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// What [`Memory::add`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Added {
+    /// The entry.
+    pub id: Id,
+    /// What was done.
+    pub action: Action,
+    /// Its file, relative to the folder that holds `.ralph/`.
+    pub path: String,
+    /// Where the version that was replaced is now.
+    pub archived: Option<String>,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
+/// What [`Memory::restore`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The entry that is live again.
+    pub id: Id,
+    /// Its file, relative to the folder that holds `.ralph/`.
+    pub path: String,
+    /// Where it came from.
+    pub from: String,
+    /// Whether a live entry was in its place and is now where it came from.
+    pub exchanged: bool,
+}
+
+impl Memory {
+    /// Writes knowledge down: as a new entry, or into the one that says the same.
+    ///
+    /// An entry says the same when its title and scope are equal, or when they are alike (see
+    /// [`dedup::find`]). It then gets the new body, tags and other keys, and its old version goes to
+    /// the archive first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where title, tags or body are missing, [`Error::Locked`] where another
+    /// process kept writing, [`Error::Conflict`] where an editor did, [`Error::Uneditable`] where the
+    /// entry's frontmatter cannot be edited without harm, and [`Error::Io`].
+    pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        let knowledge = knowledge.normalised()?;
+        let lock = self.store.lock(self.lock_timeout())?;
+        let mut attempt = 1;
+        let added = loop {
+            let catalog = self.catalog(Area::Live);
+            let result = match same(&catalog, &knowledge) {
+                Some(row) => self.update(&lock, &catalog, row, &knowledge),
+                None => self.create(&lock, &catalog, &knowledge),
+            };
+            match result {
+                Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
+                result => break result?,
+            }
+        };
+        if added.action != Action::Unchanged {
+            self.commit_after_write(&[Area::Live]);
+        }
+        Ok(added)
+    }
+
+    fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
+        let file = knowledge.to_file(self.now());
+        let mut taken = self.archived_stems("archive/knowledge");
+        loop {
+            let is_taken = |stem: &str| {
+                let id = Id::parse(&format!("knowledge/{stem}"));
+                taken.iter().any(|taken| taken == stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
+            };
+            let stem = stem_for_title(&knowledge.title, &is_taken);
+            let path = format!("knowledge/{stem}.md");
+            // A name can be taken by what is no entry: a folder, a link.
+            if self.store.create(lock, &path, file.as_bytes())? == Created::Exists {
+                taken.push(stem);
+                continue;
+            }
+            let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+            return Ok(Added { id, action: Action::Created, path: shown(&path), archived: None, problems: Vec::new() });
+        }
+    }
+
+    fn update(&self, lock: &Lock, catalog: &Catalog, row: RowId, knowledge: &Knowledge) -> Result<Added> {
+        let (path, id) = (catalog.path(row), catalog.id(row));
+        let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+        let (text, entry) = self.read_entry(&path)?;
+        let mut changes = knowledge.changes_to(&entry.head, &entry.body);
+        if changes.is_empty() {
+            return Ok(Added {
+                id,
+                action: Action::Unchanged,
+                path: shown(&path),
+                archived: None,
+                problems: Vec::new(),
+            });
+        }
+        // Another program's name for the same time is kept up to date, not contradicted.
+        let key = if edit::has_key(&text, "modified") && !edit::has_key(&text, "updated_at") {
+            "modified"
+        } else {
+            "updated_at"
+        };
+        changes.push(Change::Set(key, timestamp(self.now())));
+        let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
+        let archived = self.store.archive_copy(lock, &path, text.as_bytes(), self.now())?;
+        let problems = self.replace(lock, &path, &text, &edited)?;
+        Ok(Added { id, action: Action::Updated, path: shown(&path), archived: Some(shown(&archived)), problems })
+    }
+
+    /// Replaces a file that holds `old`; reports where a version went that came between.
+    fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
+        let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
+        Ok(replaced
+            .conflict
+            .map(|kept| Problem {
+                path: shown(path),
+                line: None,
+                column: None,
+                severity: Severity::Warning,
+                code: "conflict".to_owned(),
+                message: format!("another program saved it at the same moment; that version is now `{}`", shown(&kept)),
+                hint: "take over what it says, then delete it".to_owned(),
+            })
+            .into_iter()
+            .collect())
+    }
+
+    /// Writes into the entry `new` that it replaces the entry `old`, which is then found no more
+    /// unless asked for.
+    ///
+    /// Returns whether anything had to be written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`], [`Error::Invalid`] where both are the same or one is no knowledge, and
+    /// those of [`Memory::add`].
+    pub fn supersede(&self, old: &Id, new: &Id) -> Result<bool> {
+        let invalid =
+            |what: &str, reason: &str| Err(Error::Invalid { what: what.to_owned(), reason: reason.to_owned() });
+        if old == new {
+            return invalid("NEW", "an entry cannot replace itself");
+        }
+        if new.kind() != Kind::Knowledge {
+            return invalid("NEW", "what a journal entry says never changes; name a knowledge entry");
+        }
+        let lock = self.store.lock(self.lock_timeout())?;
+        let catalog = self.catalog(Area::Live);
+        let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(&catalog, new))?;
+        if catalog.row_of_id(old).is_none() {
+            return Err(no_such_entry(&catalog, old));
+        }
+        let path = catalog.path(row);
+        let (text, entry) = self.read_entry(&path)?;
+        if entry.head.supersedes.contains(old) {
+            return Ok(false);
+        }
+        let changes = [Change::AddItems("supersedes", vec![old.to_string()])];
+        let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
+        self.replace(&lock, &path, &text, &edited)?;
+        self.commit_after_write(&[Area::Live]);
+        Ok(true)
+    }
+
+    /// Brings an archived entry back. For the id of a live entry that has archived versions, it is
+    /// the newest version. A live entry in the way changes places with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`] where the archive has nothing under this id, and those of the file
+    /// system.
+    pub fn restore(&self, id: &Id) -> Result<Restored> {
+        let lock = self.store.lock(self.lock_timeout())?;
+        let archive = self.catalog(Area::Archive);
+        let live = self.catalog(Area::Live);
+        let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));
+        let row = row.ok_or_else(|| no_such_entry(&archive, id))?;
+        let from = archive.path(row);
+        let found = archive.id(row).unwrap_or_else(|| id.clone());
+        let target = match version_of(found.stem()) {
+            Some((stem, _)) => {
+                Id::parse(&format!("{}{stem}", &found.as_str()[..found.as_str().len() - found.stem().len()]))
+            }
+            None => Some(found),
+        };
+        let target = target.ok_or_else(|| no_such_entry(&archive, id))?;
+        let in_the_way = live.row_of_id(&target).map(|row| live.path(row));
+        let exchanged = in_the_way.is_some();
+        let to = if let Some(path) = in_the_way {
+            self.store.swap(&lock, &from, &path)?;
+            path
+        } else {
+            let folder =
+                from.strip_prefix("archive/").and_then(|path| path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+            let path = format!("{folder}/{}.md", target.stem());
+            self.store.move_to(&lock, &from, &path)?;
+            path
+        };
+        self.commit_after_write(&[Area::Live, Area::Archive]);
+        Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged })
+    }
+
+    pub(super) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {
+        let file = self.store.read(path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?;
+        let text = String::from_utf8(file.bytes)
+            .map_err(|_| Error::Uneditable { path: shown(path), reason: "it is not UTF-8".to_owned() })?;
+        let entry = entry::read(path, text.as_bytes());
+        Ok((text, entry))
+    }
+
+    /// Returns the stems of the entry files below a folder of the archive. Names alone are looked at:
+    /// the archive may be large, and a new entry only needs a name that is free.
+    fn archived_stems(&self, folder: &str) -> Vec<String> {
+        let Ok(open) = self.store.folder(folder) else { return Vec::new() };
+        let mut stems = Vec::new();
+        for name in open.names().unwrap_or_default() {
+            let Some(name) = name.to_str() else { continue };
+            match name.strip_suffix(".md") {
+                Some(stem) => stems.push(stem.to_owned()),
+                None => stems.extend(self.archived_stems(&format!("{folder}/{name}"))),
+            }
+        }
+        stems
+    }
+}
+
+/// Returns the row of the live entry that says what the knowledge says.
+fn same(catalog: &Catalog, knowledge: &Knowledge) -> Option<RowId> {
+    let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && catalog.path(*row).starts_with("knowledge/"));
+    let heads: Vec<(RowId, Head)> = rows.map(|row| (row, catalog.head(row))).collect();
+    dedup::find(knowledge, heads.iter().map(|(row, head)| (*row, head)))
+}
+
+/// Returns the row of the newest archived version of the entry with this id.
+fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
+    let versions = archive.rows().filter_map(|row| {
+        let archived = archive.id(row)?;
+        let (stem, time) = version_of(archived.stem())?;
+        let is_of_it =
+            stem == id.stem() && archived.as_str().strip_suffix(archived.stem()) == id.as_str().strip_suffix(id.stem());
+        is_of_it.then(|| (time.to_owned(), row))
+    });
+    versions.max().map(|(_, row)| row)
+}
+
+/// Returns the error for an id that does not exist, with those that look like it.
+pub(super) fn no_such_entry(catalog: &Catalog, id: &Id) -> Error {
+    let mut near: Vec<(usize, String)> = catalog
+        .rows()
+        .filter_map(|row| catalog.id(row))
+        .filter_map(|known| {
+            let distance = edit_distance(known.stem(), id.stem());
+            let is_near = distance <= id.stem().len() / 3 || known.stem().contains(id.stem());
+            is_near.then(|| (distance, known.to_string()))
+        })
+        .collect();
+    near.sort();
+    Error::NoSuchEntry { id: id.to_string(), similar: near.into_iter().take(MAX_SIMILAR).map(|(_, id)| id).collect() }
+}
+
+/// Returns a path as it is shown: relative to the folder that holds `.ralph/`.
+pub(super) fn shown(path: &str) -> String {
+    format!(".ralph/{path}")
+}
