@@ -256,7 +256,8 @@ fn hashes_again_what_changed_shortly_before() {
 
 #[test]
 fn knows_a_racy_stat() {
-    let stat = |mtime, ctime| crate::store::FileStat { kind: FileKind::File, size: 1, mtime, ctime, ino: 1 };
+    let stat =
+        |mtime, ctime| crate::store::FileStat { kind: crate::store::FileKind::File, size: 1, mtime, ctime, ino: 1 };
     let now = 1_800_000_000_500_000_000;
     let ms = 1_000_000;
     assert!(!table::is_racy(&stat(now - 21 * ms, now - 21 * ms), now));
