@@ -711,6 +711,8 @@ fn survives_a_damaged_cache() {
 #[test]
 fn takes_no_head_for_that_of_another_entry() {
     let memory = Memory::new();
+    // With one body for all, so that the heads have the same size.
+    let text = |title: &str| format!("---\ntitle: \"{title}\"\ntags: [one]\n---\n\nThe same body.\n");
     memory.write("knowledge/b.md", text("one"));
     memory.write("knowledge/c.md", text("two"));
     memory.index(None, "i1");
