@@ -170,9 +170,9 @@ fn copy(from: &Path, to: &Path) {
     for found in fs::read_dir(from).unwrap().map(|found| found.unwrap()) {
         let to = to.join(found.file_name());
         if found.file_type().unwrap().is_dir() {
-            copy(&found.path(), &to)
+            copy(&found.path(), &to);
         } else {
-            drop(fs::copy(found.path(), to).unwrap())
+            fs::copy(found.path(), to).unwrap();
         }
     }
 }
