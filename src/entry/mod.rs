@@ -10,6 +10,7 @@ pub mod edit;
 pub mod frontmatter;
 pub mod guard;
 pub mod knowledge;
+mod place;
 mod read;
 
 use std::fmt;
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 
 pub use attempt::{AttemptHead, Outcome};
-pub use read::{parse_time, place_of_key, read};
+pub use place::place_of_key;
+pub use read::{parse_time, read};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;

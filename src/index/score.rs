@@ -156,7 +156,7 @@ impl<'a> Scores<'a> {
         for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
             let number = candidates[wanted[0]].segment as usize;
             let segment = &self.snapshot.segments[number];
-            for field in 0..6 {
+            for (field, norms) in norms.iter().enumerate() {
                 let tantivy_field = self.snapshot.fields.text[field];
                 let inverted = segment.reader.inverted_index(tantivy_field)?;
                 let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
@@ -168,7 +168,7 @@ impl<'a> Scores<'a> {
                     for index in wanted {
                         let doc = candidates[*index].doc;
                         if is_at(&mut postings, doc) {
-                            let norm = norms[field][usize::from(lengths.fieldnorm_id(doc))];
+                            let norm = norms[usize::from(lengths.fieldnorm_id(doc))];
                             explained[*index].0[part] += contribution(planned.factor, postings.term_freq(), norm);
                             explained[*index].1 |= term.bit;
                         }

@@ -211,14 +211,17 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`] where the archive has nothing under this id, and those of the file
-    /// system.
+    /// [`Error::NotArchived`] where the archive has nothing under the id of a live entry,
+    /// [`Error::NoSuchEntry`] where there is none at all, and those of the file system.
     pub fn restore(&self, id: &Id) -> Result<Restored> {
         let lock = self.store.lock(self.lock_timeout())?;
         let archive = self.catalog(Area::Archive);
         let live = self.catalog(Area::Live);
         let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));
-        let row = row.ok_or_else(|| no_such_entry(&archive, id))?;
+        let row = row.ok_or_else(|| match live.row_of_id(id) {
+            Some(_) => Error::NotArchived { id: id.to_string() },
+            None => no_such_entry(&archive, id),
+        })?;
         let from = archive.path(row);
         let found = archive.id(row).unwrap_or_else(|| id.clone());
         let target = match version_of(found.stem()) {

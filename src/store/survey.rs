@@ -160,7 +160,7 @@ impl Survey {
                     if Leftover::parse(name_text).is_some_and(|leftover| !is_alive(leftover.process)) {
                         self.leftovers.add(below(name_text));
                     } else if holds_entries
-                        && name_text.ends_with(".md")
+                        && name_text.strip_suffix(".md").is_some()
                         && folder.stat_of_os(&name).is_ok_and(|stat| stat.mtime > latest)
                     {
                         self.changed_later.add(below(name_text));

@@ -28,7 +28,7 @@ const ORDER: [(&str, bool); 23] = [
     ("context", true),
     ("watch", false),
     ("check", true),
-    ("doctor", false),
+    ("doctor", true),
     ("memory", false),
 ];
 /// Crates that only some files may name.

@@ -81,21 +81,18 @@ impl Excerpt {
         let part =
             |from: usize, to: usize| -> String { line.chars().skip(from).take(to.saturating_sub(from)).collect() };
         let mut text = if from > 0 { CUT.to_owned() } else { String::new() };
-        let marked = match place {
-            Some(place) => {
-                // What is escaped gets longer, so the parts are measured when they are safe.
-                text.push_str(&for_terminal(&part(from, place)));
-                let start = text.len();
-                text.push_str(&for_terminal(&part(place, (place + 1).min(to))));
-                let end = text.len();
-                text.push_str(&for_terminal(&part((place + 1).min(to), to)));
-                start..end
-            }
-            None => {
-                text.push_str(&for_terminal(&part(from, to)));
-                let start = text.len() - text.trim_start().len();
-                start..text.trim_end().len().max(start)
-            }
+        let marked = if let Some(place) = place {
+            // What is escaped gets longer, so the parts are measured when they are safe.
+            text.push_str(&for_terminal(&part(from, place)));
+            let start = text.len();
+            text.push_str(&for_terminal(&part(place, (place + 1).min(to))));
+            let end = text.len();
+            text.push_str(&for_terminal(&part((place + 1).min(to), to)));
+            start..end
+        } else {
+            text.push_str(&for_terminal(&part(from, to)));
+            let start = text.len() - text.trim_start().len();
+            start..text.trim_end().len().max(start)
         };
         if to < length {
             text.push_str(CUT);

@@ -1,0 +1,386 @@
+//! Every kind of bad input is reported where it is wrong, hides no other file, is never rewritten,
+//! and costs next to nothing. (Invariant 6; `fixtures/README.md` says what each file is.)
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ralph_memory::memory::Filter;
+use ralph_memory::{Id, Knowledge, Memory, Problem, Query, Request, Task};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+/// What can be done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It is an entry: found, and shown to agents.
+    Entry,
+    /// It is found by its words, and shown to no agent.
+    Found,
+    /// It is reported, and nothing else.
+    Reported,
+}
+use Use::{Entry, Found, Reported};
+
+/// What must be said of a file: code, line and column (0 where there is none).
+type Expected = &'static [(&'static str, u32, u32)];
+
+/// What the files of `fixtures/broken` show, below `.ralph/`.
+const KEPT: [(&str, Use, Expected); 29] = [
+    ("knowledge/healthy.md", Entry, &[]),
+    ("knowledge/alias-bomb.md", Found, &[("yaml-anchor", 4, 4)]),
+    ("knowledge/bom.md", Entry, &[]),
+    ("knowledge/brackets.md", Found, &[("frontmatter-too-large", 2, 1)]),
+    ("knowledge/conflict-in-body.md", Entry, &[("merge-conflict", 6, 1)]),
+    ("knowledge/conflict-in-frontmatter.md", Found, &[("merge-conflict", 2, 1)]),
+    ("knowledge/control-in-body.md", Entry, &[("control-character", 6, 6)]),
+    ("knowledge/control-in-frontmatter.md", Found, &[("control-character", 2, 11)]),
+    ("knowledge/crlf.md", Entry, &[]),
+    ("knowledge/dashes-in-body.md", Entry, &[]),
+    ("knowledge/dashes-in-value.md", Entry, &[]),
+    // The mapping is the first collection, so the 32nd bracket opens the 33rd.
+    ("knowledge/deep.md", Found, &[("yaml-too-deep", 4, 40)]),
+    ("knowledge/duplicate-keys.md", Found, &[("duplicate-key", 4, 1)]),
+    ("knowledge/empty-tags.md", Found, &[("missing-tags", 3, 7)]),
+    ("knowledge/empty.md", Reported, &[("no-frontmatter", 1, 1)]),
+    ("knowledge/invalid-yaml.md", Found, &[("yaml", 2, 17)]),
+    ("knowledge/large-frontmatter.md", Found, &[("frontmatter-too-large", 2, 1)]),
+    ("knowledge/missing-title.md", Found, &[("missing-title", 2, 1)]),
+    ("knowledge/no-frontmatter.md", Found, &[("no-frontmatter", 1, 1)]),
+    ("knowledge/not-utf8.md", Reported, &[("not-utf8", 6, 30)]),
+    ("knowledge/tab.md", Found, &[("yaml", 3, 1)]),
+    ("knowledge/tags-block-list.md", Entry, &[]),
+    ("knowledge/tags-comma-string.md", Entry, &[]),
+    ("knowledge/team/two-files.md", Entry, &[]),
+    ("knowledge/title-number.md", Entry, &[]),
+    ("knowledge/two-files.md", Reported, &[("duplicate-id", 0, 0)]),
+    ("knowledge/unclosed.md", Found, &[("frontmatter-unclosed", 1, 1)]),
+    ("journal/run-0badc0de/0001.md", Found, &[("missing-outcome", 2, 1)]),
+    ("config.toml", Reported, &[]),
+];
+
+/// What the test makes, since git does not hold it or should not. U+FFFD stands for a byte that is
+/// not UTF-8.
+const MADE: [(&str, Use, Expected); 13] = [
+    ("knowledge/large.md", Reported, &[("too-large", 0, 0)]),
+    ("knowledge/caf\u{fffd}.md", Reported, &[("name-not-utf8", 0, 0)]),
+    ("knowledge/fifo.md", Reported, &[("not-a-file", 0, 0)]),
+    ("knowledge/socket.md", Reported, &[("not-a-file", 0, 0)]),
+    ("knowledge/outside.md", Reported, &[("link", 0, 0)]),
+    ("knowledge/outside", Reported, &[("link", 0, 0)]),
+    ("knowledge/loop.md", Reported, &[("link", 0, 0)]),
+    ("knowledge/loop", Reported, &[("link", 0, 0)]),
+    ("knowledge/dangling.md", Reported, &[("link", 0, 0)]),
+    ("knowledge/folder.md", Reported, &[("not-a-file", 0, 0)]),
+    ("knowledge/folder.md/inside.md", Entry, &[]),
+    ("knowledge/brackets-in-body.md", Entry, &[]),
+    ("archive/knowledge/old.md", Reported, &[("no-frontmatter", 1, 1)]),
+];
+
+/// How long any call may take. The promise is a second, for one that reads the files anew.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// The fixture in a temporary folder.
+struct Broken {
+    /// Holds the memory in `root`, and something that is none of its business.
+    folder: tempfile::TempDir,
+}
+
+impl Broken {
+    fn new() -> Broken {
+        let broken = Broken::empty();
+        copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/broken")), &broken.root());
+        broken
+    }
+
+    fn empty() -> Broken {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("root/.ralph/knowledge")).unwrap();
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        let secret = "---\ntitle: Secret\ntags: [secret]\n---\n\nThe word zzelsewhere is out of reach.\n";
+        fs::write(folder.path().join("elsewhere/secret.md"), secret).unwrap();
+        Broken { folder }
+    }
+
+    /// Adds what git cannot hold.
+    fn with_made(self) -> Broken {
+        let at = |path: &str| self.root().join(".ralph/knowledge").join(path);
+        let head = "---\ntitle: \"Made by the test\"\ntags: [made]\n---\n\n";
+        fs::write(at("large.md"), format!("{head}{}", "The word zzlarge. ".repeat(2 * 1024 * 1024 / 18))).unwrap();
+        fs::write(at("").join(OsStr::from_bytes(b"caf\xe9.md")), format!("{head}The word zzcafe.\n")).unwrap();
+        mknodat(CWD, at("fifo.md"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(at("socket.md")).unwrap());
+        symlink("../../../elsewhere/secret.md", at("outside.md")).unwrap();
+        symlink("../../../elsewhere", at("outside")).unwrap();
+        symlink("loop.md", at("loop.md")).unwrap();
+        symlink(".", at("loop")).unwrap();
+        symlink("nowhere.md", at("dangling.md")).unwrap();
+        fs::create_dir(at("folder.md")).unwrap();
+        let inside = "---\ntitle: \"In a folder with an entry's name\"\ntags: [made]\n---\n\nThe word zzinside.\n";
+        fs::write(at("folder.md/inside.md"), inside).unwrap();
+        fs::write(at("brackets-in-body.md"), format!("{head}The word zzbracketsinbody.\n\n{}\n", "[".repeat(32_000)))
+            .unwrap();
+        fs::create_dir_all(self.root().join(".ralph/archive/knowledge")).unwrap();
+        fs::write(self.root().join(".ralph/archive/knowledge/old.md"), "The word zzold.\n").unwrap();
+        self
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::open(&self.root()).unwrap()
+    }
+
+    /// Returns what every file is and holds, links as links, but for what is made from the others.
+    fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|found| found.unwrap().path()) {
+                let kind = fs::symlink_metadata(&path).unwrap().file_type();
+                if path.ends_with(".ralph/cache") || path.ends_with(".ralph/state") {
+                    continue;
+                }
+                let bytes = if kind.is_file() {
+                    fs::read(&path).unwrap()
+                } else if kind.is_symlink() {
+                    fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+                } else {
+                    format!("{kind:?}").into_bytes()
+                };
+                found.insert(path.clone(), bytes);
+                if kind.is_dir() {
+                    folders.push(path);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for found in fs::read_dir(from).unwrap().map(|found| found.unwrap()) {
+        let to = to.join(found.file_name());
+        if found.file_type().unwrap().is_dir() {
+            copy(&found.path(), &to);
+        } else {
+            fs::copy(found.path(), to).unwrap();
+        }
+    }
+}
+
+fn all() -> Vec<(&'static str, Use, Expected)> {
+    KEPT.into_iter().chain(MADE).collect()
+}
+
+/// Returns the word that stands in the body of one file alone.
+fn word(path: &str) -> String {
+    match path {
+        "knowledge/team/two-files.md" => "zzfirstfile".to_owned(),
+        "knowledge/two-files.md" => "zzsecondfile".to_owned(),
+        "journal/run-0badc0de/0001.md" => "zzattempt".to_owned(),
+        path => {
+            let stem = path.rsplit('/').next().unwrap().trim_end_matches(".md");
+            format!("zz{}", stem.replace('-', "").replace('\u{fffd}', "e"))
+        }
+    }
+}
+
+fn places(problems: &[Problem]) -> BTreeMap<String, Vec<(String, u32, u32)>> {
+    let mut places: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for problem in problems {
+        assert!(!problem.hint.trim().is_empty() && !problem.message.trim().is_empty(), "{problem:?}");
+        assert!(!problem.hint.contains('\n') && !problem.message.contains('\n'), "{problem:?}");
+        let place = (problem.code.clone(), problem.line.unwrap_or(0), problem.column.unwrap_or(0));
+        places.entry(problem.path.clone()).or_default().push(place);
+    }
+    places
+}
+
+fn expected(files: &[(&str, Use, Expected)]) -> BTreeMap<String, Vec<(String, u32, u32)>> {
+    let with_problems = files.iter().filter(|(_, _, expected)| !expected.is_empty());
+    with_problems
+        .map(|(path, _, expected)| {
+            let places = expected.iter().map(|(code, line, column)| ((*code).to_owned(), *line, *column));
+            (format!(".ralph/{path}"), places.collect())
+        })
+        .collect()
+}
+
+#[track_caller]
+fn quick<T>(what: &str, call: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let result = call();
+    let took = started.elapsed();
+    assert!(took < LIMIT, "{what} took {took:?}");
+    result
+}
+
+fn found(memory: &Memory, text: &str) -> Vec<String> {
+    let query = Query { text: text.to_owned(), ..Query::default() };
+    quick(text, || memory.search(&query, 100)).unwrap().hits.into_iter().map(|hit| hit.path).collect()
+}
+
+#[test]
+fn the_check_says_what_is_wrong_where_and_how_to_mend_it() {
+    let broken = Broken::new().with_made();
+    let memory = broken.memory();
+    let checked = quick("the first check", || memory.check()).unwrap();
+    assert_eq!(places(&checked.problems), expected(&all()));
+    memory.rebuild_index().unwrap();
+    let again = quick("a check with an index", || memory.check()).unwrap();
+    assert_eq!(again, checked);
+    // Rows are what has an entry's name; a folder, or a name that is no text, is a problem and no row.
+    let not_rows =
+        ["config.toml", "knowledge/caf\u{fffd}.md", "knowledge/folder.md", "knowledge/outside", "knowledge/loop"];
+    assert_eq!(checked.files, all().len() - not_rows.len());
+}
+
+#[test]
+fn each_file_by_itself_is_reported_and_hides_nothing() {
+    for (path, _, expected_places) in KEPT {
+        // Of two files with one id it takes two.
+        if matches!(path, "knowledge/healthy.md" | "knowledge/two-files.md") {
+            continue;
+        }
+        let broken = Broken::empty();
+        let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/broken/.ralph"));
+        for path in [path, "knowledge/healthy.md"] {
+            let to = broken.root().join(".ralph").join(path);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(fixture.join(path), to).unwrap();
+        }
+        let memory = broken.memory();
+        let checked = quick(path, || memory.check()).unwrap();
+        assert_eq!(places(&checked.problems), expected(&[(path, Entry, expected_places)]), "{path}");
+        assert_eq!(found(&memory, "zzhealthy"), [".ralph/knowledge/healthy.md"], "{path}");
+    }
+}
+
+#[test]
+fn a_healthy_entry_is_found_among_them() {
+    let broken = Broken::new().with_made();
+    let memory = broken.memory();
+    let healthy = ".ralph/knowledge/healthy.md";
+    let search = || found(&memory, "zzhealthy");
+    assert_eq!(search(), [healthy]);
+    assert_eq!(found(&memory, "a healthy entry among broken ones")[0], healthy);
+    memory.rebuild_index().unwrap();
+    assert_eq!(search(), [healthy]);
+    let listed = quick("list", || memory.list(&Filter::default())).unwrap();
+    assert!(
+        listed.entries.iter().any(|item| item.path == healthy && item.title == "A healthy entry among broken ones")
+    );
+    let shown = quick("show", || memory.show(&Id::parse("healthy").unwrap())).unwrap();
+    assert!(shown.entry.body.contains("zzhealthy") && shown.problems.is_empty());
+}
+
+#[test]
+fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
+    let broken = Broken::new().with_made();
+    let memory = broken.memory();
+    for _ in 0..2 {
+        for (path, usage, _) in all() {
+            let word = word(path);
+            let hits = found(&memory, &word);
+            let expected = if usage == Reported { Vec::new() } else { vec![format!(".ralph/{path}")] };
+            assert_eq!(hits, expected, "{path}");
+
+            let request = Request { task: Task::new(&word), budget: None };
+            let context = quick(path, || memory.context(&request)).unwrap();
+            let ids: Vec<Id> = if usage == Entry { Id::of_path(path).into_iter().collect() } else { Vec::new() };
+            assert_eq!((context.entries, context.left_out), (ids, Vec::new()), "{path}");
+            assert_eq!(context.text.contains(&word), usage == Entry, "{path}");
+        }
+        assert_eq!(found(&memory, "zzelsewhere"), Vec::<String>::new());
+        // Once more from the index.
+        memory.rebuild_index().unwrap();
+    }
+}
+
+#[test]
+fn no_call_rewrites_any_of_them() {
+    let broken = Broken::new().with_made();
+    let before = broken.bytes();
+    let memory = broken.memory();
+    // A title whose file name a broken file has already.
+    let knowledge = Knowledge::new("No frontmatter", ["zznew"], "Ten new words that stand in no other file of these.");
+    let added = quick("add", || memory.add(&knowledge)).unwrap();
+    assert_eq!(added.path, ".ralph/knowledge/no-frontmatter-2.md");
+    found(&memory, "zzhealthy");
+    memory.check().unwrap();
+    quick("doctor", || memory.doctor()).unwrap();
+    memory.context(&Request { task: Task::new("fixture entries"), budget: None }).unwrap();
+    quick("a new index", || memory.rebuild_index()).unwrap();
+    quick("list", || memory.list(&Filter { archived: true, ..Filter::default() })).unwrap();
+    quick("status", || memory.status()).unwrap();
+    for (path, _, _) in all() {
+        if let Some(id) = Id::of_path(path) {
+            // What cannot be read is refused, and that is all that may happen.
+            let _ = quick(path, || memory.show(&id));
+        }
+    }
+    found(&memory, "zzhealthy");
+
+    let mut after = broken.bytes();
+    let new = after.remove(&broken.root().join(&added.path)).unwrap();
+    assert!(String::from_utf8(new).unwrap().contains("Ten new words"));
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    for (path, bytes) in &before {
+        assert_eq!(after.get(path), Some(bytes), "{}", path.display());
+    }
+}
+
+#[test]
+fn bodies_made_to_cost_time_cost_none() {
+    let broken = Broken::empty();
+    // As large as an entry may be, of what markdown parsers are slow at.
+    let repeated = [
+        "[", "![", "[[", "](", "*", "_a ", "`", "``` ", "<", "<!--", "&", ">", "> ", "- ", "1. ", "|", "\\", "# ",
+        "[a][", "~~", "$",
+    ];
+    for (at, part) in repeated.iter().enumerate() {
+        let head = format!("---\ntitle: \"Body {at}\"\ntags: [t{at}]\n---\n\n");
+        let body = part.repeat((1024 * 1024 - head.len()) / part.len());
+        let path = broken.root().join(".ralph/knowledge/slow.md");
+        fs::write(&path, format!("{head}{body}")).unwrap();
+        let memory = broken.memory();
+        quick(part, || memory.check()).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// Names the memory that a process of its own reads.
+const CHILD: &str = "RALPH_TEST_BROKEN_ROOT";
+/// The most that a process may take to read them, in KiB.
+const MAX_PEAK: u64 = 256 * 1024;
+
+/// Starts itself once more, in a process in which nothing else runs: the peak is one of the process.
+#[test]
+#[cfg(target_os = "linux")]
+fn reading_them_takes_little_memory() {
+    if let Some(root) = std::env::var_os(CHILD) {
+        let memory = Memory::open(Path::new(&root)).unwrap();
+        memory.check().unwrap();
+        found(&memory, "zzhealthy");
+        memory.rebuild_index().unwrap();
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < MAX_PEAK, "{peak} KiB");
+        return;
+    }
+    let broken = Broken::new().with_made();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["broken::reading_them_takes_little_memory", "--exact"]).env(CHILD, broken.root());
+    let done = child.output().unwrap();
+    assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"), "{done:?}");
+}
