@@ -4,6 +4,13 @@
 //! of the thread's CPU time, in milliseconds, over the queries of a file with one JSON object a line
 //! (`{"text": "…"}`). The index of the memory in `DIR` must have been built.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times and counts are small"
+)]
+
 use std::io::Write as _;
 use std::path::Path;
 use std::time::SystemTime;

@@ -16,9 +16,9 @@ use crate::error::{Error, Result};
 const MAX_OUTPUT: u64 = 1024 * 1024;
 /// The most that is read of what `git` says to people, in bytes.
 const MAX_COMPLAINT: u64 = 4096;
-/// What tells `git` to look elsewhere than at the folder that is asked about. Hooks run with these
-/// set, and they may mean another repository.
-const ELSEWHERE: [&str; 7] = [
+/// What tells `git` to look elsewhere than at the folder that is asked about, or to read paths in
+/// another way. Hooks run with the first of these set, and they may mean another repository.
+const ELSEWHERE: [&str; 11] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -26,6 +26,10 @@ const ELSEWHERE: [&str; 7] = [
     "GIT_OBJECT_DIRECTORY",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
 ];
 
 /// What `git` says of a folder.
@@ -86,15 +90,13 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
-        let input: String = paths.iter().flat_map(|path| [*path, "\0"]).collect();
+        // This command cannot be told to take paths literally; none that begins like this has magic.
+        let input: String = paths.iter().flat_map(|path| ["./", path, "\0"]).collect();
         // 1 means that it ignores none of them.
         let answer = self.ask(&["check-ignore", "-z", "--stdin"], &input, &[0, 1])?;
         let found: Vec<String> = names(&answer.output).collect();
-        Ok(paths
-            .iter()
-            .filter(|path| found.iter().any(|found| found == *path))
-            .map(|path| (*path).to_owned())
-            .collect())
+        let is_ignored = |path: &&&str| found.iter().any(|found| found.strip_prefix("./") == Some(**path));
+        Ok(paths.iter().filter(is_ignored).map(|path| (*path).to_owned()).collect())
     }
 
     /// Returns the files at or below the paths that `git` keeps track of, as many as fit.
@@ -103,7 +105,8 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
-        let answer = self.ask(&[&["ls-files", "-z", "--"], paths].concat(), "", &[0])?;
+        let arguments = [&["--literal-pathspecs", "ls-files", "-z", "--"], paths].concat();
+        let answer = self.ask(&arguments, "", &[0])?;
         Ok(names(&answer.output).collect())
     }
 
@@ -128,7 +131,7 @@ impl WorkTree {
     }
 
     fn ask(&self, arguments: &[&str], input: &str, good: &[i32]) -> Result<Answer> {
-        let command = arguments.first().copied().unwrap_or_default().to_owned();
+        let command = arguments.join(" ");
         match run(&self.folder, arguments, input) {
             Ok(answer) if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) => Ok(answer),
             Ok(answer) => Err(Error::Git { command, reason: answer.reason() }),
@@ -164,9 +167,8 @@ fn names(output: &[u8]) -> impl Iterator<Item = String> {
 
 fn run(folder: &Path, arguments: &[&str], input: &str) -> io::Result<Answer> {
     let mut command = Command::new("git");
-    // A path may hold any character, and none of them is a pattern. The monitor is a program that a
-    // repository names.
-    command.arg("--literal-pathspecs").args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
+    // The monitor is a program that a repository names.
+    command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
     for variable in ELSEWHERE {
         command.env_remove(variable);
     }
@@ -286,7 +288,11 @@ mod tests {
         assert_eq!(found(&memory).ignored(&paths).unwrap(), ["state/probe", "cache/probe"]);
         put(&memory.join(".gitignore"), "");
         assert_eq!(found(&memory).ignored(&paths).unwrap(), Vec::<String>::new());
-        assert!(matches!(found(&memory).ignored(&["../../../x"]), Err(Error::Git { .. })));
+        let magic = [":(glob)cache/*", ":!cache/probe"];
+        put(&memory.join(".gitignore"), "/cache/\n");
+        assert_eq!(found(&memory).ignored(&magic).unwrap(), Vec::<String>::new());
+        let error = found(&memory).ignored(&["../../../x"]).unwrap_err().to_string();
+        assert!(error.starts_with("`git check-ignore -z --stdin` failed: fatal: "), "{error}");
     }
 
     #[test]

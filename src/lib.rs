@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod check;
 pub mod context;
 pub mod dedup;
+pub mod doctor;
 pub mod entry;
 pub mod error;
 pub mod git;

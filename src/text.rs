@@ -1,5 +1,6 @@
 //! Words and pieces of text: comparing, cutting, and making safe to print.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Returns `text` with case and white space folded, for comparing titles.
@@ -60,6 +61,43 @@ pub fn shorten(text: &str, limit: usize) -> String {
         cut = cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at]);
     }
     format!("{}…", cut.trim_end())
+}
+
+/// Returns the line of `text` that shares most words with `query`, cut between words to at most
+/// `limit` characters around the first word that is shared. Where none is, it is the first line.
+///
+/// ```
+/// use ralph_memory::text::excerpt;
+/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
+/// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
+/// ```
+pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
+    // Words count as the same when they begin alike, which is near enough to what the index does.
+    let beginning = |word: &str| word.chars().take(5).collect::<String>();
+    let wanted: HashSet<String> =
+        words(query).iter().filter(|word| word.chars().count() > 2).map(|word| beginning(word)).collect();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let shared = |line: &str| -> HashSet<String> {
+        words(line).iter().map(|word| beginning(word)).filter(|word| wanted.contains(word)).collect()
+    };
+    let mut best = ("", 0);
+    for line in lines {
+        let n_shared = shared(line).len();
+        if n_shared > best.1 || best.0.is_empty() {
+            best = (line, n_shared);
+        }
+    }
+    let line: Vec<&str> = best.0.split_whitespace().collect();
+    let first = line.iter().position(|word| !shared(word).is_empty()).unwrap_or_default();
+    // The first shared word stands in the first half of what is shown.
+    let mut room = limit / 2;
+    let mut start = first;
+    while let Some(word) = start.checked_sub(1).map(|before| line[before]) {
+        let Some(left) = room.checked_sub(word.chars().count() + 1) else { break };
+        (room, start) = (left, start - 1);
+    }
+    let cut = line[start..].join(" ");
+    if start == 0 { shorten(&cut, limit) } else { format!("…{}", shorten(&cut, limit.saturating_sub(1))) }
 }
 
 /// Replaces what a terminal would act on: control characters but line break and tab, C1 controls,
@@ -136,6 +174,18 @@ mod tests {
             assert!(!for_terminal(&format!("a{character}b")).contains(character));
         }
         assert_eq!(for_terminal("é\tü\n日本"), "é\tü\n日本");
+    }
+
+    #[test]
+    fn excerpts_show_what_was_looked_for() {
+        let check = |text: &str, query: &str, limit, expected: &str| assert_eq!(excerpt(text, query, limit), expected);
+        check("", "x", 10, "");
+        check("one\ntwo", "", 10, "one");
+        check("a lock\nthe lock of a file", "file lock", 40, "the lock of a file");
+        check("the lock\nof a lock", "lock", 40, "the lock");
+        check("an a of no use", "of", 40, "an a of no use");
+        check("ä ö ü lang langes Wort", "wort", 9, "…Wort");
+        check("Ein Langeswortohneende", "langeswort", 8, "…Langes…");
     }
 
     #[test]

@@ -39,6 +39,9 @@ use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
 use self::table::{AGAIN, Code, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
 
+/// The folder of the catalogs, below the cache folder.
+pub const FOLDER: &str = "catalog-v1";
+
 pub use self::scan::Scan;
 pub use self::table::RowId;
 

@@ -9,7 +9,7 @@
 mod duplicates;
 mod nearest;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
@@ -34,12 +34,12 @@ pub struct Item {
 
 /// Returns what is wrong between the live entries `live`, in the order of the paths. `archived` are
 /// the ids that the archive has.
-pub fn problems(live: &[Item], archived: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
     let known = Known::new(live, archived);
     let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
     let mut problems = known.broken_links(live);
     problems.extend(known.unknown_ids(live));
-    problems.extend(known.circles(live, &pairs));
+    problems.extend(in_circles(live, &pairs));
     problems.extend(duplicates::find(live, &replaced(&pairs), now));
     problems.sort();
     problems
@@ -59,12 +59,12 @@ fn warning(item: &Item, line: Option<u32>, code: &str, message: String, hint: St
 struct Known<'a> {
     ids: HashSet<&'a Id>,
     titles: HashSet<String>,
-    archived: &'a HashSet<Id>,
+    archived: &'a BTreeSet<Id>,
     nearest: Nearest<'a>,
 }
 
 impl<'a> Known<'a> {
-    fn new(live: &'a [Item], archived: &'a HashSet<Id>) -> Known<'a> {
+    fn new(live: &'a [Item], archived: &'a BTreeSet<Id>) -> Known<'a> {
         let titles = live.iter().filter(|item| item.counts).map(|item| fold(&item.head.title));
         Known {
             ids: live.iter().map(|item| &item.id).collect(),
@@ -118,40 +118,40 @@ impl<'a> Known<'a> {
         }
         problems
     }
+}
 
-    /// Reports entries that replace each other in a circle, each of them, since any one can mend it.
-    fn circles(&self, live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        let groups = circles(pairs);
-        let group_of: HashMap<&Id, &Vec<Id>> =
-            groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
-        for item in live.iter().filter(|item| item.counts && item.head.valid) {
-            if item.head.supersedes.contains(&item.id) {
-                let message = "the entry supersedes itself, which means nothing".to_owned();
-                problems.push(warning(
-                    item,
-                    None,
-                    "supersedes-cycle",
-                    message,
-                    "take its own id out of `supersedes`".to_owned(),
-                ));
-            }
-            if let Some(group) = group_of.get(&item.id) {
-                let others: Vec<String> =
-                    group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
-                let more = if group.len() > others.len() + 1 { ", …" } else { "" };
-                let message = format!(
-                    "this entry and {}{more} supersede each other, so none of them counts as replaced",
-                    others.join(", ")
-                );
-                let hint = "take `supersedes` out of the newest but for the one that it replaces".to_owned();
-                let problem = warning(item, None, "supersedes-cycle", message, hint);
-                // What the file says, that another entry is out of date, is lost to readers.
-                problems.push(Problem { severity: Severity::Error, ..problem });
-            }
+/// Reports entries that replace each other in a circle, each of them, since any one can mend it.
+fn in_circles(live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let groups = circles(pairs);
+    let group_of: HashMap<&Id, &Vec<Id>> =
+        groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
+    for item in live.iter().filter(|item| item.counts && item.head.valid) {
+        if item.head.supersedes.contains(&item.id) {
+            let message = "the entry supersedes itself, which means nothing".to_owned();
+            problems.push(warning(
+                item,
+                None,
+                "supersedes-cycle",
+                message,
+                "take its own id out of `supersedes`".to_owned(),
+            ));
         }
-        problems
+        if let Some(group) = group_of.get(&item.id) {
+            let others: Vec<String> =
+                group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
+            let more = if group.len() > others.len() + 1 { ", …" } else { "" };
+            let message = format!(
+                "this entry and {}{more} supersede each other, so none of them counts as replaced",
+                others.join(", ")
+            );
+            let hint = "take `supersedes` out of the newest but for the one that it replaces".to_owned();
+            let problem = warning(item, None, "supersedes-cycle", message, hint);
+            // What the file says, that another entry is out of date, is lost to readers.
+            problems.push(Problem { severity: Severity::Error, ..problem });
+        }
     }
+    problems
 }
 
 #[cfg(test)]
@@ -261,14 +261,14 @@ mod tests {
                 ("two", 0, "supersedes-cycle", hint),
             ],
         );
-        assert!(problems(&circle, &HashSet::new(), now()).iter().all(|problem| problem.severity == Severity::Error));
+        assert!(problems(&circle, &BTreeSet::new(), now()).iter().all(|problem| problem.severity == Severity::Error));
         check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "take its own id out of `supersedes`")]);
     }
 
     #[test]
     fn problems_come_in_the_order_of_the_paths() {
         let live = [named("b", "B", "x", "[[q]]\n\n[[r]]"), replacing("a", "nowhere"), named("c", "B", "y", "other")];
-        let found = problems(&live, &HashSet::new(), now());
+        let found = problems(&live, &BTreeSet::new(), now());
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         let mut sorted = found.clone();
         sorted.sort();
@@ -292,7 +292,7 @@ mod tests {
             })
             .collect();
         let started = std::time::Instant::now();
-        let found = problems(&live, &HashSet::new(), now());
+        let found = problems(&live, &BTreeSet::new(), now());
         let took = started.elapsed();
         // Unoptimised code is some ten times slower than what people run.
         let limit = if cfg!(debug_assertions) { 8_000 } else { 700 };

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::entry::{Id, Scope};
 use crate::error::Problem;
 use crate::retrieve::Hit;
+use crate::text::fold;
 
 pub use budget::{Budget, Unit, default_budget};
 pub use render::{INSTRUCTIONS, build};
@@ -43,6 +44,17 @@ impl Task {
     /// Returns a task with nothing but a title.
     pub fn new(title: impl Into<String>) -> Task {
         Task { title: title.into(), ..Task::default() }
+    }
+
+    /// Returns the id of a task that has none but its title: `t-` and ten hexadecimal digits.
+    ///
+    /// ```
+    /// use ralph_memory::Task;
+    /// assert_eq!(Task::id_of_title("Add the memory tables"), Task::id_of_title(" add the memory  tables"));
+    /// assert_eq!(Task::id_of_title("x").len(), 12);
+    /// ```
+    pub fn id_of_title(title: &str) -> String {
+        format!("t-{:010x}", xxhash_rust::xxh3::xxh3_64(fold(title).as_bytes()) >> 24)
     }
 
     /// Returns title and description, one below the other.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 
 pub use attempt::{AttemptHead, Outcome};
-pub use read::{parse_time, read};
+pub use read::{parse_time, place_of_key, read};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;

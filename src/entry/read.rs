@@ -439,6 +439,16 @@ impl Reader<'_> {
     }
 }
 
+/// Returns the line and the column at which the value of a top-level key begins in the text of an
+/// entry file; `None` where there is no such key, or nobody can tell.
+pub fn place_of_key(text: &str, key: &str) -> Option<(u32, u32)> {
+    let head = frontmatter::split(text).ok()?.head;
+    let start = head.start;
+    let keys = text.get(head).filter(|head| head.len() <= MAX_FRONTMATTER_BYTES).map(guard::scan)?.ok()?;
+    let key = keys.into_iter().find(|known| known.name == key)?;
+    Some(place(text, start + if key.value.is_empty() { key.start } else { key.value.start }))
+}
+
 /// Returns the line and the column of an offset, both counted from 1, the column in characters.
 fn place(text: &str, offset: usize) -> (u32, u32) {
     let mut offset = offset.min(text.len());
@@ -564,6 +574,17 @@ mod tests {
         let entry = read("knowledge/x.md", b"---\ntitle: t\ntags: [a]\n---\nwords \xff more\n");
         assert_eq!((entry.head.problems[0].code.as_str(), entry.head.problems[0].line), ("not-utf8", Some(5)));
         assert!(entry.text.contains("words") && entry.text.contains("more"));
+    }
+
+    #[test]
+    fn a_key_has_a_place() {
+        let text = "\u{feff}---\r\ntitle: t\r\nsupersedes:\r\n  - a\r\nempty:\r\n---\r\nbody: x\r\n";
+        assert_eq!(place_of_key(text, "title"), Some((2, 8)));
+        assert_eq!(place_of_key(text, "supersedes"), Some((4, 3)));
+        assert_eq!(place_of_key(text, "empty"), Some((5, 1)));
+        assert_eq!(place_of_key(text, "body"), None);
+        assert_eq!(place_of_key("---\ntitle: *x\n---\n", "title"), None);
+        assert_eq!(place_of_key("title: t\n", "title"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod commit;
 mod directory;
 mod document;
 mod overlay;
+mod query;
 mod score;
 mod snapshot;
 mod tokens;
@@ -24,7 +25,8 @@ use tantivy::{IndexSettings, TantivyError};
 pub use commit::{Committed, Writer};
 pub use document::{Document, Filter};
 pub use overlay::{Overlay, OverlayBuilder};
-pub use score::{Candidate, Part, Scores, TextQuery, Weights};
+pub use query::{Part, TextQuery, Weights};
+pub use score::{Candidate, Scores};
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.

@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod care;
 mod init;
 mod look;
 mod sync;
@@ -18,6 +19,7 @@ use crate::error::{Problem, Result};
 use crate::settings::Settings;
 use crate::store::Store;
 
+pub use care::Checked;
 pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
 pub use sync::Rebuilt;

@@ -157,7 +157,7 @@ impl Memory {
         Ok(View { catalog, committed: Some(committed), overlay })
     }
 
-    fn committed(&self, area: Area) -> Option<Committed> {
+    pub(super) fn committed(&self, area: Area) -> Option<Committed> {
         Committed::open(&self.index_folder(area), &boot())
     }
 

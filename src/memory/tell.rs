@@ -10,6 +10,7 @@ use crate::entry::knowledge::{Class, class};
 use crate::entry::{Kind, read};
 use crate::error::{Problem, Result};
 use crate::retrieve::{self, Hit, Query};
+use crate::text;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +36,17 @@ impl Memory {
         let problems =
             views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
         Ok(Found { hits, problems })
+    }
+
+    /// Returns, for each of the hits, the line of its text that shares most words with the query, in
+    /// at most `limit` characters; an empty one where the file cannot be read any more.
+    pub fn excerpts(&self, hits: &[Hit], query: &str, limit: usize) -> Vec<String> {
+        let excerpt = |hit: &Hit| {
+            let path = hit.path.strip_prefix(".ralph/").unwrap_or(&hit.path);
+            let text = self.store.read(path).map(|file| read(path, &file.bytes).text).unwrap_or_default();
+            text::excerpt(&text, query, limit)
+        };
+        hits.iter().map(excerpt).collect()
     }
 
     fn hits(

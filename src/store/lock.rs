@@ -18,7 +18,7 @@ use super::temp::{Durability, NEW_FILE};
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 /// How long to wait before the second try; every further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait between two tries: a person does not notice it, and it costs no CPU.
@@ -38,7 +38,7 @@ pub(super) enum Guarded {
 }
 
 impl Guarded {
-    fn folder(self) -> &'static str {
+    pub(super) fn folder(self) -> &'static str {
         match self {
             Guarded::Entries => "state",
             Guarded::Cache => "cache",
@@ -179,7 +179,7 @@ fn command() -> String {
 
 /// Reads what the holder wrote. The file may come from anywhere, so only one short line of it is
 /// taken, without control characters.
-fn holder(file: &File) -> Option<String> {
+pub(super) fn holder(file: &File) -> Option<String> {
     let mut bytes = [0; MAX_HOLDER_BYTES];
     let n_bytes = file.read_at(&mut bytes, 0).ok()?;
     let text = String::from_utf8_lossy(&bytes[..n_bytes]);

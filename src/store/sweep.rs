@@ -134,7 +134,7 @@ fn time_of(stat: FileStat) -> DateTime<Utc> {
 }
 
 /// Returns whether a process of this number runs, or may run, on this machine.
-fn is_alive(process: u32) -> bool {
+pub(super) fn is_alive(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

@@ -1,4 +1,11 @@
 //! What the library and the program do together, on real files.
 
-mod ranking;
-mod sync;
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod architecture; // the order of the modules, what is pure, who may name which crate
+mod cli; // each command: output, messages and exit code
+
+mod ranking; // how well entries are found for the tasks that need them
+mod readme; // every command in the README
+mod support; // a folder, and the program run in it
+mod sync; // a grown cache answers like a new one

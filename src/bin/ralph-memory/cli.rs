@@ -5,14 +5,34 @@ use std::io::{IsTerminal as _, Write};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{add, completions, context, index, init, list, search};
-use crate::error::{self, Exit};
+use crate::commands::{add, completions, context, index, init, list, restore, search, show, status, supersede};
+use crate::error::{self, Exit, Report};
 use crate::session::Globals;
 use crate::ui::Ui;
 
+const AFTER_HELP: &str = "\
+Answers go to standard output, everything else to standard error. With --json
+the answer is one object with schema_version 1; where a command fails, it has
+error: {message, causes, hint, exit_code}.
+
+Settings: .ralph/config.toml lists them all. Your own are in the file that
+RALPH_MEMORY_CONFIG names, else in ~/.config/ralph-memory/config.toml; the
+project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over both.
+
+Exit codes:
+  0   done; also an empty list
+  1   the answer is no: nothing was found, or check found something
+  2   wrong usage: an argument, a value or a setting
+  3   no memory here; ralph-memory init makes one
+  4   refused: a conflict, a newer format, a file that cannot be edited safely
+  5   another process kept its lock
+  6   the file system said no: full, read-only, no permission
+  70  a bug
+  130 interrupted";
+
 /// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
 #[derive(Debug, Parser)]
-#[command(name = "ralph-memory", version, arg_required_else_help = true)]
+#[command(name = "ralph-memory", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -25,8 +45,13 @@ enum Command {
     Init(init::Args),
     Add(add::Args),
     Search(search::Args),
+    Show(show::Args),
     List(list::Args),
+    #[command(visible_alias = "prime")]
     Context(context::Args),
+    Status(status::Args),
+    Restore(restore::Args),
+    Supersede(supersede::Args),
     Index(index::Args),
     Completions(completions::Args),
 }
@@ -66,6 +91,10 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Init(args) => init::run(ui, globals, &args),
         Command::Add(args) => add::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
+        Command::Show(args) => show::run(ui, globals, &args),
+        Command::Status(args) => status::run(ui, globals, &args),
+        Command::Restore(args) => restore::run(ui, globals, &args),
+        Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Context(args) => context::run(ui, globals, args),
         Command::Index(args) => index::run(ui, globals, &args),
@@ -75,12 +104,20 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
 
 /// Shows what clap has to say: help, the version, or why it does not understand.
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
-    let _ = arguments;
     let to_err = error.use_stderr();
     let text = error.render();
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
     let _ = if coloured { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
     let _ = to.flush();
+    if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
+        let message = text.to_string();
+        // The usage below it is for people.
+        let message: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message = message.join(" ").trim_start_matches("error: ").to_owned();
+        let hint = Some("`ralph-memory help` and `--help` say what there is".to_owned());
+        let report = Report { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
+        let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
+    }
     if to_err { Exit::Usage } else { Exit::Done }
 }
 

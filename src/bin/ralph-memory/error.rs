@@ -55,7 +55,7 @@ pub(crate) struct Report {
     /// Why, from the outermost cause to the innermost.
     pub(crate) causes: Vec<String>,
     /// What to do now.
-    pub(crate) hints: Vec<String>,
+    pub(crate) hint: Option<String>,
     /// The exit code.
     pub(crate) exit_code: u8,
 }
@@ -86,15 +86,15 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 pub(crate) fn report(error: &anyhow::Error) -> Report {
     let message = error.to_string();
     let causes = error.chain().skip(1).map(ToString::to_string).collect();
-    Report { message, causes, hints: hints(error), exit_code: exit(error) as u8 }
+    Report { message, causes, hint: hint(error), exit_code: exit(error) as u8 }
 }
 
-fn hints(error: &anyhow::Error) -> Vec<String> {
+fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(usage) = error.downcast_ref::<Usage>() {
-        return vec![usage.hint.clone()];
+        return Some(usage.hint.clone());
     }
-    if error.is::<io::Error>() {
-        return Vec::new();
+    if let Some(output) = error.downcast_ref::<io::Error>() {
+        return io_hint(output).map(str::to_owned);
     }
     let hint = match error.downcast_ref::<Error>() {
         Some(Error::NoMemory { .. }) => {
@@ -109,7 +109,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
             format!("did you mean {}?", similar.join(" or "))
         }
-        Some(Error::Invalid { .. }) => return Vec::new(),
+        Some(Error::Invalid { .. }) => return None,
         Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
         Some(Error::Conflict { kept: None, .. }) => "look at what it says by now, and run the command again".to_owned(),
         Some(Error::Conflict { kept: Some(_), .. }) => {
@@ -121,10 +121,10 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         Some(Error::OutsideRoot { .. }) => {
             "the memory holds plain files and folders; replace the link by what it points to".to_owned()
         }
-        Some(Error::Io { source, .. }) => return io_hint(source).into_iter().map(str::to_owned).collect(),
+        Some(Error::Io { source, .. }) => return io_hint(source).map(str::to_owned),
         Some(_) | None => format!("this is a bug in {ISSUES}; please report it with the command that you ran"),
     };
-    vec![hint]
+    Some(hint)
 }
 
 fn io_hint(error: &io::Error) -> Option<&'static str> {

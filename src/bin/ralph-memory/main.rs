@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod error;
 mod parse;
+mod report;
 mod session;
 mod ui;
 

@@ -19,6 +19,8 @@ const MAX_PROBLEMS: usize = 5;
 pub(crate) const TITLE: Style = Style::new().bold();
 /// What a reader may copy: ids.
 pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
+/// What nothing is said about.
+pub(crate) const PLAIN: Style = Style::new();
 /// What matters less.
 pub(crate) const QUIET: Style = Style::new().dimmed();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -59,14 +61,22 @@ impl Ui<'_> {
         writeln!(self.out)
     }
 
-    /// Returns the text as it may be put on a terminal, in this style where the output takes one.
+    /// Returns the text as it may stand in a line on a terminal, in this style where the output
+    /// takes one.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
-        paint(self.out_colour, style, &for_terminal(text))
+        paint(self.out_colour, style, &one_line(text))
     }
 
     /// Writes a line of data that a person reads, of texts that are safe already.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
         writeln!(self.out, "{text}")
+    }
+
+    /// Writes a line with a name and its value.
+    pub(crate) fn field(&mut self, name: &str, style: Style, value: &str) -> io::Result<()> {
+        let name = self.styled(QUIET, &format!("{name:<11}"));
+        let value = self.styled(style, value);
+        writeln!(self.out, "  {name}  {value}")
     }
 
     /// Writes a text of lines, safe for a terminal.
@@ -76,7 +86,7 @@ impl Ui<'_> {
 
     /// Writes a message beside the data. That nobody can read it stops nothing.
     pub(crate) fn note(&mut self, text: &str) {
-        let _ = writeln!(self.err, "{}", for_terminal(text));
+        let _ = writeln!(self.err, "{}", one_line(text));
     }
 
     /// Shows problems that were met on the way, the first few of them; in JSON they are in the answer.
@@ -86,7 +96,7 @@ impl Ui<'_> {
         }
         let label = paint(self.err_colour, WARNING, "warning:");
         for problem in problems.iter().take(MAX_PROBLEMS) {
-            let _ = writeln!(self.err, "{label} {}", for_terminal(&problem.to_string()));
+            let _ = writeln!(self.err, "{label} {}", one_line(&problem.to_string()));
             self.hint(&problem.hint);
         }
         let more = problems.len().saturating_sub(MAX_PROBLEMS);
@@ -97,21 +107,30 @@ impl Ui<'_> {
 
     /// Shows an error.
     pub(crate) fn error(&mut self, report: &Report) -> io::Result<()> {
-        let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "error:"), for_terminal(&report.message));
+        let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "error:"), one_line(&report.message));
         for cause in &report.causes {
-            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "caused by:"), for_terminal(cause));
+            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "caused by:"), one_line(cause));
         }
-        for hint in &report.hints {
-            self.hint(hint);
-        }
-        if self.json { self.json(Failed { error: report }, &[]) } else { Ok(()) }
+        self.hint(report.hint.as_deref().unwrap_or_default());
+        if self.json { self.json_error(report) } else { Ok(()) }
+    }
+
+    /// Writes the error as the answer.
+    pub(crate) fn json_error(&mut self, report: &Report) -> io::Result<()> {
+        self.json(Failed { error: report }, &[])
     }
 
     fn hint(&mut self, hint: &str) {
         if !hint.is_empty() {
-            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), for_terminal(hint));
+            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), one_line(hint));
         }
     }
+}
+
+/// Returns the text without what a terminal acts on. A line break would let an entry forge lines of
+/// this program.
+fn one_line(text: &str) -> String {
+    for_terminal(&text.replace(['\n', '\t'], " "))
 }
 
 fn paint(coloured: bool, style: Style, text: &str) -> String {

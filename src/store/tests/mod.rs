@@ -6,6 +6,7 @@ mod making;
 mod moving;
 mod opening;
 mod replacing;
+mod surveying;
 
 use std::fs;
 use std::path::Path;

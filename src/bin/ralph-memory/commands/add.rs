@@ -92,6 +92,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     } else {
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;
+        if let Some(archived) = &added.archived {
+            ui.note(&format!("the version before is kept as {archived}"));
+        }
         ui.problems(&added.problems);
     }
     Ok(Exit::Done)

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// What is to be done, in a line
     #[arg(long, value_name = "TITLE")]
     task: String,
-    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64
+    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// What is to be done, at length
@@ -54,10 +54,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     }
     let memory = globals.open()?;
     let budget = args.budget.map(Budget::characters).or(args.tokens.map(Budget::tokens));
+    let own_id = Task::id_of_title(&args.task);
     let task = Task {
         title: args.task,
         description: args.description,
-        id: args.task_id,
+        id: Some(args.task_id.unwrap_or(own_id)),
         feature: args.feature,
         section: args.section,
         files: args.files,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::Exit;
 use crate::session::Globals;
-use crate::ui::Ui;
+use crate::ui::{ID, Ui};
 
 /// Make a memory in this folder; where there is one, add what it lacks
 #[derive(Debug, clap::Args)]
@@ -28,8 +28,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
         return Ok(Exit::Done);
     }
     for path in &initialised.created {
-        let path = ui.styled(crate::ui::ID, path);
+        let path = ui.styled(ID, path);
         ui.line(format_args!("created {path}"))?;
+    }
+    for skill in &initialised.skills_moved {
+        let skill = ui.styled(ID, skill);
+        ui.line(format_args!("moved {skill} from .ralph/skills/ to .claude/skills/"))?;
+    }
+    for skill in &initialised.skills_left {
+        ui.note(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ has another one of that name"));
     }
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;

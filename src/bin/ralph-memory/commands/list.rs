@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, QUIET, Ui};
+use crate::ui::{ID, PLAIN, QUIET, Ui};
 
 /// List entries, or their tags
 #[derive(Debug, clap::Args)]
@@ -67,9 +67,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     } else {
         for item in &listed.entries {
             let id = ui.styled(ID, item.id.as_str());
-            let title = ui.styled(clap::builder::styling::Style::new(), &item.title);
+            let title = ui.styled(PLAIN, &item.title);
             let tags = ui.styled(QUIET, &format!("[{}]", item.tags.join(", ")));
-            ui.line(format_args!("{id}  {title}  {tags}"))?;
+            let marks = [(item.archived, "archived"), (item.expired, "expired"), (item.superseded, "superseded")];
+            let marks: Vec<&str> = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+            let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
+            ui.line(format_args!("{id}  {title}  {tags}{marks}"))?;
+        }
+        if listed.entries.is_empty() {
+            ui.note("no entries");
         }
     }
     ui.problems(&listed.problems);

@@ -6,4 +6,8 @@ pub(crate) mod context;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod restore;
 pub(crate) mod search;
+pub(crate) mod show;
+pub(crate) mod status;
+pub(crate) mod supersede;

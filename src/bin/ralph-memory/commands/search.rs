@@ -6,7 +6,12 @@ use serde::Serialize;
 use crate::error::{Exit, Usage};
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, QUIET, TITLE, Ui};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui};
+
+/// How many hits are shown with a line of their text.
+const MAX_EXCERPTS: usize = 10;
+/// How long such a line is, in characters: with its indentation a terminal's width of 80.
+const EXCERPT_WIDTH: usize = 76;
 
 /// Find the entries that match best; exit code 1 when there is none
 #[derive(Debug, clap::Args)]
@@ -78,20 +83,30 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     if ui.json {
         ui.json(Answer { hits: &found.hits }, &found.problems)?;
     } else {
-        for (rank, hit) in found.hits.iter().enumerate() {
-            show(ui, rank + 1, hit, args.explain)?;
+        // Many hits are looked through by a program or for their titles.
+        let n_excerpts = found.hits.len().min(MAX_EXCERPTS);
+        let excerpts = memory.excerpts(&found.hits[..n_excerpts], &query.text, EXCERPT_WIDTH);
+        for (index, hit) in found.hits.iter().enumerate() {
+            show(ui, index + 1, hit, excerpts.get(index).map_or("", String::as_str), args.explain)?;
+        }
+        if found.hits.is_empty() {
+            ui.note("nothing found");
         }
         ui.problems(&found.problems);
     }
     Ok(if found.hits.is_empty() { Exit::No } else { Exit::Done })
 }
 
-fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, explain: bool) -> anyhow::Result<()> {
+fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str, explain: bool) -> anyhow::Result<()> {
     let title = ui.styled(TITLE, &hit.title);
     let id = ui.styled(ID, hit.id.as_str());
     let tags = ui.styled(QUIET, &hit.tags.join(", "));
     ui.line(format_args!("{rank}. {title}  {:.2}", hit.score))?;
     ui.line(format_args!("   {id}  [{tags}]"))?;
+    if !excerpt.is_empty() {
+        let excerpt = ui.styled(PLAIN, excerpt);
+        ui.line(format_args!("   {excerpt}"))?;
+    }
     if explain {
         for part in &hit.explanation {
             ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;

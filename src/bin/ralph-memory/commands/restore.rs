@@ -1,0 +1,41 @@
+//! `restore`: brings an archived entry back.
+
+use ralph_memory::Id;
+use ralph_memory::memory::Restored;
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, Ui};
+
+/// Bring an archived entry back; a live one in its place changes places with it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory restore knowledge/cargo-bench-requires-nightly
+  ralph-memory restore knowledge/cargo-bench-requires-nightly.20260217T120000Z")]
+pub(crate) struct Args {
+    /// The archived entry; of a live one with archived versions, the newest version is meant
+    #[arg(value_parser = parse::id)]
+    id: Id,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    restored: &'a Restored,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let restored = memory.restore(&args.id)?;
+    if ui.json {
+        ui.json(Answer { restored: &restored }, &[])?;
+        return Ok(Exit::Done);
+    }
+    let id = ui.styled(ID, restored.id.as_str());
+    ui.line(format_args!("restored {id}"))?;
+    if restored.exchanged {
+        ui.note(&format!("the version that was live is now {}", restored.from));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,88 @@
+//! `show`: one entry with all that it says.
+
+use ralph_memory::Id;
+use ralph_memory::memory::{Backlink, EntryView};
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, PLAIN, TITLE, Ui};
+
+/// Show an entry: its fields, its links both ways, its versions and its body
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory show knowledge/cargo-bench-requires-nightly
+  ralph-memory show cargo-bench-requires-nightly --json")]
+pub(crate) struct Args {
+    /// Its id, its path, or a knowledge entry's file name
+    #[arg(value_parser = parse::id)]
+    id: Id,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    entry: &'a EntryView,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let shown = memory.show(&args.id)?;
+    if ui.json {
+        ui.json(Answer { entry: &shown.entry }, &shown.problems)?;
+    } else {
+        head(ui, &shown.entry)?;
+        let body = shown.entry.body.trim_matches(['\n', '\r']);
+        if !body.is_empty() {
+            ui.line("")?;
+            ui.text(body)?;
+            ui.line("")?;
+        }
+        ui.problems(&shown.problems);
+    }
+    Ok(Exit::Done)
+}
+
+fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
+    let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
+    let title = ui.styled(TITLE, title);
+    ui.line(title)?;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
+    let archived = if entry.archived { " (archived)" } else { "" };
+    // What every entry has unless told otherwise says nothing.
+    let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
+    let fields = [
+        ("path", format!("{}{archived}", entry.path)),
+        ("category", text(&entry.category)),
+        ("tags", entry.tags.join(", ")),
+        ("feature", text(&entry.feature)),
+        ("scope", entry.scope.to_string()),
+        ("importance", importance),
+        ("source", entry.source.as_str().to_owned()),
+        ("task", text(&entry.task_id)),
+        ("run", text(&entry.run_id)),
+        ("created", text(&entry.created_at)),
+        ("updated", text(&entry.updated_at)),
+        ("expires", text(&entry.expires_at)),
+        ("files", entry.files.join(", ")),
+        ("replaces", ids(&entry.supersedes)),
+        ("replaced by", ids(&entry.superseded_by)),
+        ("links to", links(&entry.links)),
+        ("linked from", links(&entry.backlinks)),
+        ("versions", ids(&entry.versions)),
+    ];
+    ui.field("id", ID, entry.id.as_str())?;
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        ui.field(name, PLAIN, value)?;
+    }
+    Ok(())
+}
+
+fn links(links: &[Backlink]) -> String {
+    let link = |link: &Backlink| match &link.id {
+        Some(id) => id.to_string(),
+        None => format!("{} (no such entry)", link.text),
+    };
+    links.iter().map(link).collect::<Vec<_>>().join(", ")
+}

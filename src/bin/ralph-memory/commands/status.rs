@@ -1,0 +1,62 @@
+//! `status`: how much of what there is.
+
+use ralph_memory::memory::Status;
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::session::Globals;
+use crate::ui::{PLAIN, TITLE, Ui};
+
+/// Say how much of what there is
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory status
+  ralph-memory status --json")]
+pub(crate) struct Args {}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    status: &'a Status,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let status = memory.status()?;
+    if ui.json {
+        ui.json(Answer { status: &status }, &[])?;
+        return Ok(Exit::Done);
+    }
+    let root = ui.styled(TITLE, &status.root);
+    ui.line(root)?;
+    let categories = status.categories.iter().map(|(category, count)| {
+        let category = if category.is_empty() { "plain" } else { category };
+        format!("{count} {category}")
+    });
+    let categories = categories.collect::<Vec<_>>().join(", ");
+    let knowledge = match status.knowledge {
+        0 => "0".to_owned(),
+        count => format!("{count} ({categories})"),
+    };
+    let unless_none = |count: usize, text: String| if count == 0 { String::new() } else { text };
+    let n_problems = status.errors + status.warnings;
+    let fields = [
+        ("knowledge", knowledge),
+        ("journal", status.journal.to_string()),
+        ("archive", status.archived.to_string()),
+        ("tags", status.tags.to_string()),
+        ("expired", unless_none(status.expired, status.expired.to_string())),
+        ("superseded", unless_none(status.superseded, status.superseded.to_string())),
+        ("not indexed", unless_none(status.not_indexed, format!("{}, and found all the same", status.not_indexed))),
+        (
+            "problems",
+            unless_none(
+                n_problems,
+                format!("{n_problems}, {} of them errors; run `ralph-memory check`", status.errors),
+            ),
+        ),
+    ];
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        ui.field(name, PLAIN, value)?;
+    }
+    Ok(Exit::Done)
+}

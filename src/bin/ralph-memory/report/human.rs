@@ -1,0 +1,243 @@
+//! Problems for a person: each with the line that it is about.
+
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use ralph_memory::Problem;
+use ralph_memory::error::Severity;
+use ralph_memory::text::for_terminal;
+
+use super::counts;
+
+/// How much of a line is shown before and behind the place, in characters: with its number it fits
+/// on most terminals.
+const BEFORE: usize = 60;
+const BEHIND: usize = 60;
+/// Stands where a line was cut.
+const CUT: &str = "…";
+
+/// Writes the problems, and a line that counts them. `source_line` gives a line of a file by its
+/// path and number.
+pub(crate) fn human(
+    out: &mut dyn Write,
+    problems: &[Problem],
+    files: usize,
+    source_line: &dyn Fn(&str, u32) -> Option<String>,
+    colour: bool,
+) -> io::Result<()> {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    for problem in problems {
+        let shown = problem.line.and_then(|line| {
+            let text = source_line(&problem.path, line)?;
+            Some((line, Excerpt::new(&text, problem.column)))
+        });
+        writeln!(out, "{}\n", renderer.render(&groups(problem, shown.as_ref())))?;
+    }
+    writeln!(out, "{}", summary(problems, files))
+}
+
+fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Group<'a>> {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let path = for_terminal(&problem.path);
+    let message = for_terminal(&problem.message);
+    let hint = Level::HELP.message(for_terminal(&problem.hint));
+    let Some((line, excerpt)) = shown else {
+        // As the problem itself says it: with the line and the column, if there are any.
+        let message = for_terminal(&problem.to_string());
+        return vec![level.primary_title(message).id(problem.code.as_str()).element(hint)];
+    };
+    let number = usize::try_from(*line).unwrap_or(usize::MAX);
+    let mark = AnnotationKind::Primary.span(excerpt.marked.clone());
+    let snippet = Snippet::source(excerpt.text.as_str()).line_start(number).annotation(mark);
+    let title = level.primary_title(message).id(problem.code.as_str());
+    let group = match problem.column.filter(|_| !excerpt.is_exact) {
+        None => title.element(snippet.path(path)),
+        Some(column) => title.element(Origin::path(path).line(number).char_column(column as usize)).element(snippet),
+    };
+    vec![group.element(hint)]
+}
+
+/// What is shown of a line.
+#[derive(Debug, PartialEq, Eq)]
+struct Excerpt {
+    text: String,
+    /// The bytes of `text` that are marked.
+    marked: std::ops::Range<usize>,
+    /// Whether the mark stands in the column in which it stands in the line.
+    is_exact: bool,
+}
+
+impl Excerpt {
+    /// Takes the surroundings of a column, which is counted from 1; without one, the line's
+    /// beginning, all of it marked.
+    fn new(line: &str, column: Option<u32>) -> Excerpt {
+        let length = line.chars().count();
+        let place = column.map(|column| (column as usize).saturating_sub(1).min(length));
+        let from = place.unwrap_or(0).saturating_sub(BEFORE);
+        let to = (place.unwrap_or(0) + BEHIND).min(length);
+        let part =
+            |from: usize, to: usize| -> String { line.chars().skip(from).take(to.saturating_sub(from)).collect() };
+        let mut text = if from > 0 { CUT.to_owned() } else { String::new() };
+        let marked = match place {
+            Some(place) => {
+                // What is escaped gets longer, so the parts are measured when they are safe.
+                text.push_str(&for_terminal(&part(from, place)));
+                let start = text.len();
+                text.push_str(&for_terminal(&part(place, (place + 1).min(to))));
+                let end = text.len();
+                text.push_str(&for_terminal(&part((place + 1).min(to), to)));
+                start..end
+            }
+            None => {
+                text.push_str(&for_terminal(&part(from, to)));
+                let start = text.len() - text.trim_start().len();
+                start..text.trim_end().len().max(start)
+            }
+        };
+        if to < length {
+            text.push_str(CUT);
+        }
+        let is_exact = place.is_none_or(|place| text[..marked.start] == part(0, place));
+        Excerpt { text, marked, is_exact }
+    }
+}
+
+fn summary(problems: &[Problem], files: usize) -> String {
+    let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let files = counted(files, "file");
+    match counts(problems) {
+        (0, 0) => format!("no problems in {files}"),
+        (errors, warnings) => format!("{}, {} in {files}", counted(errors, "error"), counted(warnings, "warning")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{problem, text};
+    use super::*;
+
+    #[track_caller]
+    fn check(problem: Problem, line: Option<&str>, expected: &str) {
+        let written = text(|out| human(out, &[problem], 3, &|_, _| line.map(str::to_owned), false));
+        assert_eq!(written, expected, "\n{written}");
+    }
+
+    #[test]
+    fn the_place_is_marked_in_its_line() {
+        check(
+            problem(Severity::Error, 12, 8),
+            Some("title: *x"),
+            "error[some-code]: what is wrong
+  --> .ralph/knowledge/a.md:12:8
+   |
+12 | title: *x
+   |        ^
+   |
+   = help: how to mend it
+
+1 error, 0 warnings in 3 files
+",
+        );
+    }
+
+    #[test]
+    fn a_link_without_column_marks_the_line() {
+        check(
+            problem(Severity::Warning, 12, 0),
+            Some("  see [[x]]  "),
+            "warning[some-code]: what is wrong
+  --> .ralph/knowledge/a.md:12:3
+   |
+12 |   see [[x]]  
+   |   ^^^^^^^^^
+   |
+   = help: how to mend it
+
+0 errors, 1 warning in 3 files
+",
+        );
+    }
+
+    #[test]
+    fn the_column_is_that_of_the_file_where_the_line_is_cut() {
+        check(
+            problem(Severity::Error, 2, 201),
+            Some(&("x".repeat(200) + "y")),
+            "error[some-code]: what is wrong
+ --> .ralph/knowledge/a.md:2:201
+  |
+ ::: \n2 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy
+  |                                                              ^
+  |
+  = help: how to mend it
+
+1 error, 0 warnings in 3 files
+",
+        );
+    }
+
+    #[test]
+    fn what_has_no_line_says_its_path() {
+        let expected = "error[some-code]: .ralph/knowledge/a.md: what is wrong
+ |
+ = help: how to mend it
+
+1 error, 0 warnings in 3 files
+";
+        check(problem(Severity::Error, 0, 0), None, expected);
+        // The file may be gone, or not be one that is read.
+        let at_a_line = expected.replace("a.md:", "a.md:4:2:");
+        check(problem(Severity::Error, 4, 2), None, &at_a_line);
+    }
+
+    #[test]
+    fn excerpts_are_cut_and_safe() {
+        let excerpt = |line: &str, column| {
+            let excerpt = Excerpt::new(line, column);
+            (excerpt.text.clone(), excerpt.text[excerpt.marked].to_owned())
+        };
+        let two = |text: &str, marked: &str| (text.to_owned(), marked.to_owned());
+        assert_eq!(excerpt("abc", Some(2)), two("abc", "b"));
+        assert_eq!(excerpt("abc", Some(4)), two("abc", ""));
+        assert_eq!(excerpt("abc", Some(99)), two("abc", ""));
+        assert_eq!(excerpt("", Some(1)), two("", ""));
+        assert_eq!(excerpt("", None), two("", ""));
+        assert_eq!(excerpt("  ab  ", None), two("  ab  ", "ab"));
+        assert_eq!(excerpt("é\u{1b}\u{1b}x", Some(3)), two("é\\u{1b}\\u{1b}x", "\\u{1b}"));
+        let long = "x".repeat(200) + "y" + &"z".repeat(200);
+        let expected = format!("…{}y{}…", "x".repeat(60), "z".repeat(59));
+        assert_eq!(excerpt(&long, Some(201)), two(&expected, "y"));
+        let start = "x".repeat(60);
+        assert_eq!(excerpt(&long, None), two(&format!("{start}…"), &start));
+    }
+
+    #[test]
+    fn nothing_of_a_file_reaches_the_terminal_as_an_order() {
+        let odd = "\u{1b}]8;;x\u{7}\u{9b}\u{202e}\r";
+        let problem = Problem {
+            path: format!(".ralph/knowledge/{odd}.md"),
+            message: odd.to_owned(),
+            hint: odd.to_owned(),
+            ..problem(Severity::Error, 2, 3)
+        };
+        let without_line = Problem { line: None, ..problem.clone() };
+        for problem in [problem, without_line] {
+            let written = text(|out| human(out, &[problem], 1, &|_, _| Some(odd.to_owned()), false));
+            assert!(
+                !written.chars().any(|found| found != '\n' && odd.contains(found) && !found.is_ascii_graphic()),
+                "{written:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_summary_counts() {
+        let (error, warning) = (problem(Severity::Error, 0, 0), problem(Severity::Warning, 0, 0));
+        assert_eq!(summary(&[], 0), "no problems in 0 files");
+        assert_eq!(summary(&[error.clone(), error.clone(), warning], 12), "2 errors, 1 warning in 12 files");
+        assert_eq!(summary(&[error], 1), "1 error, 0 warnings in 1 file");
+    }
+}

@@ -1,0 +1,140 @@
+//! Problems as people and other programs read them.
+//!
+//! Four formats: `human` shows the line with what is wrong in it, `json` is this program's own,
+//! `github` annotates the files of a pull request, `sarif` is what code scanners exchange. Where text
+//! of files may reach a terminal it goes through [`for_terminal`]; in JSON it stays as it is.
+
+mod diagnosis;
+mod human;
+mod sarif;
+
+use std::io::{self, Write};
+
+use ralph_memory::Problem;
+use ralph_memory::error::Severity;
+use ralph_memory::text::for_terminal;
+use serde::Serialize;
+
+pub(crate) use diagnosis::diagnosis;
+pub(crate) use human::human;
+pub(crate) use sarif::sarif;
+
+/// Writes one JSON object on a line.
+pub(crate) fn json(out: &mut dyn Write, problems: &[Problem], files: usize) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        schema_version: u32,
+        files: usize,
+        errors: usize,
+        warnings: usize,
+        problems: &'a [Problem],
+    }
+    let (errors, warnings) = counts(problems);
+    serde_json::to_writer(&mut *out, &Answer { schema_version: 1, files, errors, warnings, problems })?;
+    writeln!(out)
+}
+
+/// Writes a workflow command of GitHub Actions for each problem.
+pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()> {
+    for problem in problems {
+        let command = match problem.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(out, "::{command} file={}", property(&problem.path))?;
+        if let Some(line) = problem.line {
+            write!(out, ",line={line}")?;
+            if let Some(column) = problem.column {
+                write!(out, ",col={column}")?;
+            }
+        }
+        let message = message(&format!("{}\n{}", problem.message, problem.hint));
+        writeln!(out, ",title={}::{message}", property(&problem.code))?;
+    }
+    Ok(())
+}
+
+/// Escapes the text behind the `::` of a workflow command.
+fn message(text: &str) -> String {
+    let text = text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    // Logs are read on terminals, too.
+    for_terminal(&text)
+}
+
+/// Escapes the value of a property of a workflow command.
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Returns how many of the problems are errors, and how many warnings.
+fn counts(problems: &[Problem]) -> (usize, usize) {
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    (errors, problems.len() - errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A problem at this line and column; 0 where there is none.
+    pub(super) fn problem(severity: Severity, line: u32, column: u32) -> Problem {
+        Problem {
+            path: ".ralph/knowledge/a.md".to_owned(),
+            line: (line > 0).then_some(line),
+            column: (column > 0).then_some(column),
+            severity,
+            code: "some-code".to_owned(),
+            message: "what is wrong".to_owned(),
+            hint: "how to mend it".to_owned(),
+        }
+    }
+
+    pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+        let mut out = Vec::new();
+        write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn json_is_one_object_and_leaves_text_as_it_is() {
+        let odd = Problem { message: "a \u{1b} \u{9b} \u{202e}".to_owned(), ..problem(Severity::Error, 2, 0) };
+        let written = text(|out| json(out, &[odd.clone(), problem(Severity::Warning, 0, 0)], 7));
+        assert!(written.ends_with("}\n") && written.lines().count() == 1);
+        let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "schema_version": 1, "files": 7, "errors": 1, "warnings": 1,
+                "problems": [
+                    {"path": ".ralph/knowledge/a.md", "line": 2, "column": null, "severity": "error", "code": "some-code",
+                     "message": odd.message, "hint": "how to mend it"},
+                    {"path": ".ralph/knowledge/a.md", "line": null, "column": null, "severity": "warning",
+                     "code": "some-code", "message": "what is wrong", "hint": "how to mend it"},
+                ],
+            })
+        );
+    }
+
+    #[test]
+    fn workflow_commands_are_escaped() {
+        let check = |problem: Problem, expected: &str| assert_eq!(text(|out| github(out, &[problem])), expected);
+        check(
+            problem(Severity::Error, 2, 9),
+            "::error file=.ralph/knowledge/a.md,line=2,col=9,title=some-code::what is wrong%0Ahow to mend it\n",
+        );
+        check(
+            problem(Severity::Warning, 0, 9),
+            "::warning file=.ralph/knowledge/a.md,title=some-code::what is wrong%0Ahow to mend it\n",
+        );
+        let odd = Problem {
+            path: ".ralph/knowledge/a,b:100%.md".to_owned(),
+            message: "50%: a,\r\n::error::b\u{1b}".to_owned(),
+            hint: String::new(),
+            ..problem(Severity::Error, 1, 0)
+        };
+        check(
+            odd,
+            "::error file=.ralph/knowledge/a%2Cb%3A100%25.md,line=1,title=some-code::50%25: a,%0D%0A::error::b\\u{1b}\n",
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! What is asked of the index, what counts how much, and the parts that a score is made of.
+
+use super::document::Filter;
+
+/// What is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextQuery {
+    /// The words to look for. Where there are several lines, the first counts as a title.
+    pub text: String,
+    /// The words that give points to the tags they match, and are not looked for: the text of a task
+    /// without what was added to it for the search. Empty for the same as `text`.
+    pub tag_text: String,
+    /// The feature whose name gives points to the tags it matches.
+    pub feature: Option<String>,
+    /// The paths whose parts give points to the tags they match.
+    pub paths: Vec<String>,
+    /// What every hit must have.
+    pub filters: Vec<Filter>,
+}
+
+/// How much each part of a score counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Everything that words say, beside the points for tags.
+    pub text: f64,
+    /// Words in the title.
+    pub title: f64,
+    /// Words in the tags.
+    pub tags: f64,
+    /// Words in the body.
+    pub body: f64,
+    /// The share of the part stream; the word stream has the rest.
+    pub parts_share: f64,
+    /// Words of the first line of a query of several lines.
+    pub first_line: f64,
+    /// The share of the text score that a document gains when it has every word of the query.
+    pub coverage: f64,
+    /// The longest query, in distinct words, for which coverage is counted; 16 at most.
+    pub coverage_terms: usize,
+    /// How many distinct words of each stream are looked for: the rarest.
+    pub max_terms: usize,
+    /// Points for a tag whose words are all in the task's text.
+    pub task_tag: f64,
+    /// Points for a tag whose words are all in the feature's name.
+    pub feature_tag: f64,
+    /// Points for a tag whose words are all in one of the paths.
+    pub path_tag: f64,
+    /// Parts of paths of at most this many characters match no tag.
+    pub short_path_part: usize,
+}
+
+/// A part of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it, and `Weights` explains them")]
+pub enum Part {
+    Title,
+    Tags,
+    Body,
+    Identifiers,
+    Coverage,
+    TaskTags,
+    FeatureTags,
+    PathTags,
+}
+
+impl Part {
+    /// All parts, in the order in which they are reported.
+    pub const ALL: [Part; 8] = [
+        Part::Title,
+        Part::Tags,
+        Part::Body,
+        Part::Identifiers,
+        Part::Coverage,
+        Part::TaskTags,
+        Part::FeatureTags,
+        Part::PathTags,
+    ];
+
+    /// Returns the name that explanations show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Part::Title => "title",
+            Part::Tags => "tags",
+            Part::Body => "body",
+            Part::Identifiers => "identifiers",
+            Part::Coverage => "coverage",
+            Part::TaskTags => "task_tags",
+            Part::FeatureTags => "feature_tags",
+            Part::PathTags => "path_tags",
+        }
+    }
+}

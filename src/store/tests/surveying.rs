@@ -1,0 +1,107 @@
+//! Looking without touching.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, SystemTime};
+
+use super::{Fixture, walk};
+use crate::store::{FolderState, LockState, Paths, Store};
+
+/// The number of a process that cannot be.
+const DEAD: u32 = u32::MAX;
+
+fn nanoseconds(time: SystemTime) -> i64 {
+    i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos()).unwrap()
+}
+
+#[test]
+fn locks_are_looked_at_and_not_made() {
+    let fixture = Fixture::new();
+    let states = || (fixture.store.lock_state(), fixture.store.cache_lock_state());
+    assert_eq!(states(), (LockState::Free, LockState::Free));
+    assert!(!fixture.exists("state") && !fixture.exists("cache"));
+    let held = fixture.lock();
+    let (entries, cache) = states();
+    let LockState::Held(Some(holder)) = entries else { panic!("{entries:?}") };
+    assert!(holder.starts_with(&format!("pid {} on ", std::process::id())), "{holder}");
+    assert_eq!(cache, LockState::Free);
+    drop(held);
+    let held = fixture.store.cache_lock().unwrap();
+    assert!(matches!(states(), (LockState::Free, LockState::Held(Some(_)))));
+    drop(held);
+    assert_eq!(states(), (LockState::Free, LockState::Free));
+    // Looking at it lets go of it: a writer gets it at once.
+    drop(fixture.lock());
+    fs::remove_file(fixture.store.state().join("lock")).unwrap();
+    fixture.link("/dev/null", "state/lock");
+    assert!(matches!(fixture.store.lock_state(), LockState::Unknown(_)));
+}
+
+#[test]
+fn a_folder_says_what_can_be_done_with_it() {
+    let fixture = Fixture::new();
+    let state = |name: &str| fixture.store.folder_state(name);
+    assert_eq!((state(""), state("cache")), (FolderState::Writable, FolderState::Missing));
+    fs::create_dir(fixture.store.cache()).unwrap();
+    assert_eq!(state("cache"), FolderState::Writable);
+    fixture.put("state", "a file");
+    assert_eq!(state("state"), FolderState::Blocked);
+    fixture.link("cache", "knowledge");
+    assert_eq!(state("knowledge"), FolderState::Blocked);
+    fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o555)).unwrap();
+    // Nobody is refused anything who may do all.
+    let may_do_all = fs::write(fixture.store.cache().join("probe"), "x").is_ok();
+    assert_eq!(state("cache"), if may_do_all { FolderState::Writable } else { FolderState::ReadOnly });
+    fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_survey_names_what_is_odd_and_changes_nothing() {
+    let fixture = Fixture::new();
+    let dead = format!(".tmp-{DEAD}-0123456789abcdef");
+    let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
+    for path in ["knowledge/a/", "state/", "cache/index/", ""] {
+        fixture.put(&format!("{path}{dead}"), "x");
+        fixture.put(&format!("{path}{alive}"), "x");
+    }
+    fixture.put("knowledge/now.md", "x");
+    fixture.put("journal/run-1/0001.md", "x");
+    fixture.put("cache/ahead.md", "x");
+    fixture.put("knowledge/ahead.md", "x");
+    fixture.put("archive/knowledge/ahead.md", "x");
+    let now = SystemTime::now();
+    for path in ["cache/ahead.md", "knowledge/ahead.md", "archive/knowledge/ahead.md"] {
+        let file = fs::File::options().write(true).open(fixture.store.memory().join(path)).unwrap();
+        file.set_modified(now + Duration::from_secs(100)).unwrap();
+    }
+    fixture.link("../..", "knowledge/loop");
+    fixture.fifo("knowledge/fifo.md");
+    let all = || {
+        let mut paths = Vec::new();
+        walk(fixture.store.memory(), "", &mut paths);
+        paths.sort();
+        paths
+    };
+    let before = all();
+
+    let survey = fixture.store.survey(nanoseconds(now + Duration::from_secs(50)));
+    let leftovers: Vec<String> =
+        ["", "cache/index/", "knowledge/a/", "state/"].map(|path| format!("{path}{dead}")).into();
+    assert_eq!(survey.leftovers, Paths { named: leftovers, count: 4 });
+    let ahead = vec!["archive/knowledge/ahead.md".to_owned(), "knowledge/ahead.md".to_owned()];
+    assert_eq!(survey.changed_later, Paths { named: ahead, count: 2 });
+    // knowledge, knowledge/a, journal, journal/run-1, archive, archive/knowledge
+    assert_eq!((survey.folders, survey.closed.count), (6, 0));
+    assert_eq!(all(), before);
+}
+
+#[test]
+fn of_many_paths_the_first_are_named() {
+    let fixture = Fixture::new();
+    for at in 0..30 {
+        fixture.put(&format!("knowledge/.tmp-{DEAD}-{at:016x}"), "x");
+    }
+    let leftovers = Store::open(fixture.root()).unwrap().survey(i64::MAX).leftovers;
+    let expected: Vec<String> = (0..20).map(|at| format!("knowledge/.tmp-{DEAD}-{at:016x}")).collect();
+    assert_eq!(leftovers, Paths { named: expected, count: 30 });
+}

@@ -1,0 +1,298 @@
+//! The rules of the module tree, read from the source text.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
+/// clock, environment or randomness.
+const ORDER: [(&str, bool); 23] = [
+    ("error", true),
+    ("text", true),
+    ("settings", true),
+    ("secret", true),
+    ("entry", true),
+    ("sigil", true),
+    ("transcript", true),
+    ("history", true),
+    ("strategy", true),
+    ("progress", true),
+    ("dedup", true),
+    ("retention", true),
+    ("store", false),
+    ("git", false),
+    ("catalog", false),
+    ("index", false),
+    ("semantic", false),
+    ("retrieve", true),
+    ("context", true),
+    ("watch", false),
+    ("check", true),
+    ("doctor", false),
+    ("memory", false),
+];
+/// Crates that only some files may name.
+const CRATES: [(&str, &[&str]); 8] = [
+    ("tantivy", &["src/index/"]),
+    ("serde_yaml", &["src/entry/frontmatter.rs"]),
+    ("gray_matter", &["src/entry/frontmatter.rs"]),
+    ("notify", &["src/watch.rs", "src/watch/"]),
+    ("clap", &["src/bin/"]),
+    ("clap_complete", &["src/bin/"]),
+    ("anyhow", &["src/bin/"]),
+    ("annotate_snippets", &["src/bin/"]),
+];
+/// The most lines of a file before its tests.
+const MAX_LINES: usize = 480;
+
+/// A source file without its comments.
+struct Source {
+    path: String,
+    /// Everything, line by line, comments made empty.
+    code: String,
+    /// How much of `code` comes before the tests in it.
+    n_before_tests: usize,
+}
+
+impl Source {
+    fn new(path: String, text: &str) -> Source {
+        let is_comment = |line: &str| line.trim_start().starts_with("//");
+        let lines = text.lines().map(|line| if is_comment(line) { "" } else { line });
+        let code = lines.flat_map(|line| [line, "\n"]).collect::<String>();
+        let is_all_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
+        let n_before_tests = if is_all_tests { 0 } else { code.find("#[cfg(test)]\nmod ").unwrap_or(code.len()) };
+        Source { path, code, n_before_tests }
+    }
+
+    /// The names from the crate's root to this file's module; none in the program.
+    fn modules(&self) -> Vec<&str> {
+        let Some(path) = self.path.strip_prefix("src/").filter(|path| !path.starts_with("bin/")) else {
+            return Vec::new();
+        };
+        let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+        if path == "lib" { Vec::new() } else { path.split('/').collect() }
+    }
+
+    fn before_tests(&self) -> &str {
+        &self.code[..self.n_before_tests]
+    }
+}
+
+fn sources(folder: &str) -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<PathBuf> = vec![root.join(folder)];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let shown = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                found.push(Source::new(shown, &fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+/// Returns the first names behind every `prefix::`, those of a group each.
+fn names_behind(code: &str, prefix: &str) -> BTreeSet<String> {
+    let is_name = |character: char| character.is_alphanumeric() || character == '_';
+    let mut found = BTreeSet::new();
+    for (at, found_prefix) in code.match_indices(&format!("{prefix}::")) {
+        // `xcrate::` and `$crate::`, but for the latter's own sake.
+        if code[..at].ends_with(is_name) {
+            continue;
+        }
+        let rest = &code[at + found_prefix.len()..];
+        let Some(group) = rest.strip_prefix('{') else {
+            found.insert(rest.chars().take_while(|character| is_name(*character)).collect());
+            continue;
+        };
+        let mut depth = 0;
+        let mut name = String::new();
+        let mut is_first = true;
+        for character in group.chars() {
+            match character {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    found.insert(std::mem::take(&mut name));
+                    is_first = true;
+                    continue;
+                }
+                _ => {}
+            }
+            is_first &= is_name(character) || character.is_whitespace();
+            if is_first && is_name(character) {
+                name.push(character);
+            }
+        }
+        found.insert(name);
+    }
+    found.remove("");
+    found
+}
+
+/// Returns how many `super::` stand in a row, for each row of them.
+fn climbs(code: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = code;
+    while let Some(at) = rest.find("super::") {
+        rest = &rest[at..];
+        let mut n_climbed = 0;
+        while let Some(next) = rest.strip_prefix("super::") {
+            (rest, n_climbed) = (next, n_climbed + 1);
+        }
+        found.push(n_climbed);
+    }
+    found
+}
+
+fn position(module: &str) -> Option<usize> {
+    ORDER.iter().position(|(name, _)| *name == module)
+}
+
+/// Returns what is wrong with the use of modules in a file.
+fn order_faults(source: &Source) -> Vec<String> {
+    let modules = source.modules();
+    let Some(own) = modules.first() else { return Vec::new() };
+    let mut faults = Vec::new();
+    let Some(own_position) = position(own) else {
+        return vec![format!("{}: `{own}` is not in the table", source.path)];
+    };
+    for used in names_behind(source.before_tests(), "crate") {
+        match position(&used) {
+            Some(used_position) if used_position <= own_position => {}
+            Some(_) => faults.push(format!("{}: uses `{used}`, which comes later", source.path)),
+            None => faults.push(format!("{}: `crate::{used}` is no module; name it where it is defined", source.path)),
+        }
+    }
+    let (before, tests) = source.code.split_at(source.n_before_tests);
+    // The tests in a file are a module of their own, one deeper.
+    let is_inside = source.n_before_tests > 0;
+    for (code, depth) in [(before, modules.len()), (tests, modules.len() + usize::from(is_inside))] {
+        if climbs(code).into_iter().any(|n_climbed| n_climbed >= depth) {
+            faults.push(format!("{}: leaves its module by `super::`", source.path));
+        }
+    }
+    faults
+}
+
+/// Returns what a pure file does that it must not.
+fn purity_faults(source: &Source) -> Vec<String> {
+    let is_pure = source.modules().first().and_then(|own| position(own)).is_some_and(|own| ORDER[own].1);
+    if !is_pure {
+        return Vec::new();
+    }
+    let code = source.before_tests();
+    let mut faults: Vec<String> = ["fs", "env", "process", "net", "thread", "os"]
+        .into_iter()
+        .filter(|part| names_behind(code, "std").contains(*part))
+        .map(|part| format!("{}: uses `std::{part}`", source.path))
+        .collect();
+    for call in ["Instant::now", "SystemTime::now", "Utc::now", "Local::now", "RandomState", "rustix::"] {
+        if code.contains(call) {
+            faults.push(format!("{}: uses `{call}`", source.path));
+        }
+    }
+    faults
+}
+
+/// Returns which crates a file names that it must not.
+fn crate_faults(source: &Source) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (name, homes) in CRATES {
+        let is_home = homes.iter().any(|home| source.path.starts_with(home));
+        if !is_home && !names_behind(source.before_tests(), name).is_empty() {
+            faults.push(format!("{}: names `{name}`", source.path));
+        }
+    }
+    let runs = ["process::Command", "Command::new"].iter().any(|call| source.before_tests().contains(call));
+    if runs && source.path != "src/git.rs" && !source.path.starts_with("src/bin/") {
+        faults.push(format!("{}: runs a program", source.path));
+    }
+    faults
+}
+
+#[track_caller]
+fn check(faults: impl Fn(&Source) -> Vec<String>) {
+    let sources = sources("src");
+    assert!(sources.len() > 40, "the source is not where this test looks");
+    let found: Vec<String> = sources.iter().flat_map(faults).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    check(order_faults);
+}
+
+#[test]
+fn pure_modules_are_pure() {
+    check(purity_faults);
+}
+
+#[test]
+fn crates_stay_in_their_modules() {
+    check(crate_faults);
+}
+
+#[test]
+fn the_table_has_every_module() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let modules: Vec<&str> =
+        library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    assert!(modules.len() > 10, "{modules:?}");
+    assert_eq!(modules.iter().filter(|module| position(module).is_none()).count(), 0, "{modules:?}");
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let all = ["src", "tests", "benches", "examples"].map(sources);
+    let mut faults = Vec::new();
+    for source in all.iter().flatten() {
+        let n_lines = source.before_tests().lines().count();
+        if source.path.starts_with("src/") && n_lines > MAX_LINES {
+            faults.push(format!("{}: {n_lines} lines", source.path));
+        }
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&source.path)).unwrap();
+        if !text.starts_with("//! ") {
+            faults.push(format!("{}: begins without a header", source.path));
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn what_breaks_the_rules_is_seen() {
+    let faults = |path: &str, text: &str| {
+        let source = Source::new(path.to_owned(), text);
+        let lists = [order_faults(&source), purity_faults(&source), crate_faults(&source)];
+        lists.concat().iter().map(|fault| fault.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        faults("src/entry/read.rs", "use crate::{text, store::{Store, Lock}, error};"),
+        ["uses `store`, which comes later"]
+    );
+    assert_eq!(faults("src/retrieve/mod.rs", "let x = crate::watch::now();"), ["uses `watch`, which comes later"]);
+    assert_eq!(
+        faults("src/dedup.rs", "use crate::Knowledge;"),
+        ["`crate::Knowledge` is no module; name it where it is defined"]
+    );
+    assert_eq!(faults("src/dedup.rs", "use super::store;"), ["leaves its module by `super::`"]);
+    assert_eq!(faults("src/entry/read.rs", "use super::super::store;"), ["leaves its module by `super::`"]);
+    assert_eq!(faults("src/entry/read.rs", "use super::x;\n#[cfg(test)]\nmod tests {use super::super::y;}"), [""; 0]);
+    assert_eq!(faults("src/store/tests/x.rs", "use super::super::super::y;"), ["leaves its module by `super::`"]);
+    assert_eq!(faults("src/entry/read.rs", "// crate::store\nuse std::{fmt, fs::File};"), ["uses `std::fs`"]);
+    assert_eq!(faults("src/text.rs", "let now = Utc::now();"), ["uses `Utc::now`"]);
+    assert_eq!(faults("src/catalog/mod.rs", "use tantivy::Index;"), ["names `tantivy`"]);
+    assert_eq!(faults("src/entry/edit.rs", "serde_yaml::from_str(x)"), ["names `serde_yaml`"]);
+    assert_eq!(faults("src/memory/mod.rs", "use anyhow::Result;"), ["names `anyhow`"]);
+    assert_eq!(faults("src/store/mod.rs", "use std::process::Command;"), ["runs a program"]);
+    assert_eq!(faults("src/unheard_of.rs", ""), ["`unheard_of` is not in the table"]);
+}

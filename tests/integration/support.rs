@@ -1,0 +1,214 @@
+//! A temporary folder with a memory in it, and the program run there with nothing from outside.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ralph_memory::Memory;
+use tempfile::TempDir;
+
+/// The time of every run that sets no other.
+pub(crate) const NOW: &str = "2026-11-20T10:00:00Z";
+/// The program.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ralph-memory");
+
+/// A project folder. Home is another folder beside it, empty at first.
+pub(crate) struct TestBase {
+    folder: TempDir,
+}
+
+impl TestBase {
+    /// Makes a project with a new memory.
+    pub(crate) fn new() -> TestBase {
+        let base = TestBase::without_memory();
+        Memory::init(&base.root()).unwrap();
+        base
+    }
+
+    /// Makes a project without one.
+    pub(crate) fn without_memory() -> TestBase {
+        let base = TestBase { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(base.root()).unwrap();
+        fs::create_dir(base.home()).unwrap();
+        base
+    }
+
+    /// Returns the project's folder.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// Returns the home folder.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Returns the full path of something in the project.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// Writes a file of the project, and the folders above it.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> &TestBase {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        self
+    }
+
+    /// Writes the knowledge entry `stem` with a title, tags and a body.
+    pub(crate) fn entry(&self, stem: &str, title: &str, tags: &str, body: &str) -> &TestBase {
+        let head = format!("title: \"{title}\"\ntags: [{tags}]\ncreated_at: \"2026-02-17T12:00:00Z\"");
+        self.write(&format!(".ralph/knowledge/{stem}.md"), format!("---\n{head}\n---\n\n{body}\n"))
+    }
+
+    /// Reads a file of the project.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    /// Returns the files below a folder of the project, sorted.
+    pub(crate) fn files(&self, folder: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.at(folder)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    found.push(entry.path().strip_prefix(self.root()).unwrap().display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Runs the program with these arguments and no input.
+    pub(crate) fn run<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> Ran {
+        self.with(arguments).run()
+    }
+
+    /// Prepares a run with these arguments.
+    pub(crate) fn with<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> Run<'_> {
+        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+        Run {
+            base: self,
+            arguments,
+            input: Vec::new(),
+            variables: Vec::new(),
+            folder: self.root(),
+            now: NOW.to_owned(),
+        }
+    }
+}
+
+/// A run of the program that is being prepared.
+#[must_use]
+pub(crate) struct Run<'a> {
+    base: &'a TestBase,
+    arguments: Vec<OsString>,
+    input: Vec<u8>,
+    variables: Vec<(String, OsString)>,
+    folder: PathBuf,
+    now: String,
+}
+
+impl Run<'_> {
+    /// Gives it this on standard input.
+    pub(crate) fn input(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.input = bytes.as_ref().to_owned();
+        self
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs it in another folder.
+    pub(crate) fn folder(mut self, folder: impl AsRef<Path>) -> Self {
+        folder.as_ref().clone_into(&mut self.folder);
+        self
+    }
+
+    /// Sets the time.
+    pub(crate) fn now(mut self, now: &str) -> Self {
+        now.clone_into(&mut self.now);
+        self
+    }
+
+    /// Returns the command, for what this cannot do.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(["--now", &self.now]).args(&self.arguments).current_dir(&self.folder).env_clear();
+        command.env("HOME", self.base.home()).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it.
+    pub(crate) fn run(self) -> Ran {
+        let mut command = self.command();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that does not read its input closes it, which is no failure.
+        let _ = child.stdin.take().unwrap().write_all(&self.input);
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            folder: self.base.folder.path().display().to_string(),
+        }
+    }
+}
+
+/// What a run did. Shown, it is the exit code and both outputs, with the temporary folder's path
+/// replaced; what is empty is left out.
+#[must_use]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    folder: String,
+}
+
+impl Ran {
+    /// Fails where the exit code is another one, and returns what was answered.
+    #[track_caller]
+    pub(crate) fn answer(self, code: i32) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(code), ""), "{self}");
+        self.stdout
+    }
+
+    /// Fails where the exit code is another one or the answer is not one JSON object on a line, and
+    /// returns that.
+    #[track_caller]
+    pub(crate) fn json(&self, code: i32) -> serde_json::Value {
+        assert_eq!(self.code, Some(code), "{self}");
+        assert!(self.stdout.ends_with("}\n") && self.stdout.lines().count() == 1, "{self}");
+        let value: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
+        assert_eq!(value["schema_version"], 1);
+        assert!(value["problems"].is_array());
+        value
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.code.map_or_else(|| "killed".to_owned(), |code| code.to_string());
+        write!(formatter, "exit {code}")?;
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !text.is_empty() {
+                let text = text.replace(&self.folder, "[TEMP]");
+                write!(formatter, "\n--- {name}\n{text}")?;
+            }
+        }
+        Ok(())
+    }
+}
