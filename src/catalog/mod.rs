@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::{FileKind, Store};
+use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
@@ -118,7 +118,7 @@ impl Catalog {
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
         catalog.by_id = OnceLock::new();
         catalog.n_reread = 0;
-        catalog.root_problems = root_problems(store, catalog.area);
+        catalog.root_problems = scan::root_problems(store, catalog.area);
         scan::run(catalog, store, nanoseconds(now))
     }
 
@@ -372,32 +372,6 @@ impl Catalog {
         let hint = "rename one of the two files, or merge them".to_owned();
         Some(table::problem(path, "duplicate-id".to_owned(), message, hint))
     }
-}
-
-/// Returns what stands in the place of the area's folders, where it is something else. That there
-/// is nothing is no problem.
-fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for root in area.roots() {
-        if store.folder(root).is_ok() {
-            continue;
-        }
-        let mut above = String::new();
-        for part in root.split('/') {
-            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
-            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
-            let code = match stat {
-                Ok(stat) if stat.kind == FileKind::Folder => continue,
-                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
-                Ok(_) => Code::NotAFolder,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                Err(_) => Code::Unreadable,
-            };
-            problems.push(code.problem(&above));
-            break;
-        }
-    }
-    problems
 }
 
 /// Returns a time as file stats have it.

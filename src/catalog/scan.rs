@@ -13,6 +13,7 @@ use walkdir::{DirEntryExt as _, WalkDir};
 
 use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number};
 use super::{Area, Catalog, merge};
+use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
 /// How many folders may lie in each other below the area's first ones.
@@ -136,6 +137,32 @@ impl Scan {
         *row = Row { stat, recency: i64::MIN, name, id, name_len, flags, ..Row::default() };
         row.set_code(Some(code));
     }
+}
+
+/// Returns what stands in the place of the area's folders, where it is something else. That there
+/// is nothing is no problem.
+pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for root in area.roots() {
+        if store.folder(root).is_ok() {
+            continue;
+        }
+        let mut above = String::new();
+        for part in root.split('/') {
+            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
+            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
+            let code = match stat {
+                Ok(stat) if stat.kind == FileKind::Folder => continue,
+                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
+                Ok(_) => Code::NotAFolder,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(_) => Code::Unreadable,
+            };
+            problems.push(code.problem(&above));
+            break;
+        }
+    }
+    problems
 }
 
 fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> Found {
