@@ -122,6 +122,24 @@ impl Catalog {
         scan::run(catalog, store, nanoseconds(now))
     }
 
+    /// Looks at one file again, which this process has just written, and takes the rest as it is.
+    ///
+    /// For a writing call, which has scanned already and still holds the cache lock: whatever else
+    /// changed since then shows in the next scan, which lists the file's folder again too. A file in
+    /// a folder that this catalog does not know makes it look at everything.
+    pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
+        self.by_id = OnceLock::new();
+        self.n_reread = 0;
+        let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
+        let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
+        scan::run_at(self, store, nanoseconds(now), folder, name)
+    }
+
+    fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {
+        let index_id = self.index_id.clone();
+        self.rescan(store, index_id.as_deref(), now)
+    }
+
     /// Returns how many rows there are.
     pub fn len(&self) -> usize {
         self.table.rows.len()

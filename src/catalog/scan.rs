@@ -11,7 +11,9 @@ use std::ops::Range;
 use rustix::io::Errno;
 use walkdir::{DirEntryExt as _, WalkDir};
 
-use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number};
+use super::table::{
+    AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, id_hash, is_racy, number,
+};
 use super::{Area, Catalog, merge};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
@@ -75,6 +77,29 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
         merge::rebuild(&mut scan, store, found.folders);
     } else if is_any_gone {
         scan.catalog.table.compact();
+    }
+    scan
+}
+
+/// Compares one file with what the catalog knows of it. The stat of its folder stays the old one, so
+/// the next scan lists the folder.
+pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: usize, name: &str) -> Scan {
+    let path = format!("{}/{name}", catalog.table.folder_path(folder));
+    let stat = store.folder(catalog.table.folder_path(folder)).and_then(|folder| folder.stat_of(name));
+    let row = catalog.table.row_at(&path).or_else(|| {
+        catalog.changed = true;
+        catalog.table.insert(folder, name, id_hash(&path))
+    });
+    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    if let Some(row) = row {
+        match stat {
+            Ok(stat) => scan.note(row, Seen::Stat(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                scan.note(row, Seen::Gone);
+                scan.catalog.table.compact();
+            }
+            Err(_) => scan.note(row, Seen::Refused),
+        }
     }
     scan
 }
