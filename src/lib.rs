@@ -23,7 +23,7 @@
 //! let context = memory.context(&Request { task, budget: None })?;
 //! assert_eq!(context.entries, [added.id]);
 //! assert!(context.text.contains("Use `cargo +nightly bench`."));
-//! # Ok::<(), ralph_memory::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # How it flows
