@@ -110,6 +110,8 @@ mod tests {
             named("use-the-wal", "Write ahead logging", "a", "x"),
             named("pool-size", "Pools are small", "a", "x"),
             named("pool-sizes", "Größe des Pools", "a", "x"),
+            named("alike-c", "Third", "a", "x"),
+            named("alike-b", "Second", "a", "x"),
         ];
         let nearest = Nearest::new(&live);
         let check = |name: &str, expected: Option<&str>| {
@@ -121,6 +123,7 @@ mod tests {
         check("pool size", Some("pool-size"));
         check("pool-sizez", Some("pool-size"));
         check("grösse des pools", Some("pool-sizes"));
+        check("alike-d", Some("alike-b"));
         check("something else", None);
         check("", None);
         check(&"pool".repeat(1_000), None);
