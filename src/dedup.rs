@@ -17,8 +17,8 @@ pub const TAG_OVERLAP: f64 = 0.5;
 /// An entry of the same scope is the same when its title is, case and white space folded; else when
 /// more than half of the tags of the smaller set are shared and one title's words contain the
 /// other's as a run. Events are never the same as anything here, and what an agent writes is never
-/// the same as an entry that a person wrote. Of several, the first in the given order counts, equal
-/// titles before alike ones.
+/// the same as an entry that a person wrote. Of several, equal titles come before alike ones, then a
+/// person's entries before an agent's where a person writes, then the given order.
 pub fn find<'a, Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, &'a Head)>) -> Option<Key> {
     if class(new.category.as_deref()) == Class::Event {
         return None;
@@ -26,22 +26,20 @@ pub fn find<'a, Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, &'
     let title = fold(&new.title);
     let title_words = words(&new.title);
     let tags: HashSet<&str> = new.tags.iter().map(String::as_str).collect();
-    let mut alike = None;
-    for (key, head) in heads {
-        if !may_be_updated(new, head) {
+    let mut best: Option<((bool, bool), Key)> = None;
+    for (key, head) in heads.filter(|(_, head)| may_be_updated(new, head)) {
+        let is_alike = || overlap(&tags, &head.tags) > TAG_OVERLAP && contains_run(&title_words, &words(&head.title));
+        let is_equal = fold(&head.title) == title;
+        if !is_equal && !is_alike() {
             continue;
         }
-        if fold(&head.title) == title {
-            return Some(key);
-        }
-        if alike.is_none()
-            && overlap(&tags, &head.tags) > TAG_OVERLAP
-            && contains_run(&title_words, &words(&head.title))
-        {
-            alike = Some(key);
+        let is_by_another = (new.source == Source::Human) != (head.source == Source::Human);
+        let rank = (!is_equal, is_by_another);
+        if best.as_ref().is_none_or(|(best, _)| rank < *best) {
+            best = Some((rank, key));
         }
     }
-    alike
+    best.map(|(_, key)| key)
 }
 
 fn may_be_updated(new: &Knowledge, head: &Head) -> bool {
@@ -109,6 +107,9 @@ mod tests {
         check(&Knowledge { category: Some("hint".into()), ..new.clone() }, &[head("t", &["a"])], None);
         check(&agent, &[head("t", &["a"])], None);
         check(&agent, &[head("t", &["a"]), Head { source: Source::Coder, ..head("t", &["a"]) }], Some(1));
-        check(&new, &[Head { source: Source::Agent, ..head("t", &["a"]) }], Some(0));
+        let by_agent = || Head { source: Source::Agent, ..head("t", &["a"]) };
+        check(&new, &[by_agent()], Some(0));
+        // A person's own entry comes first, wherever it stands.
+        check(&new, &[by_agent(), head("t", &["a"])], Some(1));
     }
 }

@@ -32,7 +32,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { search_limit: 10, text_weight: 1.0, context_budget: 27_000, body_words: 500, lock_timeout_ms: 5_000 }
+        Settings {
+            search_limit: 10,
+            text_weight: 1.0,
+            context_budget: 27_000,
+            body_words: 500,
+            lock_timeout_ms: 30_000,
+        }
     }
 }
 

@@ -31,15 +31,14 @@ pub fn defuse(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
-        if bare.starts_with('#')
-            && bare.trim_start_matches('#').trim_start().to_ascii_uppercase().starts_with(SUGGESTIONS_HEADING)
-        {
+        let is_heading = bare.starts_with('#')
+            && bare.trim_start_matches('#').trim_start().to_ascii_uppercase().starts_with(SUGGESTIONS_HEADING);
+        let mut rest = line;
+        if is_heading {
             safe.push_str(&line[..line.len() - bare.len()]);
             safe.push('\\');
-            safe.push_str(bare);
-            continue;
+            rest = bare;
         }
-        let mut rest = line;
         while let Some(at) = rest.find('<') {
             safe.push_str(&rest[..at]);
             rest = &rest[at + 1..];
@@ -66,6 +65,7 @@ mod tests {
         for name in NAMES {
             assert_eq!(defuse(&format!("a<{name} x=\"y\">b</{name}>")), format!("a&lt;{name} x=\"y\">b&lt;/{name}>"));
         }
+        assert_eq!(defuse("## MEMORY_SUGGESTIONS <journal>"), "\\## MEMORY_SUGGESTIONS &lt;journal>");
         assert_eq!(defuse("< / Journal>"), "&lt; / Journal>");
         assert_eq!(defuse("<b> <é <<journal>"), "<b> <é <&lt;journal>");
         assert_eq!(

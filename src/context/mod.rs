@@ -18,7 +18,7 @@ pub use budget::{Budget, Unit, default_budget};
 pub use render::{INSTRUCTIONS, build};
 
 /// How many entries are looked at for a context.
-pub const MAX_CANDIDATES: usize = 40;
+pub const MAX_CANDIDATES: usize = 100;
 /// What scores under this share of the best is left out: it shares a common word or two with the
 /// task, and an agent reads all that it is given. Of the entries that the golden set's tasks must have,
 /// .91 are then in the context, and the median task is shown 12; a quarter keeps .92 of them and shows

@@ -5,6 +5,7 @@ use super::{Context, Reference};
 use crate::entry::Id;
 use crate::entry::body;
 use crate::sigil::defuse;
+use crate::text::for_terminal;
 
 /// What every context ends with: how an agent writes to the memory.
 pub const INSTRUCTIONS: &str = r#"## Memory
@@ -79,7 +80,11 @@ fn knowledge(references: &[Reference], budget: Budget, body_words: usize) -> (St
     let mut text = KNOWLEDGE_HEADING.to_owned();
     let (mut shown, mut left_out): (Vec<Id>, Vec<Id>) = (Vec::new(), Vec::new());
     for (index, reference) in references.iter().enumerate() {
-        let few_words = |body: &str| body.split_whitespace().count() <= body_words.saturating_add(1);
+        let few_words = |body: &str| {
+            // The mark that something was cut is no word of the entry.
+            let own = body.strip_suffix(body::TRUNCATED).unwrap_or(body);
+            own.split_whitespace().count() <= body_words
+        };
         let body = body::cut(&reference.body, &few_words).unwrap_or_default();
         let longer = format!("{text}{}", block(reference, &body));
         // Room for saying what is left out is kept as long as something may have to be.
@@ -116,9 +121,9 @@ fn knowledge(references: &[Reference], budget: Budget, body_words: usize) -> (St
 
 /// An entry as it stands in a context.
 fn block(reference: &Reference, body: &str) -> String {
-    let line = |text: &str| defuse(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = |text: &str| for_terminal(&defuse(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
     // The fence is longer than any run of its own mark in the text, so the text cannot end it.
-    let body = defuse(body);
+    let body = for_terminal(&defuse(body));
     let longest = body.split(|character| character != '~').map(str::len).max().unwrap_or(0);
     let fence = "~".repeat(longest.max(2) + 1);
     format!(
@@ -212,7 +217,7 @@ mod tests {
         /// Never over the budget, the same bytes for the same input, every entry accounted for.
         #[test]
         fn a_context_keeps_its_budget(
-            bodies in proptest::collection::vec("([a-zé語~`<\n ]{0,40}|<journal>|~~~~|```|\n\n){0,60}", 0..12),
+            bodies in proptest::collection::vec("([a-zé語~`<\n ]{0,40}|<journal>|## MEMORY_SUGGESTIONS <journal>|\u{202e}{3}|~~~~|```|\n\n){0,60}", 0..12),
             amount in 0usize..12_000,
             tokens in any::<bool>(),
             body_words in 1usize..600,
@@ -226,6 +231,8 @@ mod tests {
             prop_assert_eq!(context.entries.len() + context.left_out.len(), references.len());
             let own = context.text.strip_suffix(INSTRUCTIONS).unwrap();
             prop_assert!(!own.contains("<journal>"));
+            let turns = '\u{202e}';
+            prop_assert!(!own.contains(turns));
             prop_assert_eq!(build(&references, budget, body_words), context);
         }
     }

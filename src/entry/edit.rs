@@ -4,6 +4,8 @@
 //! frontmatter is parsed before and after, and only the edited keys may differ. What cannot be
 //! proved is refused, so a file is never harmed by a layout that this module does not know.
 
+use serde_json::Value;
+
 use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
 use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
@@ -55,15 +57,43 @@ pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
         Ok::<_, String>(text[split.head].to_owned())
     };
     let keys: Vec<&str> = changes.iter().filter_map(Change::key).collect();
-    if !frontmatter::only_differs_in(&head_of(text)?, &head_of(&edited)?, &keys) {
+    let (before, after) = (head_of(text)?, head_of(&edited)?);
+    let says_so = |change: &Change| is_done(change, &before, &after);
+    if !frontmatter::only_differs_in(&before, &after, &keys) || !changes.iter().all(says_so) {
         return Err(
             "its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned()
         );
     }
-    if edited.len() > MAX_FILE_BYTES || head_of(&edited)?.len() > MAX_FRONTMATTER_BYTES {
+    if edited.len() > MAX_FILE_BYTES || after.len() > MAX_FRONTMATTER_BYTES {
         return Err("it would then be larger than an entry that is read".to_owned());
     }
     Ok(edited)
+}
+
+/// Returns whether the edited frontmatter says what the change asked for.
+fn is_done(change: &Change, before: &str, after: &str) -> bool {
+    let value = |head: &str, key: &str| frontmatter::parse(head).ok().map(|mut fields| fields.remove(key));
+    let items = |head: &str, key: &str| value(head, key).map(|value| list_items(value.as_ref()));
+    match change {
+        Change::Set(key, text) => value(after, key) == Some(Some(Value::String(text.clone()))),
+        Change::SetNumber(key, number) => value(after, key) == Some(Some(Value::String(number.to_string()))),
+        Change::Remove(key) => value(after, key) == Some(None),
+        Change::AddItems(key, new) => {
+            let old = items(before, key).unwrap_or_default();
+            items(after, key) == Some(old.into_iter().chain(new.iter().cloned()).collect())
+        }
+        Change::Body(_) => true,
+    }
+}
+
+/// Returns the items of a list, or of a string with commas, as readers of entries take them.
+fn list_items(value: Option<&Value>) -> Vec<String> {
+    let items = match value {
+        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    items.iter().map(|item: &String| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
 }
 
 /// Returns whether the frontmatter of a file has a top-level key of this name.
@@ -169,7 +199,16 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::Plain if matches!(&head[key.value.clone()], "~" | "null" | "Null" | "NULL") => {
             head.replace_range(key.value.clone(), &format!("[{}]", flow.join(", ")));
         }
-        // A comma string stays one; its items never hold a comma.
+        Style::Plain | Style::DoubleQuoted | Style::SingleQuoted
+            if items.iter().any(|item| item.contains(',') || quote(item) != *item) =>
+        {
+            // Such an item would end the string, or be cut in two: the value becomes a list.
+            let value = unquoted(&head[key.value.clone()], key.style);
+            let old = list_items(Some(&Value::String(value?))).into_iter().map(|item| quote(&item));
+            let list: Vec<String> = old.chain(flow).collect();
+            head.replace_range(key.value.clone(), &format!("[{}]", list.join(", ")));
+        }
+        // A comma string stays one.
         Style::Plain => head.insert_str(key.value.end, &format!(", {}", items.join(", "))),
         Style::DoubleQuoted => {
             let escaped = double_quote(&items.join(", "));
@@ -181,6 +220,17 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
     }
     Ok(())
+}
+
+/// Returns the text that a scalar stands for.
+fn unquoted(scalar: &str, style: Style) -> Result<String, String> {
+    if style == Style::Plain {
+        return Ok(scalar.to_owned());
+    }
+    match frontmatter::parse(&format!("key: {scalar}\n")).ok().and_then(|mut fields| fields.remove("key")) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err("its list cannot be read".to_owned()),
+    }
 }
 
 /// Returns the offset just behind the line that holds `offset`.
@@ -240,8 +290,12 @@ mod tests {
         check("tags:\n  - a\n  - b # x\n\nc: d\n", tags(&["c"]), "tags:\n  - a\n  - b # x\n  - c\n\nc: d\n");
         check("tags:\n- a\nc: d\n", tags(&["yes"]), "tags:\n- a\n- \"yes\"\nc: d\n");
         check("tags: a, b # x\n", tags(&["c"]), "tags: a, b, c # x\n");
-        check("tags: \"a\"\n", tags(&["c\"d"]), "tags: \"a, c\\\"d\"\n");
-        check("tags: 'a'\n", tags(&["c'd"]), "tags: 'a, c''d'\n");
+        check("tags: \"a\"\n", tags(&["c"]), "tags: \"a, c\"\n");
+        check("tags: 'a'\n", tags(&["c"]), "tags: 'a, c'\n");
+        // What a comma string cannot hold makes it a list.
+        check("tags: a, b # x\n", tags(&["issue #12"]), "tags: [a, b, \"issue #12\"] # x\n");
+        check("tags: 'it''s, b'\n", tags(&["c,d"]), "tags: [\"it's\", b, \"c,d\"]\n");
+        check("tags: \"a\"\n", tags(&["c\"d"]), "tags: [a, \"c\\\"d\"]\n");
         check("tags:\n", tags(&["c"]), "tags: [c]\n");
         check("a: b\n", tags(&["c", "1.0"]), "a: b\ntags: [c, \"1.0\"]\n");
         assert!(apply("---\ntags: {a: b}\n---\n", &[tags(&["c"])]).is_err());
@@ -362,7 +416,7 @@ mod tests {
 
         /// New tags are read back behind the old ones.
         #[test]
-        fn added_tags_are_read_back(text in note(), new in "[a-z][a-z ]{0,8}[a-z]") {
+        fn added_tags_are_read_back(text in note(), new in "[a-z#'\"][a-z #:]{0,8}[a-z]") {
             let tags_of = |text: &str| super::super::read("knowledge/x.md", text.as_bytes()).head.tags;
             let before = tags_of(&text);
             if let Ok(edited) = apply(&text, &[Change::AddItems("tags", vec![new.clone()])]) {

@@ -132,7 +132,8 @@ impl Knowledge {
         if self.importance.is_some_and(|importance| importance > 100) {
             return Err(invalid("importance", "it is over 100"));
         }
-        if let Scope::Unknown(scope) = &self.scope {
+        let scope = Scope::from(line(&self.scope.to_string()));
+        if let Scope::Unknown(scope) = &scope {
             let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
             return Err(invalid("scope", &reason));
         }
@@ -142,7 +143,7 @@ impl Knowledge {
             body,
             category: some_line(&self.category),
             feature: some_line(&self.feature),
-            scope: Scope::from(line(&self.scope.to_string())),
+            scope,
             task_id: some_line(&self.task_id),
             run_id: some_line(&self.run_id),
             files: self.files.iter().map(|file| line(file)).filter(|file| !file.is_empty()).collect(),
@@ -230,6 +231,10 @@ impl Knowledge {
         set("expires_at", &expires_at(self.expires_at), &expires_at(existing.expires_at));
         if let Some(importance) = self.importance.filter(|importance| *importance != existing.importance) {
             changes.push(Change::SetNumber("importance", i64::from(importance)));
+        }
+        if self.source == Source::Human && existing.source != Source::Human {
+            // From here on these are a person's words, which no agent replaces.
+            changes.push(Change::Set("source", self.source.as_str().to_owned()));
         }
         let lines = |text: &str| text.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
         if lines(&self.body) != lines(existing_body) {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use tantivy::directory::error::OpenReadError;
@@ -12,8 +13,8 @@ use super::directory::CacheDirectory;
 use super::document::{Document, Fields};
 use super::tokens::{self, Stems};
 
-/// Names the file that says during which boot of the machine the index was last looked at.
-const BOOT_FILE: &str = "boot";
+/// Names the file that says what the index's files were like when they were last known to be whole.
+const SEAL: &str = "seal";
 /// How often opening is tried again while another process replaces segments.
 const OPEN_ATTEMPTS: usize = 5;
 
@@ -26,8 +27,9 @@ pub struct Committed {
 impl Committed {
     /// Opens the index in `folder`; `None` where there is none, or none that can be trusted.
     ///
-    /// Nothing is synced when the index is written, so after a restart of the machine (`boot` says
-    /// which) every checksum is looked at once.
+    /// Nothing is synced when the index is written, and anybody can write to its folder. So after a
+    /// restart of the machine (`boot` says which), and when a file's stat is not the one that was noted
+    /// behind the last commit, every checksum is looked at once.
     pub fn open(folder: &Path, boot: &str) -> Option<Committed> {
         for _ in 0..OPEN_ATTEMPTS {
             match Committed::try_open(folder, boot) {
@@ -47,12 +49,13 @@ impl Committed {
         }
         let fields = Fields::new();
         let index = open_index(folder, &fields)?;
-        if fs::read_to_string(folder.join(BOOT_FILE)).ok().as_deref() != Some(boot) {
+        let seal = seal(folder, boot)?;
+        if fs::read_to_string(folder.join(SEAL)).ok().as_deref() != Some(&seal) {
             if !index.validate_checksum()?.is_empty() {
                 return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
             }
             // Failing to say so costs the next reader the same look, no more.
-            let _ = fs::write(folder.join(BOOT_FILE), boot);
+            let _ = replace_seal(folder, &seal);
         }
         let meta = index.load_metas()?;
         let id = meta.payload.ok_or_else(|| TantivyError::SystemError("the index was never committed".to_owned()))?;
@@ -73,6 +76,43 @@ impl Committed {
     pub fn n_documents(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
     }
+}
+
+/// Returns what the files of an index are like: the machine's boot, and the stat of each. Whoever
+/// changes a byte of one changes its stat.
+fn seal(folder: &Path, boot: &str) -> io::Result<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // The locks and the seal itself say nothing of the index; Tantivy's list of files is for its
+        // garbage collection.
+        if name == SEAL || name.starts_with('.') || name.ends_with(".tmp") {
+            continue;
+        }
+        match entry.metadata() {
+            Ok(stat) => files.push(format!(
+                "{name} {} {}.{:09} {}.{:09} {}",
+                stat.size(),
+                stat.mtime(),
+                stat.mtime_nsec(),
+                stat.ctime(),
+                stat.ctime_nsec(),
+                stat.ino()
+            )),
+            // A commit in another process takes files away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    files.sort_unstable();
+    Ok(format!("{boot}\n{}\n", files.join("\n")))
+}
+
+fn replace_seal(folder: &Path, seal: &str) -> io::Result<()> {
+    let temporary = folder.join(format!("{SEAL}-{}.tmp", std::process::id()));
+    fs::write(&temporary, seal)?;
+    fs::rename(temporary, folder.join(SEAL))
 }
 
 fn open_index(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
@@ -159,10 +199,11 @@ impl Writer {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        fs::write(self.folder.join(BOOT_FILE), boot)?;
         let mut prepared = self.batch.prepare_commit()?;
         prepared.set_payload(id);
         prepared.commit()?;
-        self.batch.wait_merging_threads()
+        self.batch.wait_merging_threads()?;
+        replace_seal(&self.folder, &seal(&self.folder, boot)?)?;
+        Ok(())
     }
 }

@@ -256,7 +256,7 @@ impl Memory {
     pub fn list(&self, filter: &Filter) -> Result<Listed> {
         let live = self.catalog(Area::Live);
         let archive = filter.archived.then(|| self.catalog(Area::Archive));
-        let superseded = superseded(&[&live]);
+        let superseded = superseded(&[&live], self.now());
         let now = self.now();
         let mut listed =
             Listed { entries: Vec::new(), tags: BTreeMap::new(), problems: self.settings_problems.clone() };
@@ -344,14 +344,14 @@ pub(super) fn resolve(live: &Catalog, heads: &[(RowId, Head)], target: &str) -> 
 }
 
 fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {
-    let mut versions: Vec<(String, Id)> = archive
+    let mut versions: Vec<(String, u32, Id)> = archive
         .rows()
         .filter_map(|row| archive.id(row))
         .filter_map(|version| {
-            let (stem, time) = version_of(version.stem())?;
-            (stem == id.stem() && version.kind() == id.kind()).then(|| (time.to_owned(), version.clone()))
+            let (stem, time, number) = version_of(version.stem())?;
+            (stem == id.stem() && version.kind() == id.kind()).then(|| (time.to_owned(), number, version.clone()))
         })
         .collect();
     versions.sort();
-    versions.into_iter().map(|(_, version)| version).collect()
+    versions.into_iter().map(|(_, _, version)| version).collect()
 }

@@ -24,7 +24,7 @@ pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
 pub use sync::Rebuilt;
 pub use tell::Found;
-pub use write::{Action, Added, Restored};
+pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.
 const CONFIG: &str = "config.toml";

@@ -9,6 +9,7 @@ use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Knowledge, timestamp};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title, version_of};
 use crate::text::edit_distance;
 
@@ -57,6 +58,15 @@ pub struct Added {
     pub problems: Vec<Problem>,
 }
 
+/// What [`Memory::supersede`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Superseded {
+    /// Whether anything had to be written.
+    pub changed: bool,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
 /// What [`Memory::restore`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
@@ -89,7 +99,7 @@ impl Memory {
         let (added, pending) = loop {
             let pending = self.begin_write();
             let catalog = &pending.catalog;
-            let result = match same(catalog, &knowledge) {
+            let result = match self.same(catalog, &knowledge) {
                 Some(row) => self.update(&lock, catalog, row, &knowledge),
                 None => self.create(&lock, catalog, &knowledge),
             };
@@ -102,6 +112,21 @@ impl Memory {
             self.commit_written(pending, added.path.trim_start_matches(MEMORY_FOLDER));
         }
         Ok(added)
+    }
+
+    /// Returns the row of the entry that says what the knowledge says. What is hidden from searches
+    /// is not brought up to date, since nobody would find it.
+    fn same(&self, catalog: &Catalog, knowledge: &Knowledge) -> Option<RowId> {
+        let now = self.now();
+        let superseded = superseded(&[catalog], now);
+        let rows =
+            catalog.rows().filter(|row| catalog.is_indexable(*row) && catalog.path(*row).starts_with("knowledge/"));
+        let heads: Vec<(RowId, Head)> = rows
+            .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
+            .map(|row| (row, catalog.head(row)))
+            .filter(|(_, head)| !head.is_expired(now))
+            .collect();
+        dedup::find(knowledge, heads.iter().map(|(row, head)| (*row, head)))
     }
 
     fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
@@ -147,7 +172,10 @@ impl Memory {
         changes.push(Change::Set(key, timestamp(self.now())));
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
         let archived = self.store.archive_copy(lock, &path, text.as_bytes(), self.now())?;
-        let problems = self.replace(lock, &path, &text, &edited)?;
+        let problems = self.replace(lock, &path, &text, &edited).inspect_err(|_| {
+            // Nothing was replaced, so there is no old version. What cannot be removed is one too many.
+            let _ = self.store.discard_copy(lock, &archived, text.as_bytes());
+        })?;
         Ok(Added { id, action: Action::Updated, path: shown(&path), archived: Some(shown(&archived)), problems })
     }
 
@@ -172,13 +200,11 @@ impl Memory {
     /// Writes into the entry `new` that it replaces the entry `old`, which is then found no more
     /// unless asked for.
     ///
-    /// Returns whether anything had to be written.
-    ///
     /// # Errors
     ///
     /// [`Error::NoSuchEntry`], [`Error::Invalid`] where both are the same or one is no knowledge, and
     /// those of [`Memory::add`].
-    pub fn supersede(&self, old: &Id, new: &Id) -> Result<bool> {
+    pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
         let invalid =
             |what: &str, reason: &str| Err(Error::Invalid { what: what.to_owned(), reason: reason.to_owned() });
         if old == new {
@@ -188,8 +214,29 @@ impl Memory {
             return invalid("NEW", "what a journal entry says never changes; name a knowledge entry");
         }
         let lock = self.store.lock(self.lock_timeout())?;
-        let pending = self.begin_write();
-        let catalog = &pending.catalog;
+        let mut attempt = 1;
+        loop {
+            let pending = self.begin_write();
+            match self.mark_superseded(&lock, &pending.catalog, old, new) {
+                Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+                Ok(None) => return Ok(Superseded { changed: false, problems: Vec::new() }),
+                Ok(Some((path, problems))) => {
+                    self.commit_written(pending, &path);
+                    return Ok(Superseded { changed: true, problems });
+                }
+            }
+        }
+    }
+
+    /// Returns the path that was written and what happened on the way; `None` where all is said.
+    fn mark_superseded(
+        &self,
+        lock: &Lock,
+        catalog: &Catalog,
+        old: &Id,
+        new: &Id,
+    ) -> Result<Option<(String, Vec<Problem>)>> {
         let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(catalog, new))?;
         if catalog.row_of_id(old).is_none() {
             return Err(no_such_entry(catalog, old));
@@ -197,13 +244,12 @@ impl Memory {
         let path = catalog.path(row);
         let (text, entry) = self.read_entry(&path)?;
         if entry.head.supersedes.contains(old) {
-            return Ok(false);
+            return Ok(None);
         }
         let changes = [Change::AddItems("supersedes", vec![old.to_string()])];
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
-        self.replace(&lock, &path, &text, &edited)?;
-        self.commit_written(pending, &path);
-        Ok(true)
+        let problems = self.replace(lock, &path, &text, &edited)?;
+        Ok(Some((path, problems)))
     }
 
     /// Brings an archived entry back. For the id of a live entry that has archived versions, it is
@@ -225,7 +271,7 @@ impl Memory {
         let from = archive.path(row);
         let found = archive.id(row).unwrap_or_else(|| id.clone());
         let target = match version_of(found.stem()) {
-            Some((stem, _)) => {
+            Some((stem, ..)) => {
                 Id::parse(&format!("{}{stem}", &found.as_str()[..found.as_str().len() - found.stem().len()]))
             }
             None => Some(found),
@@ -271,23 +317,16 @@ impl Memory {
     }
 }
 
-/// Returns the row of the live entry that says what the knowledge says.
-fn same(catalog: &Catalog, knowledge: &Knowledge) -> Option<RowId> {
-    let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && catalog.path(*row).starts_with("knowledge/"));
-    let heads: Vec<(RowId, Head)> = rows.map(|row| (row, catalog.head(row))).collect();
-    dedup::find(knowledge, heads.iter().map(|(row, head)| (*row, head)))
-}
-
 /// Returns the row of the newest archived version of the entry with this id.
 fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
     let versions = archive.rows().filter_map(|row| {
         let archived = archive.id(row)?;
-        let (stem, time) = version_of(archived.stem())?;
+        let (stem, time, number) = version_of(archived.stem())?;
         let is_of_it =
             stem == id.stem() && archived.as_str().strip_suffix(archived.stem()) == id.as_str().strip_suffix(id.stem());
-        is_of_it.then(|| (time.to_owned(), row))
+        is_of_it.then(|| (time.to_owned(), number, row))
     });
-    versions.max().map(|(_, row)| row)
+    versions.max().map(|(_, _, row)| row)
 }
 
 /// Returns the error for an id that does not exist, with those that look like it.

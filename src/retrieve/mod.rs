@@ -122,7 +122,7 @@ pub fn search(
 ) -> Result<Vec<Hit>, Failure> {
     let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
     let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
-    let superseded = if query.archived { HashSet::new() } else { superseded(catalogs) };
+    let superseded = if query.archived { HashSet::new() } else { superseded(catalogs, now) };
     let is_wanted =
         |id: &Id, head: &Head| (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head);
     let mut n_asked = limit;
@@ -211,12 +211,13 @@ fn text_query(query: &Query) -> TextQuery {
 }
 
 /// Returns the ids that a live, valid entry replaces.
-pub fn superseded(catalogs: &[&Catalog]) -> HashSet<Id> {
+pub fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
     let mut pairs: Vec<(Id, Id)> = Vec::new();
     for catalog in catalogs {
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
             let head = catalog.head(row);
-            if let Some(id) = catalog.id(row).filter(|_| head.valid) {
+            // What has expired replaces nothing any more: what it replaced is better than nothing.
+            if let Some(id) = catalog.id(row).filter(|_| head.valid && !head.is_expired(now)) {
                 pairs.extend(head.supersedes.into_iter().map(|old| (id.clone(), old)));
             }
         }

@@ -106,26 +106,29 @@ pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: 
     format!("{}{end}", cut(stem, room))
 }
 
-/// Returns the stem of the entry that an archived version belongs to, and when it was archived, as
-/// its name says it; `None` for the stem of an entry.
+/// Returns the stem of the entry that an archived version belongs to, when it was archived, as its
+/// name says it, and which of that second's versions it is; `None` for the stem of an entry.
 ///
 /// ```
 /// use ralph_memory::store::version_of;
-/// assert_eq!(version_of("wal-mode.20260217T120000Z-2"), Some(("wal-mode", "20260217T120000Z-2")));
-/// assert_eq!(version_of("wal-mode.conflict-20260217T120000Z"), Some(("wal-mode", "20260217T120000Z")));
+/// assert_eq!(version_of("wal-mode.20260217T120000Z-12"), Some(("wal-mode", "20260217T120000Z", 12)));
+/// assert_eq!(version_of("wal-mode.conflict-20260217T120000Z"), Some(("wal-mode", "20260217T120000Z", 1)));
 /// assert_eq!(version_of("notes-on-1.2"), None);
 /// ```
-pub fn version_of(stem: &str) -> Option<(&str, &str)> {
+pub fn version_of(stem: &str) -> Option<(&str, &str, u32)> {
     let (entry, version) = stem.rsplit_once('.')?;
     let version = version.strip_prefix("conflict-").unwrap_or(version);
-    let time = version.split_once('-').map_or(version, |(time, _)| time).as_bytes();
+    let (time, number) = match version.split_once('-') {
+        Some((time, number)) => (time, number.parse().ok()?),
+        None => (version, 1),
+    };
     let is_time = time.len() == 16
-        && time.iter().enumerate().all(|(at, byte)| match at {
-            8 => *byte == b'T',
-            15 => *byte == b'Z',
+        && time.bytes().enumerate().all(|(at, byte)| match at {
+            8 => byte == b'T',
+            15 => byte == b'Z',
             _ => byte.is_ascii_digit(),
         });
-    (is_time && !entry.is_empty()).then_some((entry, version))
+    (is_time && !entry.is_empty()).then_some((entry, time, number))
 }
 
 /// Returns the longest beginning of at most `limit` bytes that ends between two characters.

@@ -238,6 +238,22 @@ impl Store {
         }
     }
 
+    /// Removes a copy that [`Store::archive_copy`] made, if it still holds these bytes: what it was
+    /// made for did not happen.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::create`].
+    pub fn discard_copy(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        let failed = |error| explain("remove", self.full_path(path), error);
+        let (folder, name) = self.open_file_parent("remove", path)?;
+        if matches!(read_below(&folder, name), Ok(found) if found.bytes == bytes) {
+            unlinkat(&folder, name, AtFlags::empty()).map_err(|error| failed(error.into()))?;
+        }
+        Ok(())
+    }
+
     /// Moves the file at `from` to `to`, makes the folders that it needs, and makes that durable.
     ///
     /// # Errors

@@ -317,3 +317,54 @@ fn input_that_nobody_gives_is_waited_for_and_read_once() {
     child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!((child.wait().unwrap().code(), told.as_str()), (Some(2), ""));
 }
+
+/// Every file of the index is damaged in turn, in every way that a disk or a program has, and the
+/// answers stay what they are without any cache.
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let base = sample();
+    for number in 0..40 {
+        let body = format!("Entry {number} is about nightly builds and toolchain number {}.", number * 7 % 13);
+        base.write(
+            &format!(".ralph/knowledge/more-{number}.md"),
+            &format!("---\ntitle: More {number}\ntags: [more]\n---\n\n{body}\n"),
+        );
+    }
+    let search = || base.run(["search", "nightly toolchain more"]).answer(0);
+    let damage: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes[0] ^= 0x81,
+        |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x20;
+        },
+        |bytes| bytes.truncate(bytes.len() / 3),
+        Vec::clear,
+    ];
+    let index_files =
+        || -> Vec<String> { base.files(".ralph/cache").into_iter().filter(|path| path.contains("/live/")).collect() };
+    let _ = base.run(["index", "--rebuild"]).answer(0);
+    let n_files = index_files().len();
+    assert!(n_files > 8);
+    for (kind, damage) in damage.iter().enumerate() {
+        for number in 0..n_files {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let expected = search();
+            let path = index_files().swap_remove(number);
+            let full = base.root().join(&path);
+            let mut bytes = std::fs::read(&full).unwrap();
+            if bytes.is_empty() {
+                continue;
+            }
+            damage(&mut bytes);
+            std::fs::write(&full, bytes).unwrap();
+            assert_eq!(search(), expected, "{path}, damage {kind}");
+            // Writing goes on too, and leaves an index that works.
+            let title = format!("Written behind damage {kind} to {number}");
+            let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
+            assert_eq!(added.code, Some(0), "{path}, damage {kind}");
+            let behind = search();
+            std::fs::remove_dir_all(base.root().join(".ralph/cache")).unwrap();
+            assert_eq!(behind, search(), "{path}, damage {kind}, behind a write");
+        }
+    }
+}

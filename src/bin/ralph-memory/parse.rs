@@ -50,7 +50,8 @@ impl Expiry {
     pub(crate) fn from(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Expiry::At(time) => time,
-            Expiry::In(duration) => now + duration,
+            // Past the last day of the calendar it never stops being true.
+            Expiry::In(duration) => now.checked_add_signed(duration).unwrap_or(DateTime::<Utc>::MAX_UTC),
         }
     }
 }

@@ -16,18 +16,18 @@ use crate::ui::{ID, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers go on while one writes.\"
-  ralph-memory add --title \"How releases are made\" --tags release --category decision < notes.md")]
+  ralph-memory add --title \"How releases are made\" --tags release --category tool_usage < notes.md")]
 pub(crate) struct Args {
     /// Short and descriptive
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     title: String,
     /// Keywords, split at commas
     #[arg(long, required = true, value_delimiter = ',', value_name = "A,B")]
     tags: Vec<String>,
     /// What is to be known, markdown [default: read from standard input]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
-    /// Such as `pitfall`, `tool_usage`, `testing_strategy` or `decision`
+    /// Such as `pitfall`, `tool_usage`, `testing_strategy` or `code_structure`
     #[arg(long)]
     category: Option<String>,
     /// The feature that it is about; raises its score for tasks of that feature

@@ -15,13 +15,13 @@ use crate::ui::Ui;
   ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md")]
 pub(crate) struct Args {
     /// What is to be done, in a line
-    #[arg(long, value_name = "TITLE")]
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
     task: String,
     /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// What is to be done, at length
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     description: String,
     /// The feature that the task belongs to
     #[arg(long, value_name = "NAME")]

@@ -98,7 +98,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
 }
 
 fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str, explain: bool) -> anyhow::Result<()> {
-    let title = ui.styled(TITLE, &hit.title);
+    let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
+    let title = ui.styled(TITLE, title);
     let id = ui.styled(ID, hit.id.as_str());
     let tags = ui.styled(QUIET, &hit.tags.join(", "));
     ui.line(format_args!("{rank}. {title}  {:.2}", hit.score))?;

@@ -35,9 +35,10 @@ struct Superseded<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let changed = memory.supersede(&args.old, &args.new)?;
+    let done = memory.supersede(&args.old, &args.new)?;
+    let changed = done.changed;
     if ui.json {
-        ui.json(Answer { superseded: Superseded { old: &args.old, new: &args.new, changed } }, &[])?;
+        ui.json(Answer { superseded: Superseded { old: &args.old, new: &args.new, changed } }, &done.problems)?;
         return Ok(Exit::Done);
     }
     let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));
@@ -46,5 +47,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     } else {
         ui.line(format_args!("unchanged: {new} replaces {old} already"))?;
     }
+    ui.problems(&done.problems);
     Ok(Exit::Done)
 }

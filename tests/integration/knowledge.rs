@@ -1,0 +1,106 @@
+//! What adding, superseding and restoring do to entries that are there already.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use ralph_memory::memory::Action;
+use ralph_memory::{Id, Knowledge, Memory, Query, Source};
+
+/// Returns a memory whose clock stands still.
+fn memory(root: &Path) -> Memory {
+    Memory::init(root).unwrap();
+    Memory::open(root).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
+}
+
+fn found(memory: &Memory, text: &str) -> Vec<String> {
+    let query = Query { text: text.to_owned(), ..Query::default() };
+    memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect()
+}
+
+fn id(text: &str) -> Id {
+    Id::parse(text).unwrap()
+}
+
+fn body(root: &Path, stem: &str) -> String {
+    let text = fs::read_to_string(root.join(format!(".ralph/knowledge/{stem}.md"))).unwrap();
+    text.rsplit("---\n").next().unwrap().trim().to_owned()
+}
+
+/// An entry that searches hide is not brought up to date: nobody would find what was added.
+#[test]
+fn knowledge_is_found_whatever_hidden_entry_has_its_title() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let old = Knowledge {
+        expires_at: ralph_memory::entry::parse_time("2020-01-01"),
+        ..Knowledge::new("Old flag", ["f"], "quokka one")
+    };
+    memory.add(&old).unwrap();
+    assert_eq!(found(&memory, "quokka"), [""; 0]);
+    let added = memory.add(&Knowledge::new("Old flag", ["f"], "quokka two")).unwrap();
+    assert_eq!((added.action, added.id), (Action::Created, id("old-flag-2")));
+    assert_eq!(found(&memory, "quokka"), ["knowledge/old-flag-2"]);
+
+    memory.add(&Knowledge::new("Use make", ["build"], "wombat one")).unwrap();
+    memory.add(&Knowledge::new("Use just", ["tools"], "other words")).unwrap();
+    assert!(memory.supersede(&id("use-make"), &id("use-just")).unwrap().changed);
+    assert!(!memory.supersede(&id("use-make"), &id("use-just")).unwrap().changed);
+    assert_eq!(found(&memory, "wombat"), [""; 0]);
+    let added = memory.add(&Knowledge::new("Use make", ["build"], "wombat two")).unwrap();
+    assert_eq!((added.action, added.id), (Action::Created, id("use-make-2")));
+    assert_eq!(found(&memory, "wombat"), ["knowledge/use-make-2"]);
+}
+
+#[test]
+fn what_an_agent_writes_never_replaces_a_persons_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let by_person = |body: &str| memory.add(&Knowledge::new("T", ["x"], body)).unwrap().id;
+    let by_agent = |body: &str| {
+        let knowledge = Knowledge { source: Source::Agent, ..Knowledge::new("T", ["x"], body) };
+        memory.add(&knowledge).unwrap().id
+    };
+    assert_eq!(by_person("person one"), id("t"));
+    assert_eq!(by_agent("agent one"), id("t-2"));
+    assert_eq!(by_person("person two"), id("t"));
+    assert_eq!(by_agent("agent two"), id("t-2"));
+    assert_eq!((body(folder.path(), "t"), body(folder.path(), "t-2")), ("person two".into(), "agent two".into()));
+
+    // A person who writes into an agent's entry makes it a person's.
+    let agents = Knowledge { source: Source::Coder, ..Knowledge::new("Other", ["y"], "agent") };
+    assert_eq!(memory.add(&agents).unwrap().id, id("other"));
+    assert_eq!(memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap().action, Action::Updated);
+    assert_eq!(memory.add(&agents).unwrap().id, id("other-2"));
+    assert_eq!(body(folder.path(), "other"), "person");
+}
+
+#[test]
+fn the_newest_of_many_versions_of_a_second_is_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    for number in 0..=11 {
+        memory.add(&Knowledge::new("Foo", ["x"], format!("version {number}"))).unwrap();
+    }
+    let shown = memory.show(&id("foo")).unwrap().entry;
+    let versions: Vec<&str> = shown.versions.iter().map(|version| version.stem().rsplit('-').next().unwrap()).collect();
+    assert_eq!(versions[1..], ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
+    let restored = memory.restore(&id("foo")).unwrap();
+    assert!(restored.exchanged && restored.from.ends_with("Z-11.md"), "{restored:?}");
+    assert_eq!(body(folder.path(), "foo"), "version 10");
+}
+
+#[test]
+fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let path = folder.path().join(".ralph/knowledge/plain.md");
+    fs::write(path, "---\ntitle: Plain\ntags: a, b\nfiles: src/x.rs\n---\nbody\n").unwrap();
+    let knowledge =
+        Knowledge { files: vec!["src/a,b.rs".into()], ..Knowledge::new("Plain", ["issue #12", "b"], "body") };
+    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Updated);
+    let entry = memory.show(&id("plain")).unwrap().entry;
+    assert_eq!(entry.tags, ["a", "b", "issue #12"]);
+    assert_eq!(entry.files, ["src/x.rs", "src/a,b.rs"]);
+    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
+}
