@@ -48,6 +48,12 @@ pub enum Error {
         /// Ids that look alike, nearest first.
         similar: Vec<String>,
     },
+    /// The archive has nothing to bring back.
+    #[error("the archive has no version of `{id}`")]
+    NotArchived {
+        /// The live entry that was asked for.
+        id: String,
+    },
     /// The caller gave something that no entry can hold.
     #[error("{what}: {reason}")]
     Invalid {

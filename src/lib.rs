@@ -1,4 +1,75 @@
-//! The memory of a coding-agent loop: knowledge entries and a journal of attempts, as markdown.
+//! The memory of a coding-agent loop.
+//!
+//! Every iteration of such a loop starts with an empty context. This gives it one: knowledge that was
+//! learned in the project, as markdown files with YAML frontmatter under `.ralph/`, found again for
+//! the task at hand and put before the agent within a budget. The files are the truth. Everything
+//! else is made from them, and may be deleted at any time.
+//!
+//! ```
+//! use ralph_memory::{Knowledge, Memory, Request, Task};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path();
+//! Memory::init(root)?;
+//! let memory = Memory::open(root)?;
+//! let pitfall = Knowledge {
+//!     category: Some("pitfall".into()),
+//!     ..Knowledge::new("Benches need nightly", ["cargo", "benches"], "Use `cargo +nightly bench`.")
+//! };
+//! let added = memory.add(&pitfall)?;
+//! assert_eq!(added.id.as_str(), "knowledge/benches-need-nightly");
+//!
+//! let task = Task::new("Make the benches run in CI");
+//! let context = memory.context(&Request { task, budget: None })?;
+//! assert_eq!(context.entries, [added.id]);
+//! assert!(context.text.contains("Use `cargo +nightly bench`."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How it flows
+//!
+//! ```text
+//!  files ─store─► catalog ─► index ─► retrieve ─► context ─► agent
+//!    ▲               │
+//!    └─── memory ────┘
+//! ```
+//!
+//! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
+//! is committed to the [`index`] together with a small one in memory of what is not. So an answer
+//! holds every change that was complete before the call began, and there is no daemon to keep it so.
+//!
+//! # Words
+//!
+//! | word | means |
+//! |---|---|
+//! | entry | one markdown file with frontmatter; a [`Kind::Knowledge`] or a [`Kind::Journal`] one |
+//! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
+//! | [`Scope`] | whom it concerns |
+//! | [head](entry::Head) | what lists, dedup and checks need of an entry |
+//! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
+//! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |
+//! | [`Problem`] | something wrong with one file, reported beside a result |
+//! | [`Error`] | what stops a call |
+//!
+//! # What holds
+//!
+//! * Files are the truth: every answer is the same after `.ralph/cache/` is deleted, scores included.
+//! * Reading never writes to a file that is under version control.
+//! * Only bytes that were read are replaced, and a replaced body is in the archive before the new one
+//!   is in place. A version that an editor saves at that very moment is kept and reported.
+//! * One bad file never hides another.
+//! * A locked, broken or missing cache makes a call slower, never wrong, and never fails a write.
+//! * Equal input gives equal bytes. A context never exceeds its budget.
+//! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only fenced
+//!   and with sigils defused.
+//!
+//! # Where to read
+//!
+//! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
+//! [`settings`], [`entry`] (pure: what a file says), [`sigil`], [`dedup`], [`store`] (the only module
+//! that touches entry files), [`git`], [`catalog`], [`index`] (the only one that knows Tantivy),
+//! [`retrieve`], [`context`], [`check`], [`doctor`], and [`memory`], which puts them in sequence.
+
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 pub mod catalog;

@@ -89,8 +89,9 @@ pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
     }
     let line: Vec<&str> = best.0.split_whitespace().collect();
     let first = line.iter().position(|word| !shared(word).is_empty()).unwrap_or_default();
-    // The first shared word stands in the first half of what is shown.
-    let mut room = limit / 2;
+    // The first shared word stands in the first half of what is shown, and does not fall off its end.
+    let length = line.get(first).map_or(0, |word| word.chars().count());
+    let mut room = (limit / 2).min(limit.saturating_sub(length + 2));
     let mut start = first;
     while let Some(word) = start.checked_sub(1).map(|before| line[before]) {
         let Some(left) = room.checked_sub(word.chars().count() + 1) else { break };

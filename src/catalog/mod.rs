@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::{FileKind, Store};
+use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
@@ -118,8 +118,26 @@ impl Catalog {
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
         catalog.by_id = OnceLock::new();
         catalog.n_reread = 0;
-        catalog.root_problems = root_problems(store, catalog.area);
+        catalog.root_problems = scan::root_problems(store, catalog.area);
         scan::run(catalog, store, nanoseconds(now))
+    }
+
+    /// Looks at one file again, which this process has just written, and takes the rest as it is.
+    ///
+    /// For a writing call, which has scanned already and still holds the cache lock: whatever else
+    /// changed since then shows in the next scan, which lists the file's folder again too. A file in
+    /// a folder that this catalog does not know makes it look at everything.
+    pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
+        self.by_id = OnceLock::new();
+        self.n_reread = 0;
+        let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
+        let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
+        scan::run_at(self, store, nanoseconds(now), folder, name)
+    }
+
+    fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {
+        let index_id = self.index_id.clone();
+        self.rescan(store, index_id.as_deref(), now)
     }
 
     /// Returns how many rows there are.
@@ -372,32 +390,6 @@ impl Catalog {
         let hint = "rename one of the two files, or merge them".to_owned();
         Some(table::problem(path, "duplicate-id".to_owned(), message, hint))
     }
-}
-
-/// Returns what stands in the place of the area's folders, where it is something else. That there
-/// is nothing is no problem.
-fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for root in area.roots() {
-        if store.folder(root).is_ok() {
-            continue;
-        }
-        let mut above = String::new();
-        for part in root.split('/') {
-            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
-            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
-            let code = match stat {
-                Ok(stat) if stat.kind == FileKind::Folder => continue,
-                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
-                Ok(_) => Code::NotAFolder,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                Err(_) => Code::Unreadable,
-            };
-            problems.push(code.problem(&above));
-            break;
-        }
-    }
-    problems
 }
 
 /// Returns a time as file stats have it.

@@ -11,8 +11,11 @@ use std::ops::Range;
 use rustix::io::Errno;
 use walkdir::{DirEntryExt as _, WalkDir};
 
-use super::table::{AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, is_racy, number};
+use super::table::{
+    AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, id_hash, is_racy, number,
+};
 use super::{Area, Catalog, merge};
+use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
 /// How many folders may lie in each other below the area's first ones.
@@ -78,6 +81,29 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     scan
 }
 
+/// Compares one file with what the catalog knows of it. The stat of its folder stays the old one, so
+/// the next scan lists the folder.
+pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: usize, name: &str) -> Scan {
+    let path = format!("{}/{name}", catalog.table.folder_path(folder));
+    let stat = store.folder(catalog.table.folder_path(folder)).and_then(|folder| folder.stat_of(name));
+    let row = catalog.table.row_at(&path).or_else(|| {
+        catalog.changed = true;
+        catalog.table.insert(folder, name, id_hash(&path))
+    });
+    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    if let Some(row) = row {
+        match stat {
+            Ok(stat) => scan.note(row, Seen::Stat(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                scan.note(row, Seen::Gone);
+                scan.catalog.table.compact();
+            }
+            Err(_) => scan.note(row, Seen::Refused),
+        }
+    }
+    scan
+}
+
 impl Scan {
     /// Returns for how many rows at most phase 2 has something to tell: those whose files changed,
     /// or may have, and those that are not in the committed index.
@@ -136,6 +162,32 @@ impl Scan {
         *row = Row { stat, recency: i64::MIN, name, id, name_len, flags, ..Row::default() };
         row.set_code(Some(code));
     }
+}
+
+/// Returns what stands in the place of the area's folders, where it is something else. That there
+/// is nothing is no problem.
+pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for root in area.roots() {
+        if store.folder(root).is_ok() {
+            continue;
+        }
+        let mut above = String::new();
+        for part in root.split('/') {
+            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
+            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
+            let code = match stat {
+                Ok(stat) if stat.kind == FileKind::Folder => continue,
+                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
+                Ok(_) => Code::NotAFolder,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(_) => Code::Unreadable,
+            };
+            problems.push(code.problem(&above));
+            break;
+        }
+    }
+    problems
 }
 
 fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> Found {

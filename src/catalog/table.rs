@@ -210,6 +210,19 @@ impl Table {
         Some((at, len))
     }
 
+    /// Adds a row for a file of this name that the folder does not have yet, and returns its number;
+    /// `None` when there is no more room for names.
+    pub(super) fn insert(&mut self, folder: usize, name: &str, id: u32) -> Option<RowId> {
+        let rows = self.rows_of(folder);
+        let at = rows.start + self.rows[rows].partition_point(|row| self.name(row) < name);
+        let (name, name_len) = self.add_text(name)?;
+        self.rows.insert(at, Row { name, name_len, id, recency: i64::MIN, flags: AGAIN, ..Row::default() });
+        for later in &mut self.folders[folder + 1..] {
+            later.first += 1;
+        }
+        Some(number(at))
+    }
+
     /// Removes the rows that are gone.
     pub(super) fn compact(&mut self) {
         let mut kept = 0;

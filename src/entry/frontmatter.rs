@@ -1,7 +1,7 @@
 //! Frontmatter: where it stands in a file, and what it says.
 //!
 //! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses what
-//! no parser may see; then `gray_matter` reads the head through [`Yaml`], an engine over `serde_yaml`,
+//! no parser may see; then `gray_matter` reads the head through an engine over `serde_yaml`,
 //! so that one YAML parser decides. It keeps no formatting: edits are made on the text, in
 //! [`edit`](super::edit), and [`only_differs_in`] proves them.
 

@@ -1,6 +1,6 @@
 //! What one file says.
 //!
-//! [`read`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
+//! [`read()`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
 //! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
 //! or environment. [`frontmatter`] is the only file that knows YAML.
 

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::attempt::AttemptHead;
 use super::frontmatter::{self, Fault, Fields, Missing};
@@ -66,14 +67,12 @@ fn unusable(kind: Kind, text: &str, problems: Vec<Problem>) -> Entry {
 
 fn measure(mut head: Head, body: &str, body_line: u32) -> Entry {
     let digest = body::digest(body, body_line);
-    let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
-    let mut n_words = 0u32;
-    for word in body.split_whitespace() {
-        hasher.update(word.as_bytes());
-        hasher.update(b" ");
+    let (mut fingerprint, mut n_words) = (0, 0u32);
+    for word in body.split_ascii_whitespace() {
+        fingerprint = xxh3_64_with_seed(word.as_bytes(), fingerprint);
         n_words = n_words.saturating_add(1);
     }
-    head.body_fingerprint = hasher.digest();
+    head.body_fingerprint = fingerprint;
     head.body_words = n_words;
     head.links = digest.links;
     Entry { head, body: body.to_owned(), text: digest.text }

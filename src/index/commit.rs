@@ -96,19 +96,18 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a batch on what is committed in `folder`, or, with `fresh`, on an empty index. An index
-    /// that cannot be opened is made anew, and the result then says that it is empty.
+    /// Begins a batch on what is committed in `folder`, or, with `fresh`, on an empty index that takes
+    /// the place of whatever is there.
     ///
     /// `n_expected` is about how many documents will be added: it sets how much memory they may take
     /// before they are written out.
-    pub fn begin(folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<(Writer, bool)> {
+    ///
+    /// # Errors
+    ///
+    /// Those of opening an index that is broken, and of the file system.
+    pub fn begin(folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
         let fields = Fields::new();
-        let opened = if fresh { None } else { open_index(folder, &fields).ok() };
-        let is_empty = opened.is_none();
-        let index = match opened {
-            Some(index) => index,
-            None => Writer::create(folder, &fields)?,
-        };
+        let index = if fresh { Writer::create(folder, &fields)? } else { open_index(folder, &fields)? };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
         let memory = (n_expected * 6_000).clamp(15_000_000, 120_000_000);
         let options = IndexWriterOptions::builder()
@@ -127,7 +126,7 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok((Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None }, is_empty))
+        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None })
     }
 
     fn create(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {

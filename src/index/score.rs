@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings as _, TermInfo};
+use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
@@ -145,40 +145,55 @@ impl<'a> Scores<'a> {
         Ok(paths)
     }
 
-    /// Returns the parts of a candidate's score, those of 0 left out. They add up to it.
-    pub fn explain(&self, candidate: Candidate) -> tantivy::Result<Vec<(Part, i64)>> {
-        let segment = &self.snapshot.segments[candidate.segment as usize];
+    /// Returns the parts of the candidates' scores, those of 0 left out, in the order of the
+    /// candidates. The parts of a score add up to it.
+    pub fn explain(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Vec<(Part, i64)>>> {
+        let mut explained = vec![([0i64; Part::ALL.len()], 0u16); candidates.len()];
         let norms = self.norms();
-        let mut parts = [0i64; Part::ALL.len()];
-        let mut mask = 0;
-        for term in &self.terms {
-            for planned in &term.fields {
-                let Some(info) = &planned.postings[candidate.segment as usize] else { continue };
-                let field = self.snapshot.fields.text[planned.field];
-                let inverted = segment.reader.inverted_index(field)?;
-                let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                if postings.doc() > candidate.doc || postings.seek(candidate.doc) != candidate.doc {
-                    continue;
-                }
-                let lengths = segment.reader.get_fieldnorms_reader(field)?;
-                let norm = norms[planned.field][usize::from(lengths.fieldnorm_id(candidate.doc))];
-                let part = if planned.field < 3 { planned.field } else { Part::Identifiers as usize };
-                parts[part] += contribution(planned.factor, postings.term_freq(), norm);
-                mask |= term.bit;
-            }
-        }
-        let text: i64 = parts.iter().sum();
-        parts[Part::Coverage as usize] = self.coverage(text, mask);
-        for tag in self.tags.iter().filter(|tag| tag.segment == candidate.segment as usize) {
-            let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
-            let mut postings = inverted.read_postings_from_terminfo(&tag.postings, IndexRecordOption::Basic)?;
-            if postings.doc() <= candidate.doc && postings.seek(candidate.doc) == candidate.doc {
-                for (part, points) in tag.points.iter().enumerate() {
-                    parts[Part::TaskTags as usize + part] += points;
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_by_key(|index| (candidates[*index].segment, candidates[*index].doc));
+        // Every list of postings is opened once for all candidates of its segment.
+        for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
+            let number = candidates[wanted[0]].segment as usize;
+            let segment = &self.snapshot.segments[number];
+            for (field, norms) in norms.iter().enumerate() {
+                let tantivy_field = self.snapshot.fields.text[field];
+                let inverted = segment.reader.inverted_index(tantivy_field)?;
+                let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
+                let part = if field < 3 { field } else { Part::Identifiers as usize };
+                for term in &self.terms {
+                    let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
+                    let Some(info) = &planned.postings[number] else { continue };
+                    let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+                    for index in wanted {
+                        let doc = candidates[*index].doc;
+                        if is_at(&mut postings, doc) {
+                            let norm = norms[usize::from(lengths.fieldnorm_id(doc))];
+                            explained[*index].0[part] += contribution(planned.factor, postings.term_freq(), norm);
+                            explained[*index].1 |= term.bit;
+                        }
+                    }
                 }
             }
+            for index in wanted {
+                let (parts, mask) = &mut explained[*index];
+                parts[Part::Coverage as usize] = self.coverage(parts.iter().sum(), *mask);
+            }
+            for tag in self.tags.iter().filter(|tag| tag.segment == number) {
+                let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
+                let mut postings = inverted.read_postings_from_terminfo(&tag.postings, IndexRecordOption::Basic)?;
+                for index in wanted {
+                    if is_at(&mut postings, candidates[*index].doc) {
+                        for (part, points) in tag.points.iter().enumerate() {
+                            explained[*index].0[Part::TaskTags as usize + part] += points;
+                        }
+                    }
+                }
+            }
         }
-        Ok(Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect())
+        let named =
+            |parts: [i64; Part::ALL.len()]| Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();
+        Ok(explained.into_iter().map(|(parts, _)| named(parts)).collect())
     }
 
     fn plan_text(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
@@ -382,9 +397,16 @@ fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores
     Ok(())
 }
 
+/// Moves the postings on to `doc`, which must not be before where they stand, and returns whether they
+/// have it.
+fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
+    postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc)
+}
+
 fn contribution(factor: f32, frequency: u32, norm: f32) -> i64 {
     let frequency = frequency as f32;
-    (f64::from(factor * (frequency / (frequency + norm))) * UNIT).round() as i64
+    // No part is negative, so this rounds; `f64::round` is a call into the C library.
+    (f64::from(factor * (frequency / (frequency + norm))) * UNIT + 0.5) as i64
 }
 
 /// Returns the distinct terms of a query in one stream, each with its weight: more for a term that

@@ -6,10 +6,12 @@
 //! neither a letter nor a digit.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use tantivy::tokenizer::{
     Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
 pub(super) const VERSION: u32 = 1;
@@ -72,8 +74,43 @@ pub(super) fn tag_words(text: &str, stems: &mut Stems) -> Vec<String> {
     words
 }
 
-fn runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_alphanumeric()).filter(|run| !run.is_empty())
+/// Returns the runs of letters and digits.
+fn runs(text: &str) -> Runs<'_> {
+    Runs { text, at: 0 }
+}
+
+/// What [`runs`] returns. Most text is ASCII, and is looked at byte by byte.
+struct Runs<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        let mut start = None;
+        while let Some(byte) = bytes.get(self.at) {
+            let (is_part, len) = if byte.is_ascii() {
+                (byte.is_ascii_alphanumeric(), 1)
+            } else {
+                let character = self.text[self.at..].chars().next()?;
+                (character.is_alphanumeric(), character.len_utf8())
+            };
+            match (is_part, start) {
+                (true, None) => start = Some(self.at),
+                (false, Some(start)) => {
+                    let run = &self.text[start..self.at];
+                    self.at += len;
+                    return Some(run);
+                }
+                _ => {}
+            }
+            self.at += len;
+        }
+        start.map(|start| &self.text[start..])
+    }
 }
 
 fn lower_case(word: &str, lower: &mut String) {
@@ -107,7 +144,8 @@ fn camel_end(word: &str) -> usize {
 #[derive(Clone)]
 pub(super) struct Stems {
     stemmer: TextAnalyzer,
-    known: HashMap<String, String>,
+    /// Words and their stems, under a hash of the word.
+    known: HashMap<u64, (String, String), BuildHasherDefault<IsHash>>,
 }
 
 /// A project's vocabulary fits; a stream of random words does not grow without end.
@@ -116,19 +154,36 @@ const MAX_KNOWN_STEMS: usize = 50_000;
 impl Stems {
     pub(super) fn new() -> Stems {
         let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
-        Stems { stemmer, known: HashMap::new() }
+        Stems { stemmer, known: HashMap::default() }
     }
 
     fn stem(&mut self, word: &str) -> &str {
-        if !self.known.contains_key(word) {
+        let hash = xxh3_64(word.as_bytes());
+        if self.known.get(&hash).is_none_or(|(known, _)| known != word) {
             if self.known.len() >= MAX_KNOWN_STEMS {
                 self.known.clear();
             }
             let mut stem = word.to_owned();
             self.stemmer.token_stream(word).process(&mut |token| stem.clone_from(&token.text));
-            self.known.insert(word.to_owned(), stem);
+            self.known.insert(hash, (word.to_owned(), stem));
         }
-        &self.known[word]
+        &self.known[&hash].1
+    }
+}
+
+/// A hasher of what is a hash already.
+#[derive(Default)]
+struct IsHash(u64);
+
+impl Hasher for IsHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::Memory;
-use crate::catalog::{Area, Catalog};
+use crate::catalog::{Area, Catalog, Scan};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::index::{self, Committed, Document, Failure, Overlay, OverlayBuilder, Snapshot, Writer};
@@ -19,8 +19,10 @@ const COMMIT_WHEN_OVER: usize = 500;
 /// Where there is no index at all, a reading call makes one from this many entries on: until then
 /// reading them costs less.
 const BUILD_FROM: usize = 32;
-/// A reading call keeps what it read of the files when it was more than this share of them: writing
-/// the list down costs as much as reading that many.
+/// A reading call keeps what it learned of the files while there are at most so many of them: writing
+/// the list down then costs less than a millisecond.
+const SAVE_UP_TO: usize = 20_000;
+/// With more files it does when it read more than this share of them: that costs as much.
 const SAVE_FROM_ONE_IN: usize = 64;
 
 /// The entries of one area, and what the index has of them.
@@ -28,6 +30,13 @@ pub(super) struct View {
     pub(super) catalog: Catalog,
     committed: Option<Committed>,
     overlay: Overlay,
+}
+
+/// The live entries as a writing call found them, and the lock under which it will commit; none where
+/// another process has it, or the cache cannot be written.
+pub(super) struct Pending {
+    pub(super) catalog: Catalog,
+    lock: Option<Lock>,
 }
 
 /// What [`Memory::rebuild_index`] did.
@@ -91,7 +100,7 @@ impl Memory {
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
         if let Some(committed) = &committed
             && catalog.changed_since_manifest()
-            && catalog.n_reread() * SAVE_FROM_ONE_IN > catalog.len()
+            && (catalog.len() <= SAVE_UP_TO || catalog.n_reread() * SAVE_FROM_ONE_IN > catalog.len())
             && let Some(_lock) = self.store.try_cache_lock()
             && self.committed(area).is_some_and(|current| current.id() == committed.id())
         {
@@ -109,55 +118,100 @@ impl Memory {
         scan.read(&self.store, &mut |_, _| {})
     }
 
-    /// Brings the index of an area up to date after entries were written. What stands in the way is
+    /// Lists the live entries for a call that will write one, and takes the cache lock for it: the
+    /// commit behind the write begins from what is listed here.
+    pub(super) fn begin_write(&self) -> Pending {
+        let lock = self.store.cache_lock();
+        let started = SystemTime::now();
+        let committed = self.committed(Area::Live);
+        let scan = Catalog::scan(&self.store, Area::Live, committed.as_ref().map(Committed::id), started);
+        if scan.n_pending() > COMMIT_WHEN_OVER
+            && let Some(held) = &lock
+            && let Ok(view) = self.commit(held, Area::Live, false)
+        {
+            return Pending { catalog: view.catalog, lock };
+        }
+        Pending { catalog: scan.read(&self.store, &mut |_, _| {}), lock }
+    }
+
+    /// Brings the index up to date after the entry at `path` was written. What stands in the way is
     /// left to the next call: a write is done when its file is.
-    pub(super) fn commit_after_write(&self, areas: &[Area]) {
+    pub(super) fn commit_written(&self, pending: Pending, path: &str) {
+        let Pending { catalog, lock: Some(lock) } = pending else { return };
+        let started = SystemTime::now();
+        match self.committed(Area::Live).filter(|_| catalog.index_is_known()) {
+            Some(committed) => {
+                let scan = catalog.rescan_path(&self.store, path, started);
+                let _ = self.commit_scan(&lock, Area::Live, Some(&committed), scan);
+            }
+            None => {
+                let _ = self.commit(&lock, Area::Live, false);
+            }
+        }
+    }
+
+    /// Brings the indexes up to date after a file was moved from one area to the other.
+    pub(super) fn commit_moved(&self) {
         let Some(lock) = self.store.cache_lock() else { return };
-        for area in areas {
-            let _ = self.commit(&lock, *area, false);
+        for area in [Area::Live, Area::Archive] {
+            let _ = self.commit(&lock, area, false);
         }
     }
 
     /// Commits everything that an area's index lacks; with `anew`, everything there is.
-    #[expect(clippy::only_used_in_recursion, reason = "whoever commits shows the lock")]
     fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
         let started = SystemTime::now();
         let committed = if anew { None } else { self.committed(area) };
         let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);
-        self.store.make_cache_folder(&index_name(area))?;
-        let (mut writer, is_empty) = Writer::begin(&self.index_folder(area), committed.is_none(), scan.n_pending())?;
-        if is_empty != committed.is_none() {
-            // It could be read and not written: begin once more, from nothing.
+        if committed.is_some() && !scan.index_is_known() {
+            // Nobody knows what this index holds.
             return self.commit(lock, area, true);
         }
+        let catalog = match self.commit_scan(lock, area, committed.as_ref(), scan) {
+            // What can be read and not written to is made anew.
+            Err(_) if committed.is_some() => return self.commit(lock, area, true),
+            result => result?,
+        };
+        let committed = self.committed(area);
+        let committed = committed.ok_or_else(|| Failure::SystemError("the commit cannot be read back".to_owned()))?;
+        Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::new().finish()? })
+    }
+
+    /// Commits what a scan found that the index does not hold; where there is no index, all.
+    fn commit_scan(
+        &self,
+        _lock: &Lock,
+        area: Area,
+        committed: Option<&Committed>,
+        scan: Scan,
+    ) -> std::result::Result<Catalog, Failure> {
+        let fresh = committed.is_none();
+        self.store.make_cache_folder(&index_name(area))?;
+        let mut writer = Writer::begin(&self.index_folder(area), fresh, scan.n_pending())?;
         let mut added = Vec::new();
         let mut catalog = scan.read(&self.store, &mut |path, entry| {
-            if !is_empty {
+            if !fresh {
                 writer.remove(path);
                 added.push(path.to_owned());
             }
             writer.add(document(path, entry));
         });
-        if !is_empty && !catalog.index_is_known() {
-            // Nobody knows what this index holds.
-            return self.commit(lock, area, true);
-        }
         added.sort_unstable();
         for path in catalog.stale_paths() {
             if added.binary_search(&path).is_err() {
                 writer.remove(&path);
             }
         }
-        let id = format!("{:016x}", RandomState::new().hash_one((started, std::process::id())));
+        let id = format!("{:016x}", RandomState::new().hash_one((SystemTime::now(), std::process::id())));
+        // The manifest first: the index takes effect with its commit, and then finds it.
         catalog.save(&self.store, &id, true)?;
         writer.commit(&id, &boot())?;
-        let overlay = OverlayBuilder::new().finish()?;
-        let committed = self.committed(area).filter(|committed| committed.id() == id);
-        let committed = committed.ok_or_else(|| Failure::SystemError("the commit cannot be read back".to_owned()))?;
-        Ok(View { catalog, committed: Some(committed), overlay })
+        Ok(catalog)
     }
 
     pub(super) fn committed(&self, area: Area) -> Option<Committed> {
+        // A repository can come with `cache` as a link to anywhere; the store looks at every part.
+        self.store.folder(&format!("cache/{}", index_name(area))).ok()?;
         Committed::open(&self.index_folder(area), &boot())
     }
 

@@ -12,6 +12,10 @@ use crate::error::{Problem, Result};
 use crate::retrieve::{self, Hit, Query};
 use crate::text;
 
+/// How much of an entry's text is looked at for an excerpt, in bytes: the few that are longer are not
+/// worth the time.
+const EXCERPT_BYTES: usize = 64 * 1024;
+
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found {
@@ -44,7 +48,9 @@ impl Memory {
         let excerpt = |hit: &Hit| {
             let path = hit.path.strip_prefix(".ralph/").unwrap_or(&hit.path);
             let text = self.store.read(path).map(|file| read(path, &file.bytes).text).unwrap_or_default();
-            text::excerpt(&text, query, limit)
+            let end =
+                (0..=text.len().min(EXCERPT_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+            text::excerpt(&text[..end], query, limit)
         };
         hits.iter().map(excerpt).collect()
     }

@@ -14,6 +14,8 @@ use crate::text::edit_distance;
 
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
+/// What stands before the path of an entry where it is shown.
+const MEMORY_FOLDER: &str = ".ralph/";
 /// How many ids are named that look like one that does not exist.
 const MAX_SIMILAR: usize = 3;
 
@@ -84,19 +86,20 @@ impl Memory {
         let knowledge = knowledge.normalised()?;
         let lock = self.store.lock(self.lock_timeout())?;
         let mut attempt = 1;
-        let added = loop {
-            let catalog = self.catalog(Area::Live);
-            let result = match same(&catalog, &knowledge) {
-                Some(row) => self.update(&lock, &catalog, row, &knowledge),
-                None => self.create(&lock, &catalog, &knowledge),
+        let (added, pending) = loop {
+            let pending = self.begin_write();
+            let catalog = &pending.catalog;
+            let result = match same(catalog, &knowledge) {
+                Some(row) => self.update(&lock, catalog, row, &knowledge),
+                None => self.create(&lock, catalog, &knowledge),
             };
             match result {
                 Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
-                result => break result?,
+                result => break (result?, pending),
             }
         };
         if added.action != Action::Unchanged {
-            self.commit_after_write(&[Area::Live]);
+            self.commit_written(pending, added.path.trim_start_matches(MEMORY_FOLDER));
         }
         Ok(added)
     }
@@ -185,10 +188,11 @@ impl Memory {
             return invalid("NEW", "what a journal entry says never changes; name a knowledge entry");
         }
         let lock = self.store.lock(self.lock_timeout())?;
-        let catalog = self.catalog(Area::Live);
-        let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(&catalog, new))?;
+        let pending = self.begin_write();
+        let catalog = &pending.catalog;
+        let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(catalog, new))?;
         if catalog.row_of_id(old).is_none() {
-            return Err(no_such_entry(&catalog, old));
+            return Err(no_such_entry(catalog, old));
         }
         let path = catalog.path(row);
         let (text, entry) = self.read_entry(&path)?;
@@ -198,7 +202,7 @@ impl Memory {
         let changes = [Change::AddItems("supersedes", vec![old.to_string()])];
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
         self.replace(&lock, &path, &text, &edited)?;
-        self.commit_after_write(&[Area::Live]);
+        self.commit_written(pending, &path);
         Ok(true)
     }
 
@@ -207,14 +211,17 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`] where the archive has nothing under this id, and those of the file
-    /// system.
+    /// [`Error::NotArchived`] where the archive has nothing under the id of a live entry,
+    /// [`Error::NoSuchEntry`] where there is none at all, and those of the file system.
     pub fn restore(&self, id: &Id) -> Result<Restored> {
         let lock = self.store.lock(self.lock_timeout())?;
         let archive = self.catalog(Area::Archive);
         let live = self.catalog(Area::Live);
         let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));
-        let row = row.ok_or_else(|| no_such_entry(&archive, id))?;
+        let row = row.ok_or_else(|| match live.row_of_id(id) {
+            Some(_) => Error::NotArchived { id: id.to_string() },
+            None => no_such_entry(&archive, id),
+        })?;
         let from = archive.path(row);
         let found = archive.id(row).unwrap_or_else(|| id.clone());
         let target = match version_of(found.stem()) {
@@ -236,7 +243,7 @@ impl Memory {
             self.store.move_to(&lock, &from, &path)?;
             path
         };
-        self.commit_after_write(&[Area::Live, Area::Archive]);
+        self.commit_moved();
         Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged })
     }
 
@@ -300,5 +307,5 @@ pub(super) fn no_such_entry(catalog: &Catalog, id: &Id) -> Error {
 
 /// Returns a path as it is shown: relative to the folder that holds `.ralph/`.
 pub(super) fn shown(path: &str) -> String {
-    format!(".ralph/{path}")
+    format!("{MEMORY_FOLDER}{path}")
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{Head, Id, Kind, Scope};
-use crate::index::{Candidate, Failure, Filter, Scores, Snapshot, TextQuery, Weights};
+use crate::index::{Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
 
 pub use supersede::circles;
 
@@ -137,7 +137,13 @@ pub fn search(
         }
         // Some of the best may not be wanted; then more are asked for.
         if hits.len() >= limit || candidates.len() >= scores.len() {
-            return hits.into_iter().map(|(found, head)| hit(&scores, found, head)).collect();
+            let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
+            let explained = scores.explain(&candidates)?;
+            return Ok(hits
+                .into_iter()
+                .zip(explained)
+                .map(|((found, head), parts)| hit(found, head, &parts))
+                .collect());
         }
         n_asked = n_asked.saturating_mul(4);
     }
@@ -169,21 +175,17 @@ fn located(catalogs: &[&Catalog], scores: &Scores<'_>, candidates: &[Candidate])
     Ok(found)
 }
 
-fn hit(scores: &Scores<'_>, found: Found, head: Head) -> Result<Hit, Failure> {
-    let explanation = scores
-        .explain(found.candidate)?
-        .into_iter()
-        .map(|(part, value)| Explained { part: part.as_str(), value: from_millionths(value) })
-        .collect();
-    Ok(Hit {
+fn hit(found: Found, head: Head, parts: &[(Part, i64)]) -> Hit {
+    let explained = |(part, value): &(Part, i64)| Explained { part: part.as_str(), value: from_millionths(*value) };
+    Hit {
         id: found.id,
         kind: head.kind,
         title: head.title,
         path: format!(".ralph/{}", found.path),
         tags: head.tags,
         score: from_millionths(found.candidate.score),
-        explanation,
-    })
+        explanation: parts.iter().map(explained).collect(),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "scores have far fewer than 53 bits")]

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use ralph_memory::{Memory, Query};
@@ -79,10 +78,9 @@ fn entries_are_found_for_the_tasks_that_need_them() {
     let listed = memory.list(&ralph_memory::memory::Filter::default()).unwrap();
     assert!(listed.entries.len() >= 80 && listed.problems.is_empty(), "{:?}", listed.problems);
     let (gain, recall) = quality(&memory, &tasks, None);
-    writeln!(std::io::stderr(), "golden set: nDCG@10 {gain:.4}, recall@5 {recall:.4} over {} tasks", tasks.len())
-        .unwrap();
-    // The floors lie a little under what was measured, so that a change which loses is seen.
-    assert!(gain >= 0.0 && recall >= 0.0, "nDCG@10 {gain:.4}, recall@5 {recall:.4}");
+    // Measured when the weights were chosen: .773 and .693. The floors lie a little below, so that a
+    // change which loses is seen.
+    assert!(gain >= 0.75 && recall >= 0.67, "nDCG@10 {gain:.4}, recall@5 {recall:.4}");
 }
 
 #[test]

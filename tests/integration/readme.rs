@@ -4,32 +4,37 @@ use std::path::Path;
 
 use crate::support::TestBase;
 
-/// Returns the command lines in code blocks that call the program, as their arguments.
+/// Returns the calls of the program in code blocks for a shell, as their arguments.
 fn commands(readme: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    let mut is_code = false;
+    let mut block = None;
     let mut joined = String::new();
     for line in readme.lines() {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
+        if let Some(language) = line.trim_start().strip_prefix("```") {
+            block = if block.is_some() { None } else { Some(language.trim()) };
             continue;
         }
-        if !is_code {
-            continue;
-        }
+        // What follows a prompt is a command; without one, it is what a command printed.
+        let line = match block {
+            Some("console") if joined.is_empty() => line.strip_prefix("$ ").unwrap_or_default(),
+            Some("console" | "sh") => line,
+            _ => continue,
+        };
         if let Some(part) = line.strip_suffix('\\') {
             joined.push_str(part);
             continue;
         }
         joined.push_str(line);
-        found.extend(arguments(&std::mem::take(&mut joined)));
+        if line.ends_with('|') {
+            continue;
+        }
+        found.extend(programs(&std::mem::take(&mut joined)).iter().filter_map(|words| arguments(words)));
     }
     found
 }
 
-/// Returns the arguments with which a line calls the program, if it does.
-fn arguments(line: &str) -> Option<Vec<String>> {
-    let words = words(line.trim_start().trim_start_matches("$ "));
+/// Returns the arguments with which a command calls the program, if it does.
+fn arguments(words: &[String]) -> Option<Vec<String>> {
     let first = words.first()?;
     if first == "ralph-memory" {
         return Some(words[1..].to_vec());
@@ -40,25 +45,36 @@ fn arguments(line: &str) -> Option<Vec<String>> {
     (!words.iter().any(|word| word == "--example")).then(|| words[at + 1..].to_vec())
 }
 
-/// Splits a line as a shell does, up to the first operator or comment.
-fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
+/// Splits a line as a shell does: into the programs of a pipe or list, and these into words. Where
+/// input comes from and output goes to is left out.
+fn programs(line: &str) -> Vec<Vec<String>> {
+    let mut programs = vec![Vec::new()];
     let mut word: Option<String> = None;
+    let mut is_file = false;
     let mut characters = line.chars();
-    while let Some(character) = characters.next() {
+    loop {
+        let character = characters.next().filter(|character| *character != '#' || word.is_some());
+        let ends_word = character.is_none_or(|character| character.is_whitespace() || "|&;<>".contains(character));
+        if ends_word && let Some(word) = word.take() {
+            let program = programs.last_mut().unwrap();
+            if is_file {
+                is_file = false;
+            } else {
+                program.push(word);
+            }
+        }
         match character {
-            '\'' | '"' => {
-                let inside: String = characters.by_ref().take_while(|next| *next != character).collect();
+            None => return programs,
+            Some('|' | '&' | ';') => programs.push(Vec::new()),
+            Some('<' | '>') => is_file = true,
+            Some(quote @ ('\'' | '"')) => {
+                let inside: String = characters.by_ref().take_while(|next| *next != quote).collect();
                 word.get_or_insert_default().push_str(&inside);
             }
-            '|' | '<' | '>' | ';' | '&' => break,
-            '#' if word.is_none() => break,
-            character if character.is_whitespace() => words.extend(word.take()),
-            character => word.get_or_insert_default().push(character),
+            Some(character) if character.is_whitespace() => {}
+            Some(character) => word.get_or_insert_default().push(character),
         }
     }
-    words.extend(word);
-    words
 }
 
 #[test]
@@ -76,8 +92,11 @@ fn every_command_in_the_readme_is_understood() {
 
 #[test]
 fn commands_are_found_in_code_blocks() {
-    let readme = "ralph-memory no\n```sh\n$ ralph-memory add --title \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\
-                  cargo run -q -- context --task x # why\nls | ralph-memory search x\n```\nralph-memory no\n";
-    let expected = [vec!["add", "--title", "a b", "--tags", "c"], vec!["context", "--task", "x"]];
+    let readme = "ralph-memory no\n```sh\nralph-memory add --title \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\
+                  cargo run -q -- context --task x > y # why\n```\n```toml\nralph-memory = 1\n```\n\
+                  ```console\n$ cat a |\n  ralph-memory search x; ralph-memory list\nralph-memory no\n```\n\
+                  ```text\nralph-memory no\n```\n";
+    let expected: [&[&str]; 4] =
+        [&["add", "--title", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
     assert_eq!(commands(readme), expected);
 }

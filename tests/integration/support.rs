@@ -121,7 +121,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Gives it this on standard input.
     pub(crate) fn input(mut self, bytes: impl AsRef<[u8]>) -> Self {
-        self.input = bytes.as_ref().to_owned();
+        bytes.as_ref().clone_into(&mut self.input);
         self
     }
 
@@ -211,4 +211,18 @@ impl fmt::Display for Ran {
         }
         Ok(())
     }
+}
+
+/// Takes the scores out of what `search` shows: they change whenever ranking gets better.
+pub(crate) fn without_scores(text: &impl fmt::Display) -> String {
+    let text = text.to_string();
+    let lines = text.lines().map(|line| match line.rsplit_once("  ") {
+        Some((title, score))
+            if line.starts_with(|first: char| first.is_ascii_digit()) && score.parse::<f64>().is_ok() =>
+        {
+            format!("{title}  [SCORE]")
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

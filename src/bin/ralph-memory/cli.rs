@@ -5,7 +5,11 @@ use std::io::{IsTerminal as _, Write};
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{add, completions, context, index, init, list, restore, search, show, status, supersede};
+use ralph_memory::text::for_terminal;
+
+use crate::commands::{
+    add, check, completions, context, doctor, index, init, list, restore, search, show, status, supersede,
+};
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
 use crate::ui::Ui;
@@ -20,15 +24,15 @@ RALPH_MEMORY_CONFIG names, else in ~/.config/ralph-memory/config.toml; the
 project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over both.
 
 Exit codes:
-  0   done; also an empty list
-  1   the answer is no: nothing was found, or check found something
-  2   wrong usage: an argument, a value or a setting
-  3   no memory here; ralph-memory init makes one
-  4   refused: a conflict, a newer format, a file that cannot be edited safely
-  5   another process kept its lock
-  6   the file system said no: full, read-only, no permission
-  70  a bug
-  130 interrupted";
+  0    done; also an empty list
+  1    the answer is no: nothing was found, or check found something
+  2    wrong usage: an argument, a value or a setting
+  3    no memory here; ralph-memory init makes one
+  4    refused: a conflict, a newer format, a file that cannot be edited safely
+  5    another process kept its lock
+  6    the file system said no: full, read-only, no permission
+  70   a bug
+  130  interrupted";
 
 /// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
 #[derive(Debug, Parser)]
@@ -49,7 +53,9 @@ enum Command {
     List(list::Args),
     #[command(visible_alias = "prime")]
     Context(context::Args),
+    Check(check::Args),
     Status(status::Args),
+    Doctor(doctor::Args),
     Restore(restore::Args),
     Supersede(supersede::Args),
     Index(index::Args),
@@ -92,6 +98,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Add(args) => add::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
         Command::Show(args) => show::run(ui, globals, &args),
+        Command::Check(args) => check::run(ui, globals, &args),
+        Command::Doctor(args) => doctor::run(ui, globals, &args),
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
@@ -106,13 +114,15 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
     let text = error.render();
+    let plain = text.to_string();
+    // It repeats arguments, which may be anybody's text.
+    let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let _ = if coloured { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
+    let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
     let _ = to.flush();
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
-        let message = text.to_string();
         // The usage below it is for people.
-        let message: Vec<&str> = message.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
         let hint = Some("`ralph-memory help` and `--help` say what there is".to_owned());
         let report = Report { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };

@@ -70,7 +70,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         return if output.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Io };
     }
     match error.downcast_ref::<Error>() {
-        Some(Error::NoSuchEntry { .. }) => Exit::No,
+        Some(Error::NoSuchEntry { .. } | Error::NotArchived { .. }) => Exit::No,
         Some(Error::Invalid { .. } | Error::Settings { .. }) => Exit::Usage,
         Some(Error::NoMemory { .. }) => Exit::NoMemory,
         Some(
@@ -84,8 +84,11 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 
 /// Returns the error as it is shown.
 pub(crate) fn report(error: &anyhow::Error) -> Report {
-    let message = error.to_string();
-    let causes = error.chain().skip(1).map(ToString::to_string).collect();
+    let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    if error.is::<io::Error>() {
+        causes.insert(0, "cannot write the answer".to_owned());
+    }
+    let message = causes.remove(0);
     Report { message, causes, hint: hint(error), exit_code: exit(error) as u8 }
 }
 
@@ -102,12 +105,16 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         }
         Some(Error::NewerFormat { .. }) => "install a newer ralph-memory".to_owned(),
         Some(Error::Settings { .. }) => "`.ralph/config.toml` lists every setting with its default".to_owned(),
+        Some(Error::NotArchived { .. }) => "`ralph-memory list --archived` shows what the archive has".to_owned(),
         Some(Error::NoSuchEntry { similar, .. }) if similar.is_empty() => {
             "`ralph-memory list` shows what there is".to_owned()
         }
         Some(Error::NoSuchEntry { similar, .. }) => {
             let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
             format!("did you mean {}?", similar.join(" or "))
+        }
+        Some(Error::Invalid { what, .. }) if what == "body" => {
+            "give it with `--body TEXT` or on standard input, at most 1 MiB".to_owned()
         }
         Some(Error::Invalid { .. }) => return None,
         Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
@@ -158,4 +165,52 @@ pub(crate) fn report_panics() {
 /// Runs the program; a panic ends it as a bug.
 pub(crate) fn guarded(run: impl FnOnce() -> Exit) -> Exit {
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::Bug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_exit_code() {
+        let check = |error: Error, expected| assert_eq!(exit(&error.into()), expected);
+        let io = || io::Error::from(io::ErrorKind::StorageFull);
+        check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
+        check(Error::NotArchived { id: "a".into() }, Exit::No);
+        check(Error::Invalid { what: "a".into(), reason: "b".into() }, Exit::Usage);
+        check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
+        check(Error::NoMemory { start: "a".into() }, Exit::NoMemory);
+        check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);
+        check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
+        check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
+        check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);
+        check(Error::Io { action: "read", path: "a".into(), source: io() }, Exit::Io);
+        check(Error::Git { command: "a".into(), reason: "b".into() }, Exit::Io);
+        check(Error::Index { path: "a".into(), source: "b".into() }, Exit::Bug);
+        assert_eq!(exit(&io().into()), Exit::Io);
+        assert_eq!(exit(&io::Error::from(io::ErrorKind::BrokenPipe).into()), Exit::Done);
+        assert_eq!(exit(&anyhow::anyhow!("what nobody thought of")), Exit::Bug);
+    }
+
+    #[test]
+    fn a_panic_is_a_bug() {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(|_| {}));
+        let exit = guarded(|| panic!("on purpose"));
+        panic::set_hook(hook);
+        assert_eq!(exit, Exit::Bug);
+        assert_eq!(guarded(|| Exit::No), Exit::No);
+    }
+
+    #[test]
+    fn an_error_says_what_why_and_what_to_do() {
+        let source = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+        let shown = report(&Error::Io { action: "create", path: "a.md".into(), source }.into());
+        assert_eq!(shown.message, "cannot create `a.md`");
+        assert_eq!(shown.causes, ["read-only filesystem or storage medium"]);
+        assert!(shown.hint.unwrap().contains("read-only"));
+        let bug = report(&Error::Index { path: "a".into(), source: "b".into() }.into());
+        assert!(bug.hint.unwrap().contains("please report it"));
+    }
 }

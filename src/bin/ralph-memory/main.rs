@@ -2,6 +2,7 @@
 //!
 //! It knows terminals, exit codes and the environment, and nothing of files and formats: every
 //! answer comes from the library's public interface.
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 mod cli;
 mod commands;

@@ -101,3 +101,36 @@ pub(crate) fn task_id(text: &str) -> Result<String, String> {
         Err("an id has 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiries_are_times_or_whiles() {
+        let check = |text: &str, expected: Option<Expiry>| assert_eq!(expiry(text).ok(), expected, "{text}");
+        check("12h", Some(Expiry::In(Duration::hours(12))));
+        check("30d", Some(Expiry::In(Duration::days(30))));
+        check(" 8w ", Some(Expiry::In(Duration::weeks(8))));
+        check("99999w", Some(Expiry::In(Duration::weeks(99_999))));
+        check("2027-01-31", Some(Expiry::At(time("2027-01-31T00:00:00Z").unwrap())));
+        for text in ["", "d", "-1d", "1.5d", "100000w", "3m", "3", "30 days", "é", "2027-13-01"] {
+            check(text, None);
+        }
+        assert!(Expiry::In(Duration::weeks(99_999)).from(time("2026-01-01").unwrap()) > time("3000-01-01").unwrap());
+    }
+
+    #[test]
+    fn values_are_what_they_must_be() {
+        assert!(task_id("t-1.a_B").is_ok() && task_id(&"x".repeat(64)).is_ok());
+        for text in ["", "a b", "../x", "é", &"x".repeat(65)] {
+            assert!(task_id(text).is_err(), "{text}");
+        }
+        assert!(limit("1").is_ok() && limit("0").is_err() && limit("-1").is_err() && limit("x").is_err());
+        assert!(weight("0").is_ok() && weight("100").is_ok() && weight("-0.1").is_err() && weight("NaN").is_err());
+        assert!(scope("task:t-1").is_ok() && scope("task:").is_err() && scope("all").is_err());
+        assert!(kind("journal").is_ok() && kind("Journal").is_err());
+        assert!(source("coder").is_ok() && source("nobody").is_err());
+        assert!(id("x").is_ok() && id("knowledge/").is_err());
+    }
+}

@@ -86,3 +86,25 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
         Err(source) => Err(Error::Io { action: "read", path: path.to_owned(), source }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_file_is_where_it_was_named() {
+        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+            let variable =
+                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value));
+            assert_eq!(user_settings(&variable), expected.map(PathBuf::from), "{variables:?}");
+        };
+        let home = ("HOME", "/h");
+        check(&[], None);
+        check(&[home], Some("/h/.config/ralph-memory/config.toml"));
+        check(&[home, ("XDG_CONFIG_HOME", "/x")], Some("/x/ralph-memory/config.toml"));
+        check(&[home, ("XDG_CONFIG_HOME", "x")], Some("/h/.config/ralph-memory/config.toml"));
+        check(&[home, ("XDG_CONFIG_HOME", "")], Some("/h/.config/ralph-memory/config.toml"));
+        check(&[home, ("RALPH_MEMORY_CONFIG", "own.toml")], Some("own.toml"));
+        check(&[home, ("RALPH_MEMORY_CONFIG", "")], Some("/h/.config/ralph-memory/config.toml"));
+    }
+}

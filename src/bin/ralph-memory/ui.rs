@@ -25,7 +25,7 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const QUIET: Style = Style::new().dimmed();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-const HINT: Style = AnsiColor::Green.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The two outputs, and how they are written to.
 pub(crate) struct Ui<'a> {
@@ -125,6 +125,11 @@ impl Ui<'_> {
             let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), one_line(hint));
         }
     }
+}
+
+/// Returns a number and what it counts.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Returns the text without what a terminal acts on. A line break would let an entry forge lines of

@@ -15,7 +15,7 @@ use crate::ui::{ID, Ui};
 /// Write knowledge down: as a new entry, or into the one that says the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory add --title \"Cargo bench requires nightly\" --tags cargo,nightly --body \"Use `cargo +nightly bench`.\"
+  ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers go on while one writes.\"
   ralph-memory add --title \"How releases are made\" --tags release --category decision < notes.md")]
 pub(crate) struct Args {
     /// Short and descriptive

@@ -29,7 +29,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     if ui.json {
         ui.json(Answer { index: &index }, &[])?;
     } else {
-        ui.line(format_args!("{} entries in the index", index.entries))?;
+        let noun = if index.entries == 1 { "entry" } else { "entries" };
+        ui.line(format_args!("the index has {} {noun}", index.entries))?;
     }
     Ok(Exit::Done)
 }

@@ -1,8 +1,10 @@
 //! The commands, one file each: `Args` are its options, their comments its help, `run` does it.
 
 pub(crate) mod add;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod context;
+pub(crate) mod doctor;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;

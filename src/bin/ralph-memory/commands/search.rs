@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = parse::limit)]
     limit: Option<usize>,
     /// Only what has this tag; may be repeated
-    #[arg(long = "tag")]
+    #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Only `knowledge` or `journal`
     #[arg(long, value_parser = parse::kind)]
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
     /// How much words count beside the points for tags; 0 leaves the points alone
-    #[arg(long, value_name = "WEIGHT", value_parser = parse::weight)]
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = parse::weight)]
     text_weight: Option<f64>,
 }
 

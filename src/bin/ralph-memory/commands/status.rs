@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::Exit;
 use crate::session::Globals;
-use crate::ui::{PLAIN, TITLE, Ui};
+use crate::ui::{PLAIN, TITLE, Ui, count};
 
 /// Say how much of what there is
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
         count => format!("{count} ({categories})"),
     };
     let unless_none = |count: usize, text: String| if count == 0 { String::new() } else { text };
-    let n_problems = status.errors + status.warnings;
+    let problems =
+        format!("{}, {}; run `ralph-memory check`", count(status.errors, "error"), count(status.warnings, "warning"));
     let fields = [
         ("knowledge", knowledge),
         ("journal", status.journal.to_string()),
@@ -47,13 +48,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
         ("expired", unless_none(status.expired, status.expired.to_string())),
         ("superseded", unless_none(status.superseded, status.superseded.to_string())),
         ("not indexed", unless_none(status.not_indexed, format!("{}, and found all the same", status.not_indexed))),
-        (
-            "problems",
-            unless_none(
-                n_problems,
-                format!("{n_problems}, {} of them errors; run `ralph-memory check`", status.errors),
-            ),
-        ),
+        ("problems", unless_none(status.errors + status.warnings, problems)),
     ];
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         ui.field(name, PLAIN, value)?;

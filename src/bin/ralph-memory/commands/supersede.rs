@@ -41,7 +41,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         return Ok(Exit::Done);
     }
     let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));
-    let action = if changed { "superseded" } else { "unchanged" };
-    ui.line(format_args!("{action} {old} by {new}"))?;
+    if changed {
+        ui.line(format_args!("superseded {old} by {new}"))?;
+    } else {
+        ui.line(format_args!("unchanged: {new} replaces {old} already"))?;
+    }
     Ok(Exit::Done)
 }

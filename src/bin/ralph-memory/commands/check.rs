@@ -1,0 +1,48 @@
+//! `check`: what is wrong with the files.
+
+use clap::ValueEnum;
+use ralph_memory::error::Severity;
+
+use crate::error::Exit;
+use crate::report;
+use crate::session::Globals;
+use crate::ui::Ui;
+
+/// Say what is wrong with the files and how to mend it; exit code 1 when there are errors
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory check --strict
+  ralph-memory check --format github")]
+pub(crate) struct Args {
+    /// Exit with code 1 for warnings, too
+    #[arg(long)]
+    strict: bool,
+    /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Github,
+    Sarif,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let checked = memory.check()?;
+    let problems = &checked.problems;
+    match if ui.json { Format::Json } else { args.format } {
+        Format::Human => {
+            let line = |path: &str, line: u32| memory.source_line(path, line);
+            report::human(ui.out, problems, checked.files, &line, ui.out_colour)?;
+        }
+        Format::Json => report::json(ui.out, problems, checked.files)?,
+        Format::Github => report::github(ui.out, problems)?,
+        Format::Sarif => report::sarif(ui.out, problems)?,
+    }
+    let is_bad = checked.count(Severity::Error) > 0 || (args.strict && !problems.is_empty());
+    Ok(if is_bad { Exit::No } else { Exit::Done })
+}

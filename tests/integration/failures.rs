@@ -1,0 +1,319 @@
+//! What the file system, another process or an odd file does to a command.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::support::{NOW, PROGRAM, Ran, TestBase, without_scores};
+
+const ADD: [&str; 7] = ["add", "--title", "T", "--tags", "a", "--body", "b"];
+/// The commands that only read.
+const READING: [&[&str]; 8] = [
+    &["search", "nightly"],
+    &["show", "bench"],
+    &["list"],
+    &["list", "--tags"],
+    &["context", "--task", "bench"],
+    &["check"],
+    &["status"],
+    &["doctor"],
+];
+
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    base.entry("bench", "Cargo bench requires nightly", "cargo, nightly", "Use `cargo +nightly bench`.");
+    base
+}
+
+/// Replaces the numbers before ` ms`: how long a run waited is not always the same.
+fn without_times(ran: &Ran) -> String {
+    let text = ran.to_string();
+    let words = text.split_inclusive(' ').collect::<Vec<_>>();
+    let is_time = |at: usize| {
+        words.get(at + 1).is_some_and(|next| next.starts_with("ms")) && words[at].trim().parse::<u64>().is_ok()
+    };
+    words.iter().enumerate().map(|(at, word)| if is_time(at) { "[N] " } else { word }).collect()
+}
+
+/// Returns a full memory's answers to the reading commands, to compare others with.
+fn answers(base: &TestBase) -> Vec<String> {
+    READING.iter().take(7).map(|arguments| base.run(*arguments).to_string()).collect()
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let base = sample();
+    for arguments in
+        [READING[0], READING[1], READING[2], READING[4], &["--help"], &["completions", "zsh"], &["list", "--json"]]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = base.with(arguments).command();
+        let output = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), told.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    // Nobody reads what an error says: it is one all the same.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = base.with(["show", "none"]).command().stdin(Stdio::null()).stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_6() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output =
+        sample().with(["list"]).command().stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(6));
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
+    error: cannot write the answer
+    caused by: No space left on device (os error 28)
+    hint: make room on the disk, and run the command again
+    ");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_only_costs_time() {
+    let (whole, base) = (sample(), sample());
+    base.write(".ralph/cache", "in the way");
+    assert_eq!(answers(&base), answers(&whole));
+    assert_eq!(base.run(ADD).answer(0), "created knowledge/t\n");
+    assert!(base.run(["search", "T"]).answer(0).contains("knowledge/t"));
+    assert_snapshot!(base.run(["index", "--rebuild"]), @"
+    exit 6
+    --- stderr
+    error: cannot lock `[TEMP]/project/.ralph/cache/lock`
+    caused by: Not a directory (os error 20)
+    hint: a file stands where a folder must be; move it away
+    ");
+    assert_snapshot!(base.run(["index"]), @"
+    exit 6
+    --- stderr
+    error: cannot lock `[TEMP]/project/.ralph/cache/lock`
+    caused by: Not a directory (os error 20)
+    hint: a file stands where a folder must be; move it away
+    ");
+    assert_eq!(base.read(".ralph/cache"), "in the way");
+}
+
+#[test]
+fn a_folder_that_is_a_file_is_6() {
+    let base = TestBase::new();
+    fs::remove_dir_all(base.at(".ralph/knowledge")).unwrap();
+    base.write(".ralph/knowledge", "in the way");
+    assert_snapshot!(base.run(ADD), @"
+    exit 6
+    --- stderr
+    error: cannot create `[TEMP]/project/.ralph/knowledge/t.md`
+    caused by: Not a directory (os error 20)
+    hint: a file stands where a folder must be; move it away
+    ");
+    assert_eq!(base.run(["search", "x"]).code, Some(1));
+    let base = TestBase::without_memory();
+    base.write(".ralph", "in the way");
+    assert_snapshot!(base.run(["init"]), @"
+    exit 6
+    --- stderr
+    error: cannot create `[TEMP]/project/.ralph`
+    caused by: Not a directory (os error 20)
+    hint: a file stands where a folder must be; move it away
+    ");
+    assert_snapshot!(base.run(["list"]), @"
+    exit 3
+    --- stderr
+    error: no `.ralph` folder in `[TEMP]/project` or above it
+    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    ");
+}
+
+/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, or `None`
+/// where nothing may be mounted. `$0` is the program.
+fn with_own_disk(base: &TestBase, script: &str) -> Option<String> {
+    let mount = format!("mount -t tmpfs -o size=256k tmpfs .ralph || exit 125\n{script}");
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &mount, PROGRAM]).current_dir(base.root()).env("HOME", base.home());
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.contains("mounted").then(|| text.replace("mounted\n", ""))
+}
+
+#[test]
+fn a_full_disk_is_6_and_loses_nothing() {
+    let base = TestBase::without_memory();
+    fs::create_dir(base.at(".ralph")).unwrap();
+    let script = format!(
+        "echo mounted; p() {{ \"$0\" --now {NOW} \"$@\"; }}; p init > /dev/null\n\
+         p add --title Kept --tags a --body kept\n\
+         head -c 1000000 /dev/zero > .ralph/state/filler 2> /dev/null\n\
+         p add --title Kept --tags a --body other 2>&1; echo exit $?\n\
+         p search kept; echo exit $?; cat .ralph/knowledge/kept.md; find .ralph/knowledge .ralph/archive -type f"
+    );
+    // Where nothing may be mounted, the folder that is a file has to do.
+    if let Some(told) = with_own_disk(&base, &script) {
+        assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @r#"
+        created knowledge/kept
+        error: cannot archive `[ROOT]/.ralph/knowledge/kept.md`
+        caused by: No space left on device (os error 28)
+        hint: make room on the disk, and run the command again
+        exit 6
+        1. Kept  [SCORE]
+           knowledge/kept  [a]
+           kept
+        exit 0
+        ---
+        title: "Kept"
+        tags: [a]
+        source: human
+        created_at: "2026-11-20T10:00:00Z"
+        ---
+
+        kept
+        .ralph/knowledge/kept.md
+        "#);
+    }
+}
+
+#[test]
+fn a_read_only_memory_is_read() {
+    let base = TestBase::without_memory();
+    fs::create_dir(base.at(".ralph")).unwrap();
+    let script = format!(
+        "echo mounted; p() {{ \"$0\" --now {NOW} \"$@\"; }}; p init > /dev/null\n\
+         p add --title Kept --tags a --body kept > /dev/null; rm -r .ralph/cache; mount -o remount,ro .ralph\n\
+         p search kept 2>&1; echo exit $?; p list 2>&1; echo exit $?; p check 2>&1; echo exit $?\n\
+         p add --title Other --tags a --body other 2>&1; echo exit $?; p index --rebuild 2>&1; echo exit $?"
+    );
+    if let Some(told) = with_own_disk(&base, &script) {
+        assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @"
+        1. Kept  [SCORE]
+           knowledge/kept  [a]
+           kept
+        exit 0
+        knowledge/kept  Kept  [a]
+        exit 0
+        no problems in 1 file
+        exit 0
+        error: cannot lock `[ROOT]/.ralph/state/lock`
+        caused by: Read-only file system (os error 30)
+        hint: the file system is mounted read-only; only reading commands work there
+        exit 6
+        error: cannot lock `[ROOT]/.ralph/cache/lock`
+        caused by: Read-only file system (os error 30)
+        hint: the file system is mounted read-only; only reading commands work there
+        exit 6
+        ");
+    }
+}
+
+#[test]
+fn a_lock_that_stays_taken_is_5() {
+    let base = sample();
+    assert_eq!(base.run(ADD).code, Some(0));
+    let lock = File::options().write(true).truncate(true).open(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    fs::write(base.at(".ralph/state/lock"), "pid 4711 on somewhere (ralph-memory add)\n").unwrap();
+    let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
+    assert_snapshot!(without_times(&run(&["add", "--title", "Other", "--tags", "a", "--body", "b"])), @"
+    exit 5
+    --- stderr
+    error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
+    hint: another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS
+    ");
+    assert_eq!(run(&["supersede", "bench", "t"]).code, Some(5));
+    assert_eq!(run(&["restore", "bench"]).code, Some(5));
+    // Reading waits for nobody.
+    assert_eq!(run(&["search", "nightly"]).code, Some(0));
+    lock.unlock().unwrap();
+    assert_eq!(run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).code, Some(0));
+}
+
+#[test]
+fn a_cache_that_stays_locked_stops_only_the_index() {
+    let base = sample();
+    assert_eq!(base.run(["index"]).code, Some(0));
+    let lock = File::options().write(true).open(base.at(".ralph/cache/lock")).unwrap();
+    lock.lock().unwrap();
+    let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
+    assert_eq!(run(&["index", "--rebuild"]).code, Some(5));
+    assert_eq!(run(&ADD).answer(0), "created knowledge/t\n");
+    assert!(run(&["search", "T"]).answer(0).contains("knowledge/t"));
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let base = sample();
+    base.write(".ralph/config.toml", "format = 2\n");
+    for arguments in READING.iter().copied().chain([&ADD[..], &["index", "--rebuild"], &["restore", "x"]]) {
+        assert_eq!(base.run(arguments).code, Some(4), "{arguments:?}");
+    }
+    assert_snapshot!(base.run(ADD), @"
+    exit 4
+    --- stderr
+    error: `.ralph/config.toml` has format 2, and this program knows formats up to 1
+    hint: install a newer ralph-memory
+    ");
+    assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/bench.md"]);
+}
+
+#[test]
+fn what_cannot_be_edited_is_left_alone() {
+    let base = sample();
+    // Items of a list that a mapping stands for cannot be added to.
+    let file = "---\ntitle: T\ntags: [a]\nsupersedes: {a: b}\n---\n\nx\n";
+    base.write(".ralph/knowledge/t.md", file);
+    let ran = base.run(["supersede", "bench", "t"]);
+    assert_snapshot!(ran, @"
+    exit 4
+    --- stderr
+    error: cannot edit `.ralph/knowledge/t.md`: `supersedes` is not a list
+    hint: mend the file by hand; `ralph-memory check` says where
+    ");
+    assert_eq!(base.read(".ralph/knowledge/t.md"), file);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    let base = sample();
+    fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
+    symlink(base.home().join("secret.md"), base.at(".ralph/knowledge/link.md")).unwrap();
+    assert_eq!(base.run(["search", "secret"]).code, Some(1));
+    let base = TestBase::without_memory();
+    symlink(base.home(), base.at(".ralph")).unwrap();
+    assert_snapshot!(base.run(ADD), @"
+    exit 4
+    --- stderr
+    error: `[TEMP]/project/.ralph` is outside the memory folder or reached through a link
+    hint: the memory holds plain files and folders; replace the link by what it points to
+    ");
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_broken_cache_is_made_anew() {
+    let base = sample();
+    let expected = base.run(["search", "nightly"]).answer(0);
+    let _ = base.run(["index", "--rebuild"]).answer(0);
+    for path in base.files(".ralph/cache") {
+        base.write(&path, "not what it was");
+        assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
+        assert_eq!(base.run(["index"]).code, Some(0), "{path}");
+        assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
+    }
+}
+
+#[test]
+fn input_that_nobody_gives_is_waited_for_and_read_once() {
+    let base = TestBase::new();
+    let mut command = base.with(["add", "--title", "T", "--tags", "a"]).command();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdin.take());
+    let mut told = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!((child.wait().unwrap().code(), told.as_str()), (Some(2), ""));
+}
