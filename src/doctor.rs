@@ -224,6 +224,9 @@ fn folders(facts: &Facts) -> Vec<Finding> {
 }
 
 fn index(name: &str, index: &Index) -> Finding {
+    if index.id.is_none() && index.entries == 0 {
+        return ok("index", format!("{name}: none, and nothing to index"));
+    }
     let Some(id) = &index.id else {
         return ok(
             "index",
@@ -474,6 +477,7 @@ mod tests {
     fn indexes_are_counted() {
         let with = |index| move |facts: &mut Facts| facts.indexes = vec![("live", index)];
         check(with(Index { entries: 3, is_known: true, pending: 3, ..Index::default() }), &[]);
+        check(with(Index { is_known: true, ..Index::default() }), &[]);
         check(with(index_of(5, 7, 3, 1)), &[]);
         let wrong = ("index", ERROR, "live: holds 4 documents where 5 should be");
         check(with(index_of(4, 5, 0, 0)), &[wrong]);

@@ -19,6 +19,10 @@ use crate::error::{Problem, Severity};
 use crate::retrieve::{circles, replaced};
 use crate::text::fold;
 
+/// How many broken links of one file are told one by one. One that has more is not written as notes
+/// are, and its list would hide what is wrong with others.
+const MAX_LINKS: usize = 20;
+
 /// One live file.
 #[derive(Debug, Clone)]
 pub struct Item {
@@ -79,12 +83,14 @@ impl<'a> Known<'a> {
         // The same word may be linked to from everywhere.
         let mut hints: HashMap<&str, String> = HashMap::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
-            for link in &item.head.links {
+            let is_broken = |target: &str| {
+                let has_id = Id::parse(target).is_some_and(|id| self.ids.contains(&id));
+                !has_id && !self.titles.contains(&fold(target))
+            };
+            let mut broken = item.head.links.iter().filter(|link| is_broken(&link.target));
+            for link in broken.by_ref().take(MAX_LINKS) {
                 let target = link.target.as_str();
                 let id = Id::parse(target);
-                if id.as_ref().is_some_and(|id| self.ids.contains(id)) || self.titles.contains(&fold(target)) {
-                    continue;
-                }
                 let archived = id.filter(|id| self.archived.contains(id));
                 let message = match &archived {
                     Some(_) => format!("the link `[[{target}]]` leads to an entry that is in the archive"),
@@ -96,6 +102,14 @@ impl<'a> Known<'a> {
                     (None, None) => "write the entry, or take the link out; code belongs in backticks".to_owned(),
                 });
                 problems.push(warning(item, Some(link.line), "broken-link", message, hint.clone()));
+            }
+            if let Some(next) = broken.next() {
+                let message = match broken.count() + 1 {
+                    1 => "one more link of this file leads to no entry".to_owned(),
+                    n => format!("{n} more links of this file lead to no entry"),
+                };
+                let hint = "mend those above, then check again".to_owned();
+                problems.push(warning(item, Some(next.line), "broken-link", message, hint));
             }
         }
         problems
@@ -222,6 +236,18 @@ mod tests {
                 "bring it back with `ralph-memory restore knowledge/gone`, or take the link out",
             )],
         );
+    }
+
+    #[test]
+    fn of_many_broken_links_the_first_are_told() {
+        let linking = |n: usize| named("a", "Some title", "x", &"[[a]]\n\n[[nothing]]\n\n".repeat(n));
+        let found = |n: usize| problems(&[linking(n)], &BTreeSet::new(), now());
+        assert_eq!(found(20).len(), 20);
+        assert_eq!(found(21).len(), 21);
+        let many = found(50);
+        assert_eq!((many.len(), many[20].line, many[19].line), (21, Some(87), Some(83)));
+        assert_eq!(many[20].message, "30 more links of this file lead to no entry");
+        assert_eq!(found(21)[20].message, "one more link of this file leads to no entry");
     }
 
     #[test]

@@ -696,8 +696,8 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       entries     can be read and written, in 3 folders
     ok       state       can be written
     ok       cache       can be written
-    ok       index       live: none yet; 0 entries are read directly until a command makes it
-    ok       index       archive: none yet; 0 entries are read directly until a command makes it
+    ok       index       live: none, and nothing to index
+    ok       index       archive: none, and nothing to index
     ok       old-caches  none
     ok       leftovers   none
     ok       lock        free
@@ -711,8 +711,8 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       entries     can be read and written, in 3 folders
     ok       state       can be written
     ok       cache       can be written
-    ok       index       live: none yet; 0 entries are read directly until a command makes it
-    ok       index       archive: none yet; 0 entries are read directly until a command makes it
+    ok       index       live: none, and nothing to index
+    ok       index       archive: none, and nothing to index
     warning  old-caches  1 cache of other versions of this program: `.ralph/cache/index-0123456789abcdef`
                          mend: delete them, unless that version is still in use; nothing is lost
     ok       leftovers   none
