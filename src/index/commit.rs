@@ -87,7 +87,10 @@ fn seal(folder: &Path, boot: &str) -> io::Result<String> {
         let name = entry.file_name().to_string_lossy().into_owned();
         // The locks and the seal itself say nothing of the index; Tantivy's list of files is for its
         // garbage collection.
-        if name == SEAL || name.starts_with('.') || name.ends_with(".tmp") {
+        if name == SEAL
+            || name.starts_with('.')
+            || Path::new(&name).extension().is_some_and(|extension| extension == "tmp")
+        {
             continue;
         }
         match entry.metadata() {
