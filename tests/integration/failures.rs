@@ -327,7 +327,7 @@ fn a_damaged_index_is_made_anew() {
         let body = format!("Entry {number} is about nightly builds and toolchain number {}.", number * 7 % 13);
         base.write(
             &format!(".ralph/knowledge/more-{number}.md"),
-            &format!("---\ntitle: More {number}\ntags: [more]\n---\n\n{body}\n"),
+            format!("---\ntitle: More {number}\ntags: [more]\n---\n\n{body}\n"),
         );
     }
     let search = || base.run(["search", "nightly toolchain more"]).answer(0);
