@@ -2,6 +2,7 @@
 //!
 //! Pure: heads in, a decision out. What the decision costs and how it is carried out is the caller's.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use crate::entry::knowledge::{Class, Knowledge, class};
@@ -19,7 +20,7 @@ pub const TAG_OVERLAP: f64 = 0.5;
 /// other's as a run. Events are never the same as anything here, and what an agent writes is never
 /// the same as an entry that a person wrote. Of several, equal titles come before alike ones, then a
 /// person's entries before an agent's where a person writes, then the given order.
-pub fn find<'a, Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, &'a Head)>) -> Option<Key> {
+pub fn find<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Option<Key> {
     if class(new.category.as_deref()) == Class::Event {
         return None;
     }
@@ -27,7 +28,11 @@ pub fn find<'a, Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, &'
     let title_words = words(&new.title);
     let tags: HashSet<&str> = new.tags.iter().map(String::as_str).collect();
     let mut best: Option<((bool, bool), Key)> = None;
-    for (key, head) in heads.filter(|(_, head)| may_be_updated(new, head)) {
+    for (key, head) in heads {
+        let head = head.borrow();
+        if !may_be_updated(new, head) {
+            continue;
+        }
         let is_alike = || overlap(&tags, &head.tags) > TAG_OVERLAP && contains_run(&title_words, &words(&head.title));
         let is_equal = fold(&head.title) == title;
         if !is_equal && !is_alike() {

@@ -155,6 +155,15 @@ impl Catalog {
         0..number(self.table.rows.len())
     }
 
+    /// Returns the rows of knowledge entries in their order, without a look at each row's path.
+    pub fn knowledge_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+        // Folders are in the order of their paths, and those of the journal come before.
+        let root = self.area.roots()[1];
+        let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
+        let first = self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first);
+        first..number(self.table.rows.len())
+    }
+
     /// Returns the path of a row's file, relative to `.ralph/`.
     pub fn path(&self, row: RowId) -> String {
         self.table.path(row)

@@ -152,7 +152,7 @@ impl Writer {
         let fields = Fields::new();
         let index = if fresh { Writer::create(folder, &fields)? } else { open_index(folder, &fields)? };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
-        let memory = (n_expected * 6_000).clamp(15_000_000, 120_000_000);
+        let memory = (n_expected * 6_000).clamp(15_000_000, 80_000_000);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .num_merge_threads(1)

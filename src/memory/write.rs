@@ -7,7 +7,7 @@ use crate::catalog::{Area, Catalog, RowId};
 use crate::dedup;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Knowledge, timestamp};
-use crate::entry::{self, Head, Id, Kind};
+use crate::entry::{self, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title, version_of};
@@ -119,14 +119,14 @@ impl Memory {
     fn same(&self, catalog: &Catalog, knowledge: &Knowledge) -> Option<RowId> {
         let now = self.now();
         let superseded = superseded(&[catalog], now);
-        let rows =
-            catalog.rows().filter(|row| catalog.is_indexable(*row) && catalog.path(*row).starts_with("knowledge/"));
-        let heads: Vec<(RowId, Head)> = rows
+        // One head at a time: all of them together take more memory than the rest of the call.
+        let heads = catalog
+            .knowledge_rows()
+            .filter(|row| catalog.is_indexable(*row))
             .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
             .map(|row| (row, catalog.head(row)))
-            .filter(|(_, head)| !head.is_expired(now))
-            .collect();
-        dedup::find(knowledge, heads.iter().map(|(row, head)| (*row, head)))
+            .filter(|(_, head)| !head.is_expired(now));
+        dedup::find(knowledge, heads)
     }
 
     fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {

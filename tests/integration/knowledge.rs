@@ -104,3 +104,21 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
     assert_eq!(entry.files, ["src/x.rs", "src/a,b.rs"]);
     assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
 }
+
+/// Entries lie between others: those of the journal stand before them in the catalog.
+#[test]
+fn knowledge_beside_a_journal_is_recognised() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    for run in ["run-00000001", "run-zzzzzzzz"] {
+        let journal = folder.path().join(format!(".ralph/journal/{run}"));
+        fs::create_dir_all(&journal).unwrap();
+        let text = format!(
+            "---\nrun_id: {run}\niteration: 1\noutcome: done\nstarted_at: \"2026-01-01T00:00:00Z\"\ntask_title: T\n---\n\n> x\n"
+        );
+        fs::write(journal.join("0001.md"), text).unwrap();
+    }
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, Action::Created);
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, Action::Updated);
+    assert_eq!(memory.status().unwrap().knowledge, 1);
+}
