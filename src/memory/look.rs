@@ -254,13 +254,16 @@ impl Memory {
     ///
     /// None at present; reading goes on past every file that is broken.
     pub fn list(&self, filter: &Filter) -> Result<Listed> {
-        let live = self.catalog(Area::Live);
         let archive = filter.archived.then(|| self.catalog(Area::Archive));
-        let superseded = superseded(&[&live], self.now());
+        Ok(self.listed(&self.catalog(Area::Live), archive.as_ref(), filter))
+    }
+
+    fn listed(&self, live: &Catalog, archive: Option<&Catalog>, filter: &Filter) -> Listed {
         let now = self.now();
+        let superseded = superseded(&[live], now);
         let mut listed =
             Listed { entries: Vec::new(), tags: BTreeMap::new(), problems: self.settings_problems.clone() };
-        for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
+        for catalog in [Some(live), archive].into_iter().flatten() {
             for row in catalog.rows() {
                 let (Some(id), head) = (catalog.id(row), catalog.head(row)) else { continue };
                 if !passes(filter, &head) {
@@ -289,7 +292,7 @@ impl Memory {
             }
             listed.problems.extend(catalog.problems());
         }
-        Ok(listed)
+        listed
     }
 
     /// Returns how much of what there is.
@@ -300,7 +303,7 @@ impl Memory {
     pub fn status(&self) -> Result<Status> {
         let live = self.catalog(Area::Live);
         let archived = self.catalog(Area::Archive).len();
-        let listed = self.list(&Filter::default())?;
+        let listed = self.listed(&live, None, &Filter::default());
         let count = |keeps: &dyn Fn(&ListItem) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
         let mut categories = BTreeMap::new();
         for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Memory;
 use super::sync::View;
+use super::write::within;
 use crate::catalog::{Area, Catalog};
 use crate::context::{self, Context, Reference, Request};
 use crate::entry::knowledge::{Class, class};
@@ -46,7 +47,7 @@ impl Memory {
     /// at most `limit` characters; an empty one where the file cannot be read any more.
     pub fn excerpts(&self, hits: &[Hit], query: &str, limit: usize) -> Vec<String> {
         let excerpt = |hit: &Hit| {
-            let path = hit.path.strip_prefix(".ralph/").unwrap_or(&hit.path);
+            let path = within(&hit.path);
             let text = self.store.read(path).map(|file| read(path, &file.bytes).text).unwrap_or_default();
             let end =
                 (0..=text.len().min(EXCERPT_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
@@ -94,10 +95,10 @@ impl Memory {
         })?;
         let mut references = Vec::new();
         for hit in context::relevant(hits) {
-            let path = hit.path.strip_prefix(".ralph/").unwrap_or(&hit.path).to_owned();
+            let path = within(&hit.path);
             // A file that vanished since the scan is no longer known.
-            if let Ok(file) = self.store.read(&path) {
-                let entry = read(&path, &file.bytes);
+            if let Ok(file) = self.store.read(path) {
+                let entry = read(path, &file.bytes);
                 references.push(Reference { id: hit.id, title: hit.title, tags: hit.tags, body: entry.body });
             }
         }

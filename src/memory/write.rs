@@ -109,7 +109,7 @@ impl Memory {
             }
         };
         if added.action != Action::Unchanged {
-            self.commit_written(pending, added.path.trim_start_matches(MEMORY_FOLDER));
+            self.commit_written(pending, within(&added.path));
         }
         Ok(added)
     }
@@ -347,4 +347,9 @@ pub(super) fn no_such_entry(catalog: &Catalog, id: &Id) -> Error {
 /// Returns a path as it is shown: relative to the folder that holds `.ralph/`.
 pub(super) fn shown(path: &str) -> String {
     format!("{MEMORY_FOLDER}{path}")
+}
+
+/// Returns a path that is shown as the modules below have it: relative to `.ralph/`.
+pub(super) fn within(path: &str) -> &str {
+    path.strip_prefix(MEMORY_FOLDER).unwrap_or(path)
 }
