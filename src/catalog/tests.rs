@@ -132,7 +132,7 @@ pub(super) fn text(title: &str) -> String {
 }
 
 /// Everything that a catalog says of its rows.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Said {
     path: String,
     id: Option<Id>,

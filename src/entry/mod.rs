@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
 
-pub use attempt::{AttemptHead, Outcome};
+pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use place::place_of_key;
 pub use read::{parse_time, read};
 
@@ -220,7 +220,7 @@ pub struct Link {
 
 /// What lists, scopes, dedup and checks need of an entry: its frontmatter, and what was measured of
 /// its body. The catalog keeps one for each file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// Knowledge or journal, by the folder it lies in.
     pub kind: Kind,
@@ -315,7 +315,7 @@ impl Head {
 }
 
 /// One file, read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// What the frontmatter says, and what was measured.
     pub head: Head,

@@ -434,7 +434,7 @@ impl Reader<'_> {
             self.missing("outcome", hint);
         }
         if let (Some(iteration), Some(outcome)) = (iteration, outcome) {
-            self.head.attempt = Some(Box::new(AttemptHead { iteration, outcome }));
+            self.head.attempt = Some(Box::new(AttemptHead::new(iteration, outcome)));
         }
     }
 }
@@ -559,7 +559,7 @@ mod tests {
         let text = "---\nrun_id: run-1a2b3c4d\niteration: 3\ntask_id: t-1\ntask_title: \"Add tables\"\noutcome: no_sigil\nstarted_at: \"2026-02-17T12:00:00Z\"\n---\n\n## Summary\n\n> x\n";
         let head = read("journal/run-1a2b3c4d/0003.md", text.as_bytes()).head;
         assert_eq!(head.problems, []);
-        assert_eq!(*head.attempt.unwrap(), AttemptHead { iteration: 3, outcome: Outcome::Blocked });
+        assert_eq!(*head.attempt.unwrap(), AttemptHead::new(3, Outcome::Blocked));
         assert_eq!((head.kind, head.title.as_str()), (Kind::Journal, "Add tables"));
         let head = read("journal/run-1/1.md", b"---\nrun_id: x\niteration: many\n---\n").head;
         let codes: Vec<_> = head.problems.iter().map(|problem| problem.code.as_str()).collect();

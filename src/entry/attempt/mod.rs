@@ -1,0 +1,271 @@
+//! What a journal file says: one attempt at a task.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{Id, Source};
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The agent said that it was done, and verification, if there was any, agreed.
+    Done,
+    /// The agent said that it failed.
+    Failed,
+    /// The agent said neither.
+    Blocked,
+    /// The agent said that it was done, and verification disagreed.
+    Retried,
+    /// The agent could not run, or crashed.
+    Error,
+    /// Part of the task was done; only a caller says so.
+    Partial,
+    /// The run was stopped from outside.
+    Interrupted,
+}
+
+impl Outcome {
+    /// All outcomes, in the order in which they are documented.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Done,
+        Outcome::Failed,
+        Outcome::Blocked,
+        Outcome::Retried,
+        Outcome::Error,
+        Outcome::Partial,
+        Outcome::Interrupted,
+    ];
+
+    /// Returns whether it lengthens the task's streak of failures. `Done` alone ends it.
+    pub fn is_failure_of_task(self) -> bool {
+        matches!(self, Outcome::Failed | Outcome::Blocked | Outcome::Retried)
+    }
+
+    /// Returns whether it counts for the run's success rate: as a success, or as a failure. `None`
+    /// where it does not count.
+    pub fn is_success(self) -> Option<bool> {
+        match self {
+            Outcome::Done => Some(true),
+            Outcome::Failed | Outcome::Blocked | Outcome::Retried | Outcome::Error => Some(false),
+            Outcome::Partial | Outcome::Interrupted => None,
+        }
+    }
+
+    /// Returns the word that stands for it in a file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed => "failed",
+            Outcome::Blocked => "blocked",
+            Outcome::Retried => "retried",
+            Outcome::Error => "error",
+            Outcome::Partial => "partial",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+
+    /// Returns the outcome that a word in a file stands for, aliases included.
+    pub fn parse(text: &str) -> Option<Outcome> {
+        Some(match text {
+            "done" | "success" => Outcome::Done,
+            "failed" | "failure" => Outcome::Failed,
+            "blocked" | "no_sigil" => Outcome::Blocked,
+            "retried" => Outcome::Retried,
+            "error" => Outcome::Error,
+            "partial" => Outcome::Partial,
+            "interrupted" => Outcome::Interrupted,
+            _ => return None,
+        })
+    }
+}
+
+/// How hard a task is, as the agent that worked on it found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Difficulty {
+    Trivial,
+    Easy,
+    Moderate,
+    Hard,
+    Blocked,
+}
+
+impl Difficulty {
+    /// All of them, the easiest first.
+    pub const ALL: [Difficulty; 5] =
+        [Difficulty::Trivial, Difficulty::Easy, Difficulty::Moderate, Difficulty::Hard, Difficulty::Blocked];
+
+    /// Returns the word that stands for it in a file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Difficulty::Trivial => "trivial",
+            Difficulty::Easy => "easy",
+            Difficulty::Moderate => "moderate",
+            Difficulty::Hard => "hard",
+            Difficulty::Blocked => "blocked",
+        }
+    }
+
+    /// Returns the difficulty that the word stands for.
+    pub fn parse(text: &str) -> Option<Difficulty> {
+        Difficulty::ALL.into_iter().find(|difficulty| difficulty.as_str() == text)
+    }
+}
+
+/// The project paths that an attempt had to do with, `/` between their parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Files {
+    pub created: Vec<String>,
+    pub modified: Vec<String>,
+    pub read: Vec<String>,
+    /// Those that a failure report names.
+    pub relevant: Vec<String>,
+}
+
+impl Files {
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        [&self.created, &self.modified, &self.read, &self.relevant].into_iter().all(Vec::is_empty)
+    }
+
+    /// Returns the paths that were written or are named in a failure report, each once.
+    pub fn touched(&self) -> Vec<&str> {
+        let mut touched: Vec<&str> = Vec::new();
+        for path in [&self.created, &self.modified, &self.relevant].into_iter().flatten() {
+            if !touched.contains(&path.as_str()) {
+                touched.push(path);
+            }
+        }
+        touched
+    }
+}
+
+/// How the command went that says whether a task is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The command line.
+    pub command: String,
+    /// Its exit status; 0 means that the task is done.
+    pub exit_code: i32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What only an attempt's frontmatter has, and what was measured of its body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptHead {
+    /// `iteration`: its number in the run, from 1.
+    pub iteration: u32,
+    /// `outcome`.
+    pub outcome: Outcome,
+    /// `section`: the section that the task belongs to.
+    pub section: Option<String>,
+    /// `error_category`, such as `test_failure`.
+    pub error_category: Option<String>,
+    /// `model`: the language model that worked on it.
+    pub model: Option<String>,
+    /// `model_rationale`: why this model.
+    pub model_rationale: Option<String>,
+    /// `tree`: the git tree of the work tree after the attempt, without `.ralph/`.
+    pub tree: Option<String>,
+    /// `difficulty`.
+    pub difficulty: Option<Difficulty>,
+    /// `next_model`: the model that the run's next iteration should have.
+    pub next_model: Option<String>,
+    /// `duration_secs`.
+    pub duration_secs: Option<f64>,
+    /// `cost_usd`, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// `tokens_in`.
+    pub tokens_in: Option<u64>,
+    /// `tokens_out`.
+    pub tokens_out: Option<u64>,
+    /// `files`.
+    pub files: Files,
+    /// `validation`.
+    pub validation: Option<Validation>,
+    /// `context`: the knowledge that was put before the agent.
+    pub context: Vec<Id>,
+    /// `refused`: what the agent said in a way that could not be taken over.
+    pub refused: Vec<String>,
+    /// A hash of what it failed with, equal for two attempts whose errors differ in paths, numbers and
+    /// addresses alone; `None` where nothing says.
+    pub error_fingerprint: Option<u64>,
+}
+
+impl AttemptHead {
+    /// Returns a head that says nothing more than this.
+    pub fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
+        AttemptHead {
+            iteration,
+            outcome,
+            section: None,
+            error_category: None,
+            model: None,
+            model_rationale: None,
+            tree: None,
+            difficulty: None,
+            next_model: None,
+            duration_secs: None,
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            files: Files::default(),
+            validation: None,
+            context: Vec::new(),
+            refused: Vec::new(),
+            error_fingerprint: None,
+        }
+    }
+}
+
+/// What the body of a journal file says, part by part; what is empty is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sections {
+    /// What stands before the first heading: the agent's notes.
+    pub notes: String,
+    /// `## Summary`.
+    pub summary: String,
+    /// `## What was tried`.
+    pub tried: String,
+    /// `## Why it failed`.
+    pub why: String,
+    /// `## Error output`.
+    pub error_output: String,
+    /// `## Retry suggestion`.
+    pub retry_suggestion: String,
+    /// `## Decisions`.
+    pub decisions: String,
+    /// `## Errors`.
+    pub errors: String,
+    /// `## Validation output`.
+    pub validation_output: String,
+    /// `## Progress`: a summary of the run so far.
+    pub progress: String,
+    /// `## Feedback`: what a person typed.
+    pub feedback: String,
+}
+
+/// One attempt at a task, as a journal file has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// `run_id`.
+    pub run_id: String,
+    /// `task_id`.
+    pub task_id: Option<String>,
+    /// `task_title`; empty when there is none.
+    pub task_title: String,
+    /// `feature`.
+    pub feature: Option<String>,
+    /// `source`.
+    pub source: Source,
+    /// `started_at`, in whole seconds.
+    pub started_at: DateTime<Utc>,
+    /// The rest of the frontmatter.
+    pub head: AttemptHead,
+    /// The body.
+    pub sections: Sections,
+}
