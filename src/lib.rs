@@ -80,12 +80,14 @@ pub mod doctor;
 pub mod entry;
 pub mod error;
 pub mod git;
+pub mod history;
 pub mod index;
 pub mod memory;
 pub mod retrieve;
 pub mod settings;
 pub mod sigil;
 pub mod store;
+pub mod strategy;
 pub mod text;
 
 pub use context::{Budget, Context, Request, Task};

@@ -1,0 +1,391 @@
+//! What the journal tells: folds over attempts.
+//!
+//! Pure: heads in, figures out. Nothing that can be told from the journal is stored anywhere else, so
+//! these counts travel with it, and an archived attempt counts like any other.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome};
+
+/// One attempt that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// The journal entry.
+    pub id: Id,
+    /// The run.
+    pub run_id: String,
+    /// When it began.
+    pub started_at: DateTime<Utc>,
+    /// What its frontmatter says.
+    pub head: AttemptHead,
+}
+
+impl Past {
+    /// Returns the attempt that the head of a journal entry tells of; `None` where it cannot be read.
+    pub fn new(id: Id, head: Head) -> Option<Past> {
+        let Head { run_id, created_at, attempt, valid: true, .. } = head else { return None };
+        Some(Past { id, run_id: run_id?, started_at: created_at?, head: *attempt? })
+    }
+
+    /// Returns when it ended; where nobody noted how long it took, when it began.
+    pub fn ended_at(&self) -> DateTime<Utc> {
+        let duration = self.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or(0.0);
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be below a billion")]
+        self.started_at.checked_add_signed(TimeDelta::seconds(duration as i64)).unwrap_or(self.started_at)
+    }
+}
+
+/// Puts attempts in the order in which they were begun. Of one second, a run's iterations stay in
+/// order.
+pub fn sort(attempts: &mut [Past]) {
+    attempts.sort_by(|one, other| {
+        let key = |past: &Past| (past.started_at, past.head.iteration);
+        key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id))
+    });
+}
+
+/// What the attempts at one task tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TaskRecord {
+    /// How many there were.
+    pub attempts: usize,
+    /// How often it failed since it was last done; the ways to end that say nothing of the task do not
+    /// count.
+    pub streak: u32,
+    /// Whether the last two failures of the streak had the same error.
+    pub same_error: bool,
+    /// Whether the last failure left the work tree as an earlier attempt had left it.
+    pub tree_seen: bool,
+    /// The rung of the ladder: see [`rung`].
+    pub rung: u32,
+    /// The last estimate of how hard it is.
+    pub difficulty: Option<Difficulty>,
+    /// The model that last had it done.
+    pub model_that_worked: Option<String>,
+    /// What kind of error the last failure had.
+    pub error_category: Option<String>,
+    /// How often each kind of error made it fail in the streak, the most frequent first.
+    pub failed_with: Vec<(String, usize)>,
+    /// The paths that the newest attempt touched that touched any.
+    pub files: Vec<String>,
+}
+
+impl TaskRecord {
+    /// Folds the attempts at one task, oldest first.
+    pub fn of(attempts: &[Past]) -> TaskRecord {
+        let after_done =
+            attempts.iter().rposition(|past| past.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
+        let failures: Vec<(usize, &AttemptHead)> = attempts
+            .iter()
+            .enumerate()
+            .skip(after_done)
+            .map(|(at, past)| (at, &past.head))
+            .filter(|(_, head)| head.outcome.is_failure_of_task())
+            .collect();
+        let mut record = TaskRecord {
+            attempts: attempts.len(),
+            streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
+            difficulty: last(attempts, |head| head.difficulty),
+            model_that_worked: last(attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
+            error_category: last(attempts, |head| {
+                head.error_category.clone().filter(|_| head.outcome.is_success() == Some(false))
+            }),
+            files: last(attempts, touched).unwrap_or_default(),
+            ..TaskRecord::default()
+        };
+        if let [.., (_, before), (_, newest)] = failures[..] {
+            record.same_error =
+                newest.error_fingerprint.is_some() && newest.error_fingerprint == before.error_fingerprint;
+        }
+        if let Some((at, newest)) = failures.last() {
+            // An attempt that could not work leaves everything as it was; that is no circle.
+            let worked = |past: &&Past| past.head.outcome.is_failure_of_task() || past.head.outcome == Outcome::Done;
+            record.tree_seen = newest.tree.is_some()
+                && attempts[..*at].iter().filter(worked).any(|past| past.head.tree == newest.tree);
+        }
+        record.rung = rung(record.streak, record.same_error || record.tree_seen);
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for (_, head) in &failures {
+            *counts.entry(head.error_category.as_deref().unwrap_or("unknown")).or_default() += 1;
+        }
+        record.failed_with = counts.into_iter().map(|(category, n)| (category.to_owned(), n)).collect();
+        record.failed_with.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
+        record
+    }
+}
+
+/// Returns the rung of the ladder that a task stands on: one for each failure in a row, and one more
+/// when it goes in circles. From 2 on the strongest model is taken, from 3 on (a setting) the agent is
+/// warned, from one more on a person is told.
+pub fn rung(streak: u32, goes_in_circles: bool) -> u32 {
+    // One who has not failed stands on the ground.
+    if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
+}
+
+/// What the iterations of one run tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RunRecord {
+    /// How many there were.
+    pub iterations: usize,
+    /// The highest number that one of them had.
+    pub last_iteration: u32,
+    /// How many of those that count succeeded.
+    pub succeeded: usize,
+    /// How many count: all but those that were interrupted, or are done in part.
+    pub counted: usize,
+    /// The model that the last one asked for.
+    pub hint: Option<String>,
+    /// What the last one said in a way that could not be taken over.
+    pub refused: Vec<String>,
+    /// The paths that the newest one touched that touched any.
+    pub files: Vec<String>,
+}
+
+impl RunRecord {
+    /// Folds the iterations of one run, oldest first.
+    pub fn of(attempts: &[Past]) -> RunRecord {
+        let counts =
+            |success: bool| attempts.iter().filter(|past| past.head.outcome.is_success() == Some(success)).count();
+        let newest = attempts.last().map(|past| &past.head);
+        RunRecord {
+            iterations: attempts.len(),
+            last_iteration: attempts.iter().map(|past| past.head.iteration).max().unwrap_or(0),
+            succeeded: counts(true),
+            counted: counts(true) + counts(false),
+            hint: newest.and_then(|head| head.next_model.clone()),
+            refused: newest.map(|head| head.refused.clone()).unwrap_or_default(),
+            files: last(attempts, touched).unwrap_or_default(),
+        }
+    }
+}
+
+fn last<T>(attempts: &[Past], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
+    attempts.iter().rev().find_map(|past| what(&past.head))
+}
+
+fn touched(head: &AttemptHead) -> Option<Vec<String>> {
+    let touched: Vec<String> = head.files.touched().into_iter().map(str::to_owned).collect();
+    Some(touched).filter(|touched| !touched.is_empty())
+}
+
+/// What became of the attempts in whose context an entry stood.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// In how many contexts it stood.
+    pub recalls: usize,
+    /// When it last stood in one.
+    pub last_used: Option<DateTime<Utc>>,
+    /// How many of those attempts succeeded.
+    pub succeeded: usize,
+    /// How many of those attempts failed.
+    pub failed: usize,
+}
+
+impl Usage {
+    /// Takes one attempt into account whose context had the entry.
+    fn add(&mut self, past: &Past) {
+        self.recalls += 1;
+        self.last_used = self.last_used.max(Some(past.started_at));
+        match past.head.outcome.is_success() {
+            Some(true) => self.succeeded += 1,
+            Some(false) => self.failed += 1,
+            None => {}
+        }
+    }
+}
+
+/// Returns, for each entry that ever stood in a context, what became of it there.
+pub fn usage<'a>(attempts: impl Iterator<Item = &'a Past>) -> HashMap<Id, Usage> {
+    let mut usage: HashMap<Id, Usage> = HashMap::new();
+    for past in attempts {
+        for (at, id) in past.head.context.iter().enumerate() {
+            // A list that names an entry twice had it once.
+            if !past.head.context[..at].contains(id) {
+                usage.entry(id.clone()).or_default().add(past);
+            }
+        }
+    }
+    usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Files, parse_time};
+
+    /// Returns attempts from one letter each, as the outcomes begin, a minute apart.
+    fn attempts(outcomes: &str) -> Vec<Past> {
+        let start = parse_time("2026-02-17T12:00:00Z").unwrap();
+        let outcome = |letter| match letter {
+            'd' => Outcome::Done,
+            'f' => Outcome::Failed,
+            'b' => Outcome::Blocked,
+            'r' => Outcome::Retried,
+            'e' => Outcome::Error,
+            'p' => Outcome::Partial,
+            'i' => Outcome::Interrupted,
+            other => panic!("{other}"),
+        };
+        let past = |(at, letter)| {
+            let number = u32::try_from(at).unwrap() + 1;
+            Past {
+                id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
+                run_id: "run-1".to_owned(),
+                started_at: start + TimeDelta::minutes(number.into()),
+                head: AttemptHead::new(number, outcome(letter)),
+            }
+        };
+        outcomes.chars().enumerate().map(past).collect()
+    }
+
+    #[test]
+    fn a_streak_is_what_failed_since_it_was_done() {
+        let check = |outcomes: &str, streak| {
+            let record = TaskRecord::of(&attempts(outcomes));
+            assert_eq!((record.streak, record.rung, record.attempts), (streak, streak, outcomes.len()), "{outcomes}");
+        };
+        check("", 0);
+        check("d", 0);
+        check("f", 1);
+        check("fbr", 3);
+        check("fdf", 1);
+        check("ffd", 0);
+        // What says nothing of the task neither lengthens nor ends it.
+        check("feipf", 2);
+        check("eip", 0);
+        check("dei", 0);
+    }
+
+    #[test]
+    fn the_same_error_twice_is_a_rung() {
+        let check = |outcomes: &str, errors: &[Option<u64>], same, rung| {
+            let mut attempts = attempts(outcomes);
+            for (past, error) in attempts.iter_mut().zip(errors) {
+                past.head.error_fingerprint = *error;
+            }
+            let record = TaskRecord::of(&attempts);
+            assert_eq!((record.same_error, record.rung), (same, rung), "{outcomes} {errors:?}");
+        };
+        check("ff", &[Some(1), Some(1)], true, 3);
+        check("ff", &[Some(1), Some(2)], false, 2);
+        check("ff", &[None, None], false, 2);
+        check("fef", &[Some(1), Some(9), Some(1)], true, 3);
+        check("fdf", &[Some(1), None, Some(1)], false, 1);
+        check("fff", &[Some(1), Some(1), Some(2)], false, 3);
+    }
+
+    #[test]
+    fn a_tree_that_comes_back_is_a_rung() {
+        let check = |outcomes: &str, trees: &[&str], seen, rung| {
+            let mut attempts = attempts(outcomes);
+            for (past, tree) in attempts.iter_mut().zip(trees) {
+                past.head.tree = Some((*tree).to_owned()).filter(|tree| !tree.is_empty());
+            }
+            let record = TaskRecord::of(&attempts);
+            assert_eq!((record.tree_seen, record.rung), (seen, rung), "{outcomes} {trees:?}");
+        };
+        check("ff", &["a", "b"], false, 2);
+        check("ff", &["a", "a"], true, 3);
+        check("fff", &["a", "b", "a"], true, 4);
+        check("df", &["a", "a"], true, 2);
+        check("ff", &["", ""], false, 2);
+        // One that could not run, or was stopped, leaves what it found.
+        check("fe", &["a", "a"], false, 1);
+        check("if", &["a", "a"], false, 1);
+    }
+
+    #[test]
+    fn the_newest_word_counts() {
+        let mut attempts = attempts("dfdfe");
+        for (past, model) in attempts.iter_mut().zip(["haiku", "sonnet", "opus", "haiku", "haiku"]) {
+            past.head.model = Some(model.to_owned());
+        }
+        attempts[1].head.difficulty = Some(Difficulty::Easy);
+        attempts[3].head.difficulty = Some(Difficulty::Hard);
+        attempts[1].head.error_category = Some("timeout".to_owned());
+        attempts[3].head.error_category = Some("build_error".to_owned());
+        attempts[2].head.files = Files { modified: vec!["src/a.rs".into()], ..Files::default() };
+        let record = TaskRecord::of(&attempts);
+        assert_eq!(record.model_that_worked.as_deref(), Some("opus"));
+        assert_eq!(record.difficulty, Some(Difficulty::Hard));
+        assert_eq!(record.error_category.as_deref(), Some("build_error"));
+        assert_eq!(record.files, ["src/a.rs"]);
+        assert_eq!(record.failed_with, [("build_error".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn kinds_of_errors_are_counted_within_the_streak() {
+        let mut attempts = attempts("fdffff");
+        for (past, category) in attempts.iter_mut().zip(["x", "", "b", "a", "b", ""]) {
+            past.head.error_category = Some(category.to_owned()).filter(|category| !category.is_empty());
+        }
+        let counts: Vec<_> = TaskRecord::of(&attempts).failed_with;
+        assert_eq!(counts, [("b".to_owned(), 2), ("a".to_owned(), 1), ("unknown".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn a_run_counts_what_says_something() {
+        let check = |outcomes: &str, succeeded, counted| {
+            let record = RunRecord::of(&attempts(outcomes));
+            assert_eq!((record.succeeded, record.counted, record.iterations), (succeeded, counted, outcomes.len()));
+            assert_eq!(record.last_iteration as usize, outcomes.len());
+        };
+        check("", 0, 0);
+        check("dfbre", 1, 5);
+        check("dpid", 2, 2);
+    }
+
+    #[test]
+    fn a_hint_holds_for_one_iteration() {
+        let mut attempts = attempts("fff");
+        attempts[1].head.next_model = Some("opus".to_owned());
+        attempts[1].head.refused = vec!["line 1: <learning> without tags".to_owned()];
+        assert_eq!(RunRecord::of(&attempts).hint, None);
+        let record = RunRecord::of(&attempts[..2]);
+        assert_eq!((record.hint.as_deref(), record.refused.len()), (Some("opus"), 1));
+    }
+
+    #[test]
+    fn usage_is_what_became_of_the_contexts() {
+        let id = |stem: &str| Id::parse(stem).unwrap();
+        let mut attempts = attempts("dfib");
+        for past in &mut attempts {
+            past.head.context = vec![id("a"), id("a")];
+        }
+        attempts[1].head.context.push(id("b"));
+        let usage = usage(attempts.iter());
+        let last_used = Some(attempts[3].started_at);
+        assert_eq!(usage[&id("a")], Usage { recalls: 4, last_used, succeeded: 1, failed: 2 });
+        let last_used = Some(attempts[1].started_at);
+        assert_eq!(usage[&id("b")], Usage { recalls: 1, last_used, succeeded: 0, failed: 1 });
+        assert!(!usage.contains_key(&id("c")));
+    }
+
+    #[test]
+    fn order_is_that_of_beginning() {
+        let mut shuffled = attempts("dfi");
+        shuffled.swap(0, 2);
+        sort(&mut shuffled);
+        assert_eq!(shuffled, attempts("dfi"));
+        let mut same_second = attempts("dfi");
+        let at = same_second[0].started_at;
+        same_second.iter_mut().for_each(|past| past.started_at = at);
+        same_second.reverse();
+        sort(&mut same_second);
+        assert_eq!(same_second.iter().map(|past| past.head.iteration).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn an_attempt_ends_after_its_duration() {
+        let mut past = attempts("d").remove(0);
+        assert_eq!(past.ended_at(), past.started_at);
+        past.head.duration_secs = Some(90.5);
+        assert_eq!(past.ended_at() - past.started_at, TimeDelta::seconds(90));
+        past.head.duration_secs = Some(f64::INFINITY);
+        assert_eq!(past.ended_at(), past.started_at);
+    }
+}

@@ -1,0 +1,254 @@
+//! Which model works on the next iteration, and how bad it looks when nothing helps.
+//!
+//! Pure: evidence in, a choice and its reason out. What the evidence is made of stands in
+//! [`history`](crate::history).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::Difficulty;
+
+/// The models that are taken where nothing else is said, the cheapest first.
+pub const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
+/// How many iterations a run must have had before its success rate says anything.
+const MEANINGFUL: usize = 5;
+/// A run goes well when more than this share of its iterations succeeded, in percent.
+const GOING_WELL: usize = 80;
+/// From this rung of the ladder on, the strongest model is taken.
+const STRONGEST_RUNG: u32 = 2;
+
+/// How a model is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Always the same one.
+    Fixed,
+    /// The middle one, the cheapest while the run goes well, the strongest after two failures.
+    #[default]
+    CostOptimized,
+    /// The cheapest one, and a stronger one after each failure.
+    Escalate,
+    /// The strongest one for the first attempt at a task, the middle one after it.
+    PlanThenExecute,
+}
+
+impl Strategy {
+    /// All strategies, in the order in which they are documented.
+    pub const ALL: [Strategy; 4] =
+        [Strategy::Fixed, Strategy::CostOptimized, Strategy::Escalate, Strategy::PlanThenExecute];
+
+    /// Returns the word that stands for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Strategy::Fixed => "fixed",
+            Strategy::CostOptimized => "cost-optimized",
+            Strategy::Escalate => "escalate",
+            Strategy::PlanThenExecute => "plan-then-execute",
+        }
+    }
+
+    /// Returns the strategy that the word stands for.
+    pub fn parse(text: &str) -> Option<Strategy> {
+        Strategy::ALL.into_iter().find(|strategy| strategy.as_str() == text)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The models there are, from the cheapest to the strongest; at least one.
+#[derive(Debug, Clone, Copy)]
+pub struct Models<'a>(&'a [String]);
+
+impl<'a> Models<'a> {
+    /// Returns the models of a list; `None` where it is empty.
+    pub fn new(models: &'a [String]) -> Option<Models<'a>> {
+        (!models.is_empty()).then_some(Models(models))
+    }
+
+    fn cheapest(self) -> &'a str {
+        &self.0[0]
+    }
+
+    /// Of two models the middle one is the cheaper: what comes after it is for escalation.
+    fn middle(self) -> &'a str {
+        &self.0[(self.0.len() - 1) / 2]
+    }
+
+    fn strongest(self) -> &'a str {
+        &self.0[self.0.len() - 1]
+    }
+
+    /// Returns the model of this name, whatever its case.
+    pub fn named(self, name: &str) -> Option<&'a str> {
+        self.0.iter().map(String::as_str).find(|model| model.eq_ignore_ascii_case(name))
+    }
+}
+
+/// What is known when a model is chosen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Evidence<'a> {
+    /// The model that the run's previous iteration asked for.
+    pub hint: Option<&'a str>,
+    /// How often the task failed in a row.
+    pub streak: u32,
+    /// The rung of the ladder: see [`rung`](crate::history::rung).
+    pub rung: u32,
+    /// How many of the run's iterations that count succeeded.
+    pub succeeded: usize,
+    /// How many of the run's iterations count.
+    pub counted: usize,
+    /// How hard the task is, as an agent found.
+    pub difficulty: Option<Difficulty>,
+    /// How many attempts at the task there were.
+    pub attempts: usize,
+}
+
+/// A model, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The model.
+    pub model: String,
+    /// Why this one, in a few words.
+    pub rationale: String,
+}
+
+/// Returns the model for the next iteration: the first rule that holds, in the order of the design's
+/// table. `fixed` is the model of [`Strategy::Fixed`]; without one it is the middle one.
+///
+/// ```
+/// use ralph_memory::strategy::{Evidence, MODELS, Models, Strategy, choose};
+/// let models = MODELS.map(str::to_owned);
+/// let evidence = Evidence { streak: 2, rung: 2, attempts: 2, ..Evidence::default() };
+/// let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, evidence);
+/// assert_eq!((choice.model.as_str(), choice.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
+/// ```
+pub fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evidence: Evidence<'_>) -> Choice {
+    let choice = |model: &str, rationale: &str| Choice { model: model.to_owned(), rationale: rationale.to_owned() };
+    if let Some(hint) = evidence.hint {
+        return choice(hint, "hinted by previous iteration");
+    }
+    let escalated = format!("escalated after {} consecutive failures", evidence.streak);
+    let Evidence { succeeded, counted, .. } = evidence;
+    let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
+    let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
+    match (strategy, evidence.rung) {
+        (Strategy::Fixed, _) => choice(fixed.unwrap_or(models.middle()), "fixed"),
+        (Strategy::CostOptimized, STRONGEST_RUNG..) | (Strategy::Escalate, STRONGEST_RUNG..) => {
+            choice(models.strongest(), &escalated)
+        }
+        (Strategy::CostOptimized, 0) if goes_well && !is_hard => {
+            choice(models.cheapest(), &format!("run is going well ({succeeded} of {counted})"))
+        }
+        (Strategy::CostOptimized, _) => choice(models.middle(), "default (cost-optimized strategy)"),
+        (Strategy::Escalate, 0) => choice(models.cheapest(), "default (escalate strategy)"),
+        (Strategy::Escalate, _) => choice(models.middle(), &escalated),
+        (Strategy::PlanThenExecute, _) if evidence.attempts == 0 => {
+            choice(models.strongest(), "plan-then-execute: planning phase")
+        }
+        (Strategy::PlanThenExecute, _) => choice(models.middle(), "plan-then-execute: execution phase"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::rung;
+
+    #[track_caller]
+    fn check(strategy: Strategy, evidence: Evidence<'_>, model: &str, rationale: &str) {
+        let models = MODELS.map(str::to_owned);
+        let choice = choose(strategy, Models::new(&models).unwrap(), None, evidence);
+        assert_eq!((choice.model.as_str(), choice.rationale.as_str()), (model, rationale), "{strategy} {evidence:?}");
+    }
+
+    /// A task that failed so often in a row, and in no circle.
+    fn failed(streak: u32) -> Evidence<'static> {
+        Evidence { streak, rung: rung(streak, false), attempts: streak as usize, ..Evidence::default() }
+    }
+
+    #[test]
+    fn a_hint_comes_before_every_strategy() {
+        for strategy in Strategy::ALL {
+            check(strategy, Evidence { hint: Some("opus"), ..failed(1) }, "opus", "hinted by previous iteration");
+        }
+    }
+
+    #[test]
+    fn fixed_is_the_set_one_or_the_middle_one() {
+        check(Strategy::Fixed, failed(5), "sonnet", "fixed");
+        let models = MODELS.map(str::to_owned);
+        let choice = choose(Strategy::Fixed, Models::new(&models).unwrap(), Some("other"), failed(0));
+        assert_eq!(choice, Choice { model: "other".into(), rationale: "fixed".into() });
+    }
+
+    #[test]
+    fn cost_optimized_looks_at_failures_then_at_the_run() {
+        let strategy = Strategy::CostOptimized;
+        let default = "default (cost-optimized strategy)";
+        check(strategy, failed(0), "sonnet", default);
+        check(strategy, failed(1), "sonnet", default);
+        check(strategy, failed(2), "opus", "escalated after 2 consecutive failures");
+        check(strategy, failed(7), "opus", "escalated after 7 consecutive failures");
+        let run = |succeeded, counted| Evidence { succeeded, counted, ..failed(0) };
+        check(strategy, run(5, 5), "haiku", "run is going well (5 of 5)");
+        check(strategy, run(6, 7), "haiku", "run is going well (6 of 7)");
+        // 80 % is not more than 80 %, and four iterations are too few.
+        check(strategy, run(4, 5), "sonnet", default);
+        check(strategy, run(4, 4), "sonnet", default);
+        check(strategy, Evidence { difficulty: Some(Difficulty::Hard), ..run(9, 9) }, "sonnet", default);
+        check(strategy, Evidence { difficulty: Some(Difficulty::Blocked), ..run(9, 9) }, "sonnet", default);
+        check(
+            strategy,
+            Evidence { difficulty: Some(Difficulty::Moderate), ..run(9, 9) },
+            "haiku",
+            "run is going well (9 of 9)",
+        );
+        check(strategy, Evidence { streak: 1, rung: 1, ..run(9, 9) }, "sonnet", default);
+    }
+
+    #[test]
+    fn a_circle_is_one_rung_more() {
+        let circle = |streak| Evidence { rung: rung(streak, true), ..failed(streak) };
+        check(Strategy::CostOptimized, circle(1), "opus", "escalated after 1 consecutive failures");
+        check(Strategy::Escalate, circle(1), "opus", "escalated after 1 consecutive failures");
+        check(Strategy::Escalate, circle(0), "haiku", "default (escalate strategy)");
+        assert_eq!([rung(0, true), rung(0, false), rung(2, true), rung(3, false)], [0, 0, 3, 3]);
+    }
+
+    #[test]
+    fn escalate_climbs_one_by_one() {
+        check(Strategy::Escalate, failed(0), "haiku", "default (escalate strategy)");
+        check(Strategy::Escalate, failed(1), "sonnet", "escalated after 1 consecutive failures");
+        check(Strategy::Escalate, failed(2), "opus", "escalated after 2 consecutive failures");
+        check(Strategy::Escalate, failed(9), "opus", "escalated after 9 consecutive failures");
+    }
+
+    #[test]
+    fn plan_then_execute_looks_at_attempts_alone() {
+        check(Strategy::PlanThenExecute, failed(0), "opus", "plan-then-execute: planning phase");
+        check(Strategy::PlanThenExecute, failed(4), "sonnet", "plan-then-execute: execution phase");
+    }
+
+    #[test]
+    fn lists_of_other_lengths_have_a_middle() {
+        let middle = |names: &[&str]| {
+            let models: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, failed(0)).model
+        };
+        assert_eq!([middle(&["a"]), middle(&["a", "b"]), middle(&["a", "b", "c", "d"])], ["a", "a", "b"]);
+        assert!(Models::new(&[]).is_none());
+    }
+
+    #[test]
+    fn words_and_strategies_go_together() {
+        for strategy in Strategy::ALL {
+            assert_eq!(Strategy::parse(strategy.as_str()), Some(strategy));
+        }
+        assert_eq!(Strategy::parse("cheap"), None);
+    }
+}
