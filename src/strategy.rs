@@ -249,6 +249,9 @@ mod tests {
         for strategy in Strategy::ALL {
             assert_eq!(Strategy::parse(strategy.as_str()), Some(strategy));
         }
+        assert_eq!(Strategy::ALL.map(Strategy::as_str), crate::settings::STRATEGIES);
+        assert_eq!(Strategy::default().as_str(), crate::settings::Settings::default().strategy);
+        assert_eq!(MODELS.as_slice(), crate::settings::Settings::default().models);
         assert_eq!(Strategy::parse("cheap"), None);
     }
 }

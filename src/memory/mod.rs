@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, Utc};
 
 use crate::error::{Problem, Result};
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 use crate::store::Store;
 
 pub use care::Checked;
@@ -97,7 +97,8 @@ impl Memory {
     ) -> Result<Memory> {
         let store = root.map_or_else(|| Store::discover(start), Store::open)?;
         let mut settings = Settings::default();
-        let problems = user.map(|(text, path)| settings.read_file(text, path)).transpose()?.unwrap_or_default();
+        let problems =
+            user.map(|(text, path)| settings.read_file(text, path, Origin::User)).transpose()?.unwrap_or_default();
         let mut memory = Memory::with_settings(store, settings)?;
         memory.settings_problems.extend(problems);
         memory.settings.read_env(variables)?;
@@ -113,7 +114,7 @@ impl Memory {
                     place: shown.clone(),
                     reason: "it is not UTF-8".to_owned(),
                 })?;
-                settings.read_file(&text, &shown)?
+                settings.read_file(&text, &shown, Origin::Project)?
             }
             Err(crate::store::Unreadable::Missing) => Vec::new(),
             Err(unreadable) => return Err(unreadable.into_error(path)),

@@ -1,0 +1,411 @@
+//! Settings: their types, defaults, and how text becomes them.
+//!
+//! Pure: where the text comes from is the caller's to know. Later layers win over earlier ones:
+//! defaults, the user's own file, the project's `config.toml`, environment variables.
+
+mod table;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, Problem, Result, Severity};
+use crate::text::edit_distance;
+
+use self::table::{Said, Value};
+
+pub use self::table::{ALL, Setting, is_model};
+
+/// The newest format of a memory folder that this program reads and writes.
+pub const FORMAT: u64 = 1;
+/// What every setting's environment variable begins with.
+pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
+
+/// The strategies by which a model is chosen.
+pub const STRATEGIES: [&str; 4] = ["fixed", "cost-optimized", "escalate", "plan-then-execute"];
+/// The ways in which a run's progress is told.
+pub const PROGRESS: [&str; 4] = ["system-captured", "structured-log", "llm-summarized", "hybrid"];
+/// The longest name of a model, in characters.
+pub const MAX_MODEL: usize = 64;
+/// The most models that a list may have.
+const MAX_MODELS: usize = 16;
+
+/// Who wrote a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The user: it may say everything.
+    User,
+    /// Whoever made the repository that it came with: it names no command, since opening a project
+    /// must not run what a stranger wrote.
+    Project,
+}
+
+/// What can be set, with its defaults.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// `search.limit`: how many hits a search returns at most.
+    pub search_limit: usize,
+    /// `search.text_weight`: how much the text score counts beside the points for tags; 0 leaves the
+    /// points alone.
+    pub text_weight: f64,
+    /// `context.budget`: how many characters a context has at most, beside its fixed instructions.
+    pub context_budget: usize,
+    /// `context.body_words`: how many words of one entry's body a context shows at most.
+    pub body_words: usize,
+    /// `strategy.name`: how a model is chosen, one of [`STRATEGIES`].
+    pub strategy: String,
+    /// `strategy.models`: the models there are, the cheapest first.
+    pub models: Vec<String>,
+    /// `strategy.fixed_model`: the model of the strategy `fixed`; empty for the middle one.
+    pub fixed_model: String,
+    /// `strategy.stuck_after`: the rung of the ladder on which the agent is warned.
+    pub stuck_after: u32,
+    /// `run.max_iterations`: how many iterations a run has at most.
+    pub max_iterations: u32,
+    /// `run.max_attempts`: how many attempts a run makes at one task; 0 for as many as it takes.
+    pub max_attempts: u32,
+    /// `run.agent`: the command line of the agent.
+    pub agent: String,
+    /// `run.verify`: the command line that says whether a task is done.
+    pub verify: String,
+    /// `run.summarize`: the command line that summarises an iteration.
+    pub summarize: String,
+    /// `progress.strategy`: how a run's progress is told, one of [`PROGRESS`].
+    pub progress: String,
+    /// `progress.entries`: how many iterations it tells of.
+    pub progress_entries: usize,
+    /// `progress.characters`: how much of an iteration's output it shows, in characters.
+    pub progress_characters: usize,
+    /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
+    pub lock_timeout_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            search_limit: 10,
+            text_weight: 1.0,
+            context_budget: 27_000,
+            body_words: 500,
+            strategy: "cost-optimized".to_owned(),
+            models: ["haiku", "sonnet", "opus"].map(str::to_owned).into(),
+            fixed_model: String::new(),
+            stuck_after: 3,
+            max_iterations: 10,
+            max_attempts: 0,
+            agent: String::new(),
+            verify: String::new(),
+            summarize: String::new(),
+            progress: "system-captured".to_owned(),
+            progress_entries: 5,
+            progress_characters: 500,
+            lock_timeout_ms: 30_000,
+        }
+    }
+}
+
+impl Settings {
+    /// Takes over what the text of a settings file says. `path` is named in problems and errors.
+    ///
+    /// Keys that are not known are reported with the nearest one that is, and so are commands in a
+    /// project's file, which are not taken over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] where the text is not TOML or a value is out of its range, and
+    /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
+    pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
+        let line_of =
+            |offset: usize| u32::try_from(text[..offset.min(text.len())].matches('\n').count() + 1).unwrap_or(u32::MAX);
+        let refuse = |offset: Option<usize>, reason: &str| Error::Settings {
+            place: offset.map_or_else(|| path.to_owned(), |offset| format!("{path}:{}", line_of(offset))),
+            reason: reason.to_owned(),
+        };
+        let table =
+            DeTable::parse(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
+        let mut found = Vec::new();
+        flatten("", table.get_ref(), &mut found);
+        let mut problems = Vec::new();
+        let mut report = |offset: usize, code: &str, message: String, hint: String| {
+            problems.push(Problem {
+                path: path.to_owned(),
+                line: Some(line_of(offset)),
+                column: None,
+                severity: Severity::Warning,
+                code: code.to_owned(),
+                message,
+                hint,
+            });
+        };
+        for (key, offset, value) in found {
+            if key == "format" {
+                let format = number(value).filter(|format| *format >= 1.0 && format.fract() == 0.0);
+                let format = format.ok_or_else(|| refuse(Some(offset), "`format` is not a whole number"))?;
+                #[expect(clippy::cast_precision_loss, reason = "formats are counted on fingers")]
+                if format > FORMAT as f64 {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "checked to be whole and positive"
+                    )]
+                    return Err(Error::NewerFormat { path: path.into(), found: format as u64, known: FORMAT });
+                }
+                continue;
+            }
+            // An older program had it; it said whether to learn, and this one always does.
+            if key == "learn" || key == "execution.learn" {
+                continue;
+            }
+            match ALL.iter().find(|setting| setting.key == key) {
+                Some(setting) if setting.is_command() && origin == Origin::Project => report(
+                    offset,
+                    "command-in-project",
+                    format!("`{key}` names a command, and a file that comes with a repository cannot"),
+                    format!("put it into your own settings file, or set `{}`", setting.env()),
+                ),
+                Some(setting) => {
+                    setting.set(self, said(value)).map_err(|reason| refuse(Some(offset), &reason))?;
+                }
+                None => report(
+                    offset,
+                    "unknown-setting",
+                    format!("there is no setting `{key}`"),
+                    nearest(&key)
+                        .map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?")),
+                ),
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Takes over the environment variables among `variables` that set something. A list has commas
+    /// between its items.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] where a value is not what the setting must be.
+    pub fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+        for (name, value) in variables {
+            if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
+                let said = match setting.value {
+                    Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
+                    Value::Models => Said::List(value.split(',').map(|model| model.trim().to_owned()).collect()),
+                    Value::Choice { .. } | Value::Model(_) | Value::Command(_) => Said::Text(value.trim().to_owned()),
+                };
+                setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
+    for (key, value) in table {
+        let path = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+        match value.get_ref() {
+            DeValue::Table(inner) => flatten(&path, inner, found),
+            other => found.push((path, key.span().start, other)),
+        }
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
+        DeValue::Float(float) => float.as_str().parse().ok().filter(|value: &f64| value.is_finite()),
+        _ => None,
+    }
+}
+
+fn said(value: &DeValue<'_>) -> Said {
+    match value {
+        DeValue::String(text) => Said::Text(text.trim().to_owned()),
+        DeValue::Array(items) => {
+            let text = |item: &toml::Spanned<DeValue<'_>>| match item.get_ref() {
+                DeValue::String(text) => Some(text.trim().to_owned()),
+                _ => None,
+            };
+            items.iter().map(text).collect::<Option<Vec<String>>>().map_or(Said::Other, Said::List)
+        }
+        value => number(value).map_or(Said::Other, Said::Number),
+    }
+}
+
+fn nearest(key: &str) -> Option<&'static str> {
+    ALL.iter()
+        .map(|setting| (edit_distance(key, setting.key), setting.key))
+        .min()
+        .filter(|(distance, nearest)| *distance <= nearest.len() / 3)
+        .map(|(_, nearest)| nearest)
+}
+
+/// Returns the `config.toml` that `init` writes: the format, and every setting commented out with
+/// its default.
+pub fn template() -> String {
+    let mut text = format!(
+        "# Settings of this project's memory. Each line below shows a default: take the `#` away to change it.\n\
+         # An environment variable wins over this file: {}, for instance.\n\nformat = {FORMAT}\n",
+        ALL[0].env()
+    );
+    let mut table = "";
+    for setting in &ALL {
+        let (own_table, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
+        if own_table != table {
+            text.push_str(&format!("\n# [{own_table}]\n"));
+            table = own_table;
+        }
+        if setting.is_command() {
+            // A default to uncomment would be one that is not taken over here.
+            text.push_str(&format!(
+                "#   {name}: {}, named in your own settings file or by a flag only\n",
+                setting.help
+            ));
+        } else {
+            text.push_str(&format!("# {name} = {}  # {}\n", setting.default_text(), setting.help));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table::MODEL;
+    use super::*;
+
+    #[test]
+    fn the_template_says_the_defaults() {
+        let uncommented: String = template()
+            .lines()
+            .map(|line| {
+                line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).unwrap_or(line)
+            })
+            .fold(String::new(), |text, line| text + line + "\n");
+        let mut settings = Settings {
+            search_limit: 1,
+            text_weight: 0.0,
+            context_budget: 1,
+            body_words: 1,
+            strategy: "fixed".to_owned(),
+            models: Vec::new(),
+            fixed_model: "x".to_owned(),
+            stuck_after: 1,
+            max_iterations: 1,
+            max_attempts: 1,
+            agent: String::new(),
+            verify: String::new(),
+            summarize: String::new(),
+            progress: "hybrid".to_owned(),
+            progress_entries: 1,
+            progress_characters: 1,
+            lock_timeout_ms: 1,
+        };
+        assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
+        assert_eq!(settings, Settings::default());
+        assert_eq!(Settings::default().read_file(&template(), "config.toml", Origin::Project).unwrap(), []);
+        for setting in &ALL {
+            let name = setting.key.split_once('.').unwrap().1;
+            assert!(template().lines().any(|line| line.contains(name)), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn layers_win_in_their_order() {
+        let mut settings = Settings::default();
+        settings.read_file("search.limit = 3\n[context]\nbudget = 100\n", "config.toml", Origin::Project).unwrap();
+        settings
+            .read_env([("RALPH_MEMORY_SEARCH__LIMIT", "4"), ("RALPH_MEMORY_OTHER", "x"), ("HOME", "y")].into_iter())
+            .unwrap();
+        assert_eq!((settings.search_limit, settings.context_budget), (4, 100));
+    }
+
+    #[test]
+    fn unknown_keys_are_reported_with_the_nearest() {
+        let problems = Settings::default()
+            .read_file("format = 1\nlearn = true\n[search]\nlimits = 3\nzzz = 1\n", "c", Origin::User)
+            .unwrap();
+        let found: Vec<_> =
+            problems.iter().map(|problem| (problem.line, problem.message.as_str(), problem.hint.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                (Some(4), "there is no setting `search.limits`", "did you mean `search.limit`?"),
+                (Some(5), "there is no setting `search.zzz`", "delete the line"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let error = |text: &str| Settings::default().read_file(text, "c", Origin::User).unwrap_err().to_string();
+        assert_eq!(
+            error("a = \n"),
+            "cannot read the settings in `c:1`: string values must be quoted, expected literal string"
+        );
+        assert_eq!(
+            error("\nsearch.limit = 0\n"),
+            "cannot read the settings in `c:2`: `search.limit` must be a whole number from 1 to 1000"
+        );
+        assert_eq!(
+            error("search.limit = \"x\"\n"),
+            "cannot read the settings in `c:1`: `search.limit` must be a whole number from 1 to 1000"
+        );
+        assert_eq!(error("format = 2\n"), "`c` has format 2, and this program knows formats up to 1");
+        let env = Settings::default().read_env([("RALPH_MEMORY_SEARCH__LIMIT", "many")].into_iter()).unwrap_err();
+        assert!(matches!(env, Error::Settings { .. }));
+    }
+
+    #[test]
+    fn texts_and_lists_are_checked() {
+        let read = |text: &str| {
+            let mut settings = Settings::default();
+            settings.read_file(text, "c", Origin::User).map(|problems| {
+                assert_eq!(problems, []);
+                settings
+            })
+        };
+        let settings = read("[strategy]\nname = \"escalate\"\nmodels = [\"small\", \"big:7b\"]\n").unwrap();
+        assert_eq!((settings.strategy.as_str(), settings.models), ("escalate", vec!["small".into(), "big:7b".into()]));
+        let error = |text: &str| read(text).unwrap_err().to_string();
+        let prefix = "cannot read the settings in `c:1`: ";
+        assert_eq!(
+            error("strategy.name = \"cheap\"\n"),
+            format!("{prefix}`strategy.name` must be one of fixed, cost-optimized, escalate, plan-then-execute")
+        );
+        assert_eq!(
+            error("strategy.models = []\n"),
+            format!("{prefix}`strategy.models` must be a list of 1 to 16 models, each {MODEL}")
+        );
+        for bad in ["[\"a b\"]", "[\"--yes\"]", "[1]", "\"a\"", "[\"\"]"] {
+            assert!(read(&format!("strategy.models = {bad}\n")).is_err(), "{bad}");
+        }
+        assert!(read("strategy.fixed_model = \"a b\"\n").is_err());
+        assert!(read("run.agent = 3\n").is_err());
+    }
+
+    #[test]
+    fn variables_set_texts_and_lists() {
+        let mut settings = Settings::default();
+        let variables = [
+            ("RALPH_MEMORY_STRATEGY__MODELS", "a, b"),
+            ("RALPH_MEMORY_STRATEGY__NAME", " fixed "),
+            ("RALPH_MEMORY_RUN__AGENT", "claude -p"),
+        ];
+        settings.read_env(variables.into_iter()).unwrap();
+        assert_eq!(settings.models, ["a", "b"]);
+        assert_eq!((settings.strategy.as_str(), settings.agent.as_str()), ("fixed", "claude -p"));
+        assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());
+    }
+
+    /// Invariant 12: a file that comes with a repository names no command.
+    #[test]
+    fn a_project_names_no_command() {
+        for setting in ALL.iter().filter(|setting| setting.is_command()) {
+            let text = format!("{} = \"rm -rf /\"\n", setting.key);
+            let mut settings = Settings::default();
+            let problems = settings.read_file(&text, "c", Origin::Project).unwrap();
+            assert_eq!(settings, Settings::default());
+            assert_eq!((problems[0].code.as_str(), problems[0].line), ("command-in-project", Some(1)));
+            assert!(settings.read_file(&text, "c", Origin::User).unwrap().is_empty());
+            assert_ne!(settings, Settings::default());
+        }
+    }
+}
