@@ -3,9 +3,12 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod begin;
 mod care;
+mod finish;
 mod init;
 mod look;
+mod runs;
 mod sync;
 mod tell;
 mod write;
@@ -20,8 +23,10 @@ use crate::settings::{Origin, Settings};
 use crate::store::Store;
 
 pub use care::Checked;
+pub use finish::{Recorded, Report, Validated};
 pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
+pub use runs::{Iteration, Run};
 pub use sync::Rebuilt;
 pub use tell::Found;
 pub use write::{Action, Added, Restored, Superseded};

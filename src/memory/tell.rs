@@ -1,4 +1,4 @@
-//! Answers: searching, and the context for a task.
+//! Answers: searching.
 
 use serde::Serialize;
 
@@ -6,10 +6,9 @@ use super::Memory;
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Context, Reference, Request};
-use crate::entry::knowledge::{Class, class};
-use crate::entry::{Kind, read};
+use crate::entry::read;
 use crate::error::{Problem, Result};
+use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Query};
 use crate::text;
 
@@ -37,7 +36,8 @@ impl Memory {
         if query.archived {
             views.push(self.view(Area::Archive)?);
         }
-        let hits = self.hits(&views, query, limit, &|_| true)?;
+        let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
+        let hits = self.hits(&views, &snapshot, query, limit, &|_| true)?;
         let problems =
             views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
         Ok(Found { hits, problems })
@@ -56,55 +56,18 @@ impl Memory {
         hits.iter().map(excerpt).collect()
     }
 
-    fn hits(
+    /// Returns the hits of a query among the entries of the views, of which `snapshot` was made.
+    pub(super) fn hits(
         &self,
         views: &[View],
+        snapshot: &Snapshot,
         query: &Query,
         limit: usize,
         keep: &dyn Fn(&crate::entry::Head) -> bool,
     ) -> Result<Vec<Hit>> {
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let query = Query { text_weight: query.text_weight.or(Some(self.settings.text_weight)), ..query.clone() };
-        let snapshot = Memory::snapshot(views).map_err(|source| self.index_error(Area::Live, source))?;
-        retrieve::search(&catalogs, &snapshot, &query, limit, self.now(), keep)
+        retrieve::search(&catalogs, snapshot, &query, limit, self.now(), keep)
             .map_err(|source| self.index_error(Area::Live, source))
-    }
-
-    /// Returns what an agent should know before it begins a task: matching knowledge within the
-    /// budget, and how to write to this memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`](crate::error::Error::Invalid) where the budget is under what the
-    /// instructions and the first section need, and those of [`Memory::search`].
-    pub fn context(&self, request: &Request) -> Result<Context> {
-        let budget = request.budget.unwrap_or_else(|| context::default_budget(self.settings.context_budget));
-        budget.check()?;
-        let view = self.view(Area::Live)?;
-        let task = &request.task;
-        let query = Query {
-            text: task.text(),
-            feature: task.feature.clone(),
-            files: task.files.clone(),
-            kind: Some(Kind::Knowledge),
-            ..Query::default()
-        };
-        let views = [view];
-        let hits = self.hits(&views, &query, context::MAX_CANDIDATES, &|head| {
-            head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
-        })?;
-        let mut references = Vec::new();
-        for hit in context::relevant(hits) {
-            let path = within(&hit.path);
-            // A file that vanished since the scan is no longer known.
-            if let Ok(file) = self.store.read(path) {
-                let entry = read(path, &file.bytes);
-                references.push(Reference { id: hit.id, title: hit.title, tags: hit.tags, body: entry.body });
-            }
-        }
-        let mut context = context::build(&references, budget, self.settings.body_words);
-        context.problems = views[0].catalog.problems();
-        context.problems.extend(self.settings_problems.clone());
-        Ok(context)
     }
 }

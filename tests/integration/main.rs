@@ -6,7 +6,10 @@ mod architecture; // the order of the modules, what is pure, who may name which 
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod cli; // each command: output, messages and exit code
 mod failures; // what the file system, another process or an odd file does to a command
+mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
+mod lessons; // what broke other memories, one test each
+mod loops; // a scripted agent, driven in three ways
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
 mod support; // a folder, and the program run in it

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, context, doctor, index, init, list, restore, search, show, status, supersede,
+    add, check, completions, context, doctor, index, init, list, record, restore, search, show, status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -53,6 +53,7 @@ enum Command {
     List(list::Args),
     #[command(visible_alias = "prime")]
     Context(context::Args),
+    Record(record::Args),
     Check(check::Args),
     Status(status::Args),
     Doctor(doctor::Args),
@@ -105,6 +106,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Context(args) => context::run(ui, globals, args),
+        Command::Record(args) => record::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Completions(args) => completions::run(ui, &args),
     }

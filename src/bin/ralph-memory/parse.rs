@@ -1,7 +1,8 @@
 //! What the values of options look like.
 
 use chrono::{DateTime, Duration, Utc};
-use ralph_memory::entry::parse_time;
+use ralph_memory::entry::{Outcome, parse_time};
+use ralph_memory::strategy::Strategy;
 use ralph_memory::{Id, Kind, Scope, Source};
 
 /// Reads a point in time: a date or RFC 3339.
@@ -34,6 +35,18 @@ pub(crate) fn kind(text: &str) -> Result<Kind, String> {
 pub(crate) fn source(text: &str) -> Result<Source, String> {
     let names: Vec<&str> = Source::ALL.iter().map(|source| source.as_str()).collect();
     Source::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+}
+
+/// Reads a strategy.
+pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
+    let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
+    Strategy::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+}
+
+/// Reads how an attempt ended.
+pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
+    let names: Vec<&str> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+    Outcome::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
 }
 
 /// When an entry stops being true: at a time, or a while from now.

@@ -63,6 +63,11 @@ impl Globals {
     }
 }
 
+/// Returns the run that a loop says it is in.
+pub(crate) fn run_of_environment() -> Option<String> {
+    std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
+}
+
 fn working_folder() -> anyhow::Result<PathBuf> {
     Ok(std::env::current_dir().map_err(|source| Error::Io { action: "find", path: ".".into(), source })?)
 }

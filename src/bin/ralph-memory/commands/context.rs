@@ -1,19 +1,45 @@
-//! `context`: what an agent should know before it begins a task.
+//! `context`: begins an iteration, and prints what its agent should know.
 
+use ralph_memory::memory::{Iteration, Run};
+use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Id, Request, Task};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::parse;
-use crate::session::Globals;
+use crate::session::{Globals, run_of_environment};
 use crate::ui::Ui;
 
-/// Print what an agent should know before it begins a task
+/// Begin an iteration and print what its agent should know
+///
+/// The answer has what was tried on this task and why it failed, what was learned elsewhere, how the
+/// run is going, and how to write to the memory. `record` ends the iteration. Which model should work on
+/// it is said on standard error, and in the JSON.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory context --task \"Speed up the catalog scan\" --file src/catalog/scan.rs
-  ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md")]
+  ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md
+  ralph-memory context --task \"Fix the login\" --dry-run")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    task: TaskArgs,
+    /// The run that the iteration belongs to [default: `RALPH_RUN_ID`, else the one that was active in
+    /// the last two hours, else a new one]
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
+    #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
+    strategy: Option<Strategy>,
+    #[command(flatten)]
+    budget: BudgetArgs,
+    /// Print the context without beginning an iteration: nothing is written
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TaskArgs {
     /// What is to be done, in a line
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
     task: String,
@@ -32,6 +58,29 @@ pub(crate) struct Args {
     /// A path that it touches; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
+}
+
+impl TaskArgs {
+    fn task(self) -> anyhow::Result<Task> {
+        if self.task.trim().is_empty() {
+            let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
+            return Err(Usage { message: "the task's title is empty".to_owned(), hint }.into());
+        }
+        let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&self.task));
+        Ok(Task {
+            title: self.task,
+            description: self.description,
+            id: Some(id),
+            feature: self.feature,
+            section: self.section,
+            files: self.files,
+        })
+    }
+}
+
+/// How much text there may be.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BudgetArgs {
     /// At most so many characters [default: 27,000 and the fixed instructions]
     #[arg(long, value_name = "N", conflicts_with = "tokens")]
     budget: Option<usize>,
@@ -40,37 +89,51 @@ pub(crate) struct Args {
     tokens: Option<usize>,
 }
 
+impl BudgetArgs {
+    /// Returns the budget, if one was named.
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
+    }
+}
+
 #[derive(Serialize)]
 struct Answer<'a> {
+    iteration: Option<&'a Iteration>,
     context: &'a str,
     entries: &'a [Id],
     left_out: &'a [Id],
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
-    if args.task.trim().is_empty() {
-        let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
-        return Err(Usage { message: "the task's title is empty".to_owned(), hint }.into());
-    }
+    let budget = args.budget.budget();
+    let task = args.task.task()?;
     let memory = globals.open()?;
-    let budget = args.budget.map(Budget::characters).or(args.tokens.map(Budget::tokens));
-    let own_id = Task::id_of_title(&args.task);
-    let task = Task {
-        title: args.task,
-        description: args.description,
-        id: Some(args.task_id.unwrap_or(own_id)),
-        feature: args.feature,
-        section: args.section,
-        files: args.files,
-    };
-    let context = memory.context(&Request { task, budget })?;
+    if args.dry_run {
+        let context = memory.context(&Request { task, budget })?;
+        if ui.json {
+            let (entries, left_out) = (&context.entries, &context.left_out);
+            ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
+        } else {
+            ui.text(&context.text)?;
+            ui.problems(&context.problems);
+        }
+        return Ok(Exit::Done);
+    }
+    let id = args.run.or_else(run_of_environment).or_else(|| memory.recent_run());
+    let run = id.map_or_else(|| memory.new_run(), Run::named);
+    let iteration = memory.begin(&task, &Run { strategy: args.strategy, budget, ..run })?;
     if ui.json {
-        let answer = Answer { context: &context.text, entries: &context.entries, left_out: &context.left_out };
-        ui.json(answer, &context.problems)?;
+        let (entries, left_out) = (&iteration.entries, &iteration.left_out);
+        let context = &iteration.context;
+        ui.json(Answer { iteration: Some(&iteration), context, entries, left_out }, &iteration.problems)?;
     } else {
         // The text goes to an agent as it is; what a terminal must not get was taken out of it.
-        ui.text(&context.text)?;
-        ui.problems(&context.problems);
+        ui.text(&iteration.context)?;
+        ui.problems(&iteration.problems);
+        ui.note(&format!(
+            "iteration {} of {}: {} ({})",
+            iteration.number, iteration.run_id, iteration.model, iteration.rationale
+        ));
     }
     Ok(Exit::Done)
 }

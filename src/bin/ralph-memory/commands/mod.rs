@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod show;

@@ -1,0 +1,254 @@
+//! The beginning of an iteration: what was tried and learned, which model works on it, and what the
+//! agent is told.
+
+use super::Memory;
+use super::runs::{Iteration, Run, check_name, pasts};
+use super::sync::View;
+use super::write::within;
+use crate::catalog::{Area, Catalog};
+use crate::context::{self, Budget, Context, Material, Reference, Request, Status, Stuck, Task};
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Head, Kind, read};
+use crate::error::{Error, Result};
+use crate::git::{Lookup, WorkTree};
+use crate::history::{Past, RunRecord, TaskRecord};
+use crate::index::Snapshot;
+use crate::retrieve::{Hit, Query};
+use crate::strategy::{self, Choice, Evidence, Models, Strategy};
+
+/// How many attempts at a task are read for its context: many more than its budget has room for.
+const MAX_READ: usize = 30;
+/// How many of its own iterations a run is told of.
+const OWN_ITERATIONS: usize = 5;
+/// How many iterations of other runs a context has.
+const OTHER_ITERATIONS: usize = 5;
+
+/// A context, and what it was made from.
+struct Gathered {
+    context: Context,
+    choice: Choice,
+    record: TaskRecord,
+}
+
+impl Memory {
+    /// Begins an iteration: chooses its model, and gathers what its agent should know.
+    ///
+    /// What an earlier process began of the same task in the same run, and never finished, goes into the
+    /// journal as interrupted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where the title is empty, an id is none, or the budget is too small;
+    /// [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
+    pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
+        check_task(task)?;
+        check_name("run id", &run.id)?;
+        let budget = self.budget(run.budget, task)?;
+        self.strategy(run)?;
+        let task = Task { id: Some(task.own_id()), ..task.clone() };
+        let mut iteration = {
+            let lock = self.store.lock(self.lock_timeout())?;
+            for orphan in self.open_iterations() {
+                if orphan.run_id == run.id && orphan.task_id() == task.own_id() {
+                    self.interrupt(&lock, &orphan)?;
+                }
+            }
+            let iteration = Iteration::new(run.id.clone(), self.next_number(&run.id), task, self.now());
+            // From here on the number is taken, and an iteration that is cut off leaves a trace.
+            self.keep_open(&lock, &iteration)?;
+            iteration
+        };
+        let gathered = self.gather(&iteration.task, Some((run, iteration.number)), budget)?;
+        iteration.attempt = gathered.record.attempts + 1;
+        iteration.rung = gathered.record.rung;
+        Choice { model: iteration.model, rationale: iteration.rationale } = gathered.choice;
+        iteration.entries = gathered.context.entries;
+        iteration.left_out = gathered.context.left_out;
+        iteration.context = gathered.context.text;
+        iteration.problems = gathered.context.problems;
+        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.scratch()).ok());
+        self.keep_open(&self.store.lock(self.lock_timeout())?, &iteration)?;
+        Ok(iteration)
+    }
+
+    /// Returns what an agent should know before it begins a task, without beginning it: what was tried,
+    /// what was learned, and how to write to this memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where the title is empty, the task's id is none, or the budget is under what
+    /// the instructions and the first section need, and those of [`Memory::search`].
+    pub fn context(&self, request: &Request) -> Result<Context> {
+        check_task(&request.task)?;
+        let budget = self.budget(request.budget, &request.task)?;
+        Ok(self.gather(&request.task, None, budget)?.context)
+    }
+
+    fn budget(&self, asked: Option<Budget>, task: &Task) -> Result<Budget> {
+        let budget = asked.unwrap_or_else(|| context::default_budget(self.settings.context_budget, &task.own_id()));
+        budget.check(&task.own_id())?;
+        Ok(budget)
+    }
+
+    fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
+        let invalid = |reason: &str| Error::Settings { place: "settings".to_owned(), reason: reason.to_owned() };
+        let strategy = run.strategy.or_else(|| Strategy::parse(&self.settings.strategy));
+        let strategy = strategy.ok_or_else(|| invalid("`strategy.name` is no strategy"))?;
+        let models = Models::new(&self.settings.models).ok_or_else(|| invalid("`strategy.models` is empty"))?;
+        Ok((strategy, models))
+    }
+
+    /// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
+    fn gather(&self, task: &Task, run: Option<(&Run, u32)>, budget: Budget) -> Result<Gathered> {
+        let task_id = task.own_id();
+        let views = [self.view(Area::Live)?];
+        let live = &views[0].catalog;
+        let archive = self.catalog(Area::Archive);
+        let catalogs = [live, &archive];
+        let attempts = pasts(&catalogs, |catalog| catalog.rows_of_task(&task_id));
+        let record = TaskRecord::of(&attempts);
+        let own = run.map(|(run, _)| pasts(&catalogs, |catalog| catalog.rows_of_run(&run.id))).unwrap_or_default();
+        let run_record = RunRecord::of(&own);
+        let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
+        let status = run.map(|(run, number)| self.loop_status(run, number, &record, &run_record, &choice));
+        let shown = |past: &Past| {
+            let number = attempts.iter().position(|known| known.id == past.id).map_or(0, |at| at + 1);
+            Some(context::Past { id: past.id.clone(), number, attempt: self.attempt(&catalogs, &past.id)? })
+        };
+        let first_read = attempts.len().saturating_sub(MAX_READ);
+        let first_own = own.len().saturating_sub(OWN_ITERATIONS);
+        let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
+        let query = query(task, &record, &run_record);
+        let (learnings, knowledge) = self.references(&views, &snapshot, &query, task)?;
+        let matching = self.matching(&views, &snapshot, &query, &|head: &Head| {
+            head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
+        })?;
+        let material = Material {
+            task_id: task_id.clone(),
+            n_attempts: attempts.len(),
+            attempts: attempts[first_read..].iter().filter_map(shown).collect(),
+            learnings,
+            status,
+            journal: own[first_own..].iter().filter_map(shown).collect(),
+            matching: matching.iter().filter_map(shown).collect(),
+            knowledge,
+        };
+        let mut context = context::build(&material, budget, self.settings.body_words);
+        context.problems = live.problems();
+        context.problems.extend(self.settings_problems.clone());
+        Ok(Gathered { context, choice, record })
+    }
+
+    fn choice(&self, run: Option<&Run>, task: &TaskRecord, of_run: &RunRecord) -> Result<Choice> {
+        let (strategy, models) = self.strategy(run.unwrap_or(&Run::default()))?;
+        let evidence = Evidence {
+            hint: of_run.hint.as_deref(),
+            streak: task.streak,
+            rung: task.rung,
+            succeeded: of_run.succeeded,
+            counted: of_run.counted,
+            difficulty: task.difficulty,
+            attempts: task.attempts,
+        };
+        let fixed = Some(self.settings.fixed_model.as_str()).filter(|model| !model.is_empty());
+        Ok(strategy::choose(strategy, models, fixed, evidence))
+    }
+
+    fn loop_status(&self, run: &Run, number: u32, task: &TaskRecord, of_run: &RunRecord, choice: &Choice) -> Status {
+        let stuck = (task.rung >= self.settings.stuck_after).then(|| Stuck {
+            threshold: self.settings.stuck_after,
+            same_error: task.same_error,
+            tree_seen: task.tree_seen,
+            failed_with: task.failed_with.clone(),
+            tell_person: task.rung > self.settings.stuck_after,
+        });
+        Status {
+            iteration: number,
+            limit: run.limit,
+            attempt: task.attempts + 1,
+            streak: task.streak,
+            succeeded: of_run.succeeded,
+            counted: of_run.counted,
+            model: choice.model.clone(),
+            rationale: choice.rationale.clone(),
+            stuck,
+            refused: of_run.refused.clone(),
+        }
+    }
+
+    /// Returns the learnings and the plain knowledge that match and that the task may see, best first.
+    fn references(
+        &self,
+        views: &[View],
+        snapshot: &Snapshot,
+        query: &Query,
+        task: &Task,
+    ) -> Result<(Vec<Reference>, Vec<Reference>)> {
+        let query = Query { kind: Some(Kind::Knowledge), ..query.clone() };
+        let hits = self.hits(views, snapshot, &query, context::MAX_CANDIDATES, &|head| {
+            head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
+        })?;
+        let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
+        for hit in context::relevant(hits) {
+            let path = within(&hit.path);
+            // A file that vanished since the scan is no longer known.
+            let Ok(file) = self.store.read(path) else { continue };
+            let entry = read(path, &file.bytes);
+            let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
+            let reference = Reference {
+                id: hit.id,
+                title: hit.title,
+                tags: hit.tags,
+                recency: entry.head.recency(),
+                category: entry.head.category,
+                body: entry.body,
+            };
+            if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
+        }
+        Ok((learnings, knowledge))
+    }
+
+    /// Returns the attempts of other runs that match, best first.
+    fn matching(
+        &self,
+        views: &[View],
+        snapshot: &Snapshot,
+        query: &Query,
+        keep: &dyn Fn(&Head) -> bool,
+    ) -> Result<Vec<Past>> {
+        let query = Query { kind: Some(Kind::Journal), ..query.clone() };
+        let hits = self.hits(views, snapshot, &query, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
+        let catalog: &Catalog = &views[0].catalog;
+        let past = |hit: Hit| Past::new(hit.id, catalog.head(catalog.row_of_path(within(&hit.path))?));
+        Ok(context::relevant(hits).into_iter().filter_map(past).collect())
+    }
+
+    /// Returns the work tree that the memory lies in, where there is git.
+    pub(super) fn work_tree(&self) -> Option<WorkTree> {
+        match WorkTree::find(self.store.memory()) {
+            Lookup::Found(tree) => Some(tree),
+            Lookup::NoGit | Lookup::NoWorkTree | Lookup::Refused(_) => None,
+        }
+    }
+}
+
+fn check_task(task: &Task) -> Result<()> {
+    if task.title.trim().is_empty() {
+        return Err(Error::Invalid { what: "task".to_owned(), reason: "its title is empty".to_owned() });
+    }
+    task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
+}
+
+/// Returns what is looked for: the task's words, the kind of its last error and the paths it names;
+/// tags of the paths that were touched last count, too.
+fn query(task: &Task, record: &TaskRecord, run: &RunRecord) -> Query {
+    let recent = if record.files.is_empty() { &run.files } else { &record.files };
+    let category = record.error_category.iter().filter(|category| *category != "unknown").cloned();
+    Query {
+        text: task.text(),
+        more: category.chain(task.files.iter().cloned()).collect::<Vec<_>>().join("\n"),
+        feature: task.feature.clone(),
+        files: task.files.iter().chain(recent).cloned().collect(),
+        ..Query::default()
+    }
+}

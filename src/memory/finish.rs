@@ -1,0 +1,319 @@
+//! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use super::Memory;
+use super::runs::{Iteration, check_name, journal_path};
+use super::write::{Added, shown};
+use crate::entry::{self, Attempt, AttemptHead, Difficulty, Files, Id, Outcome, Sections, Source, Validation};
+use crate::entry::knowledge::Knowledge;
+use crate::error::{Error, Problem, Result};
+use crate::sigil::{self, FailureReport, Noted, Said};
+use crate::store::{Created, Lock};
+use crate::strategy::Models;
+
+/// Why an attempt failed of which its agent says nothing.
+const NO_REPORT: &str = "Task failed (no structured report)";
+/// What kind of error it had then.
+const UNKNOWN: &str = "unknown";
+/// How much of the text's end is taken for its error output then, in characters.
+const ERROR_OUTPUT: usize = 500;
+
+/// How the command went that says whether a task is done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validated {
+    /// The command line.
+    pub command: String,
+    /// Its exit status; 0 means that the task is done.
+    pub exit_code: i32,
+    /// What it printed: its standard output, or, where that is empty, its error output.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What became of an iteration, as its caller knows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// The agent's final text, from which sigils are read.
+    pub text: String,
+    /// The agent's exit status, where it is known.
+    pub agent_exit: Option<i32>,
+    /// How it ended, where the caller knows better than the text.
+    pub outcome: Option<Outcome>,
+    /// The model that worked on it, where it was another than the iteration's.
+    pub model: Option<String>,
+    /// How verification went, where there was one.
+    pub validation: Option<Validated>,
+    /// How long it took, in seconds; without it, the time since it began.
+    pub duration_secs: Option<f64>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// How many tokens the model read.
+    pub tokens_in: Option<u64>,
+    /// How many tokens the model wrote.
+    pub tokens_out: Option<u64>,
+    /// The files that it had to do with; what git saw change is added.
+    pub files: Files,
+    /// What was done, in a few words.
+    pub summary: String,
+    /// What was decided.
+    pub decisions: String,
+    /// The errors that were met.
+    pub errors: String,
+    /// A summary of the run so far.
+    pub progress: String,
+    /// What a person typed.
+    pub feedback: String,
+}
+
+/// What [`Memory::finish`] wrote.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recorded {
+    /// The entry in the journal.
+    pub id: Id,
+    /// Its file, relative to the folder that holds `.ralph/`.
+    pub path: String,
+    /// How the attempt ended.
+    pub outcome: Outcome,
+    /// The knowledge that was written down, in the order in which it was said.
+    pub knowledge: Vec<Added>,
+    /// What the agent said in a way that could not be taken over; its next context tells it.
+    pub refused: Vec<String>,
+    /// What the entry in the journal says.
+    pub attempt: Attempt,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
+impl Memory {
+    /// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
+    ///
+    /// An iteration that is finished for the second time, or was taken for interrupted meanwhile, gets
+    /// an entry of its own, under the run's next number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where the iteration's ids are none, and those of [`Memory::add`]. Then there is
+    /// no entry in the journal, and the call can be made again: knowledge that was written is found as it
+    /// is.
+    pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
+        check_name("run id", &iteration.run_id)?;
+        check_name("task id", &iteration.task_id())?;
+        let mut said = sigil::read(&report.text, &iteration.task_id());
+        let outcome = outcome(&said, report);
+        let mut refused: Vec<(u32, String)> =
+            said.refused.iter().map(|refused| (refused.line, refused.to_string())).collect();
+        said.next_model = said.next_model.take().and_then(|name| match self.model_named(&name) {
+            Ok(model) => Some(model),
+            Err(reason) => {
+                refused.push((u32::MAX, reason));
+                None
+            }
+        });
+        let mut problems = Vec::new();
+        let mut knowledge = Vec::new();
+        for noted in &said.knowledge {
+            match self.add(&knowledge_of(noted, iteration)) {
+                Ok(mut added) => {
+                    problems.append(&mut added.problems);
+                    knowledge.push(added);
+                }
+                // The agent's to mend; everything else is the caller's, who still has the text.
+                Err(Error::Invalid { what, reason }) => {
+                    refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        refused.sort_by_key(|(line, _)| *line);
+        let refused: Vec<String> = refused.into_iter().map(|(_, refused)| refused).collect();
+        let (tree, files) = self.changes_since(iteration, report, &said);
+        let head = AttemptHead {
+            section: iteration.task.section.clone(),
+            error_category: error_category(&said, outcome),
+            model: report.model.clone().or_else(|| Some(iteration.model.clone()).filter(|model| !model.is_empty())),
+            model_rationale: rationale(iteration, report),
+            tree,
+            difficulty: said.difficulty,
+            next_model: said.next_model.clone(),
+            duration_secs: report.duration_secs.or_else(|| seconds_since(iteration, self.now())),
+            cost_usd: report.cost_usd,
+            tokens_in: report.tokens_in,
+            tokens_out: report.tokens_out,
+            files,
+            validation: report.validation.as_ref().map(|validated| Validation {
+                command: validated.command.clone(),
+                exit_code: validated.exit_code,
+                duration_ms: validated.duration_ms,
+            }),
+            context: iteration.entries.clone(),
+            refused: refused.clone(),
+            ..AttemptHead::new(iteration.number, outcome)
+        };
+        let sections = sections(said, report, outcome);
+        let attempt = attempt(iteration, head, sections);
+        let lock = self.store.lock(self.lock_timeout())?;
+        let pending = self.begin_write();
+        let (path, attempt) = self.write_attempt(&lock, attempt)?;
+        self.close(&lock, iteration)?;
+        self.commit_written(pending, &path);
+        let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+        Ok(Recorded { id, path: shown(&path), outcome, knowledge, refused, attempt, problems })
+    }
+
+    /// Writes down that an iteration was begun and never finished; where it is in the journal already,
+    /// and only its trace in `state/` was left, that is removed.
+    pub(super) fn interrupt(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
+        let written = self.store.read(&iteration.journal_path()).ok();
+        let written = written.and_then(|file| Attempt::of(&entry::read(&iteration.journal_path(), &file.bytes)));
+        let is_it = |attempt: &Attempt| {
+            attempt.task_id.as_deref() == Some(&iteration.task_id())
+                && attempt.started_at.timestamp() == iteration.started_at.timestamp()
+        };
+        if !written.as_ref().is_some_and(is_it) {
+            let head = AttemptHead {
+                section: iteration.task.section.clone(),
+                model: Some(iteration.model.clone()).filter(|model| !model.is_empty()),
+                model_rationale: Some(iteration.rationale.clone()).filter(|rationale| !rationale.is_empty()),
+                context: iteration.entries.clone(),
+                ..AttemptHead::new(iteration.number, Outcome::Interrupted)
+            };
+            self.write_attempt(lock, attempt(iteration, head, Sections::default()))?;
+        }
+        self.close(lock, iteration)
+    }
+
+    /// Writes an attempt under its number, or, where that is taken, the next free one.
+    fn write_attempt(&self, lock: &Lock, mut attempt: Attempt) -> Result<(String, Attempt)> {
+        loop {
+            let prepared = attempt.prepared();
+            let path = journal_path(&attempt.run_id, prepared.head.iteration);
+            if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
+                return Ok((path, prepared));
+            }
+            let next = self.next_number(&attempt.run_id);
+            attempt.head.iteration = next.max(attempt.head.iteration.saturating_add(1));
+        }
+    }
+
+    /// Returns the tree as it is now, and the files that the iteration had to do with.
+    fn changes_since(&self, iteration: &Iteration, report: &Report, said: &Said) -> (Option<String>, Files) {
+        let mut files = report.files.clone();
+        let mut add = |list: fn(&mut Files) -> &mut Vec<String>, paths: Vec<String>| {
+            for path in paths {
+                if !list(&mut files).contains(&path) {
+                    list(&mut files).push(path);
+                }
+            }
+        };
+        add(|files| &mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
+        let work_tree = self.work_tree();
+        let tree = work_tree.as_ref().and_then(|work_tree| work_tree.tree(&self.scratch()).ok());
+        if let (Some(work_tree), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
+            && let Ok(changes) = work_tree.changes(&self.scratch(), before, after)
+        {
+            add(|files| &mut files.created, changes.created);
+            add(|files| &mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());
+        }
+        // A file that was made here is not one that was changed here as well.
+        let Files { created, modified, .. } = &mut files;
+        modified.retain(|path| !created.contains(path));
+        (tree, files)
+    }
+
+    fn model_named(&self, name: &str) -> std::result::Result<String, String> {
+        let models = &self.settings.models;
+        let model = Models::new(models).and_then(|models| models.named(name)).map(str::to_owned);
+        model.ok_or_else(|| format!("<next-model> names `{name}`, which is none of {}", models.join(", ")))
+    }
+}
+
+/// Returns how an attempt ended.
+fn outcome(said: &Said, report: &Report) -> Outcome {
+    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
+    match (report.outcome, said.outcome) {
+        (Some(outcome), _) => outcome,
+        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
+        (None, Some(outcome)) => outcome,
+        (None, None) if report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
+        (None, None) => Outcome::Blocked,
+    }
+}
+
+fn error_category(said: &Said, outcome: Outcome) -> Option<String> {
+    let reported = said.failure.as_ref().map(|report| report.category.clone());
+    reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
+}
+
+/// Returns why the model was taken; nothing of another model than the one that was chosen.
+fn rationale(iteration: &Iteration, report: &Report) -> Option<String> {
+    let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
+    Some(iteration.rationale.clone()).filter(|rationale| is_chosen && !rationale.is_empty())
+}
+
+fn seconds_since(iteration: &Iteration, now: chrono::DateTime<chrono::Utc>) -> Option<f64> {
+    let seconds = u32::try_from((now - iteration.started_at).num_seconds()).ok()?;
+    Some(f64::from(seconds))
+}
+
+fn attempt(iteration: &Iteration, head: AttemptHead, sections: Sections) -> Attempt {
+    Attempt {
+        run_id: iteration.run_id.clone(),
+        task_id: Some(iteration.task_id()),
+        task_title: iteration.task.title.clone(),
+        feature: iteration.task.feature.clone(),
+        source: Source::Agent,
+        started_at: iteration.started_at,
+        head,
+        sections,
+    }
+}
+
+fn sections(said: Said, report: &Report, outcome: Outcome) -> Sections {
+    let failure = said.failure.unwrap_or_else(|| minimal_report(&report.text, outcome));
+    Sections {
+        notes: said.notes.unwrap_or_default(),
+        summary: report.summary.clone(),
+        tried: failure.tried,
+        why: failure.why,
+        error_output: failure.stack_trace.unwrap_or_default(),
+        retry_suggestion: said.retry_suggestion.unwrap_or_default(),
+        decisions: report.decisions.clone(),
+        errors: report.errors.clone(),
+        validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
+        progress: report.progress.clone(),
+        feedback: report.feedback.clone(),
+    }
+}
+
+/// Returns what is known of a failure of which the agent says nothing.
+fn minimal_report(text: &str, outcome: Outcome) -> FailureReport {
+    let mut report = FailureReport {
+        tried: String::new(),
+        why: String::new(),
+        category: UNKNOWN.to_owned(),
+        files: Vec::new(),
+        stack_trace: None,
+    };
+    if outcome.is_success() == Some(false) {
+        NO_REPORT.clone_into(&mut report.why);
+        let text = text.trim_end();
+        let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
+        report.stack_trace = Some(text[start..].to_owned());
+    }
+    report
+}
+
+fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
+    Knowledge {
+        category: noted.category.clone(),
+        feature: iteration.task.feature.clone(),
+        source: Source::Agent,
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
+    }
+}

@@ -1,0 +1,345 @@
+//! Runs of a loop: their names, the iterations that are begun, and those that are in the journal.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::SystemTime;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::Memory;
+use crate::catalog::{Area, Catalog, RowId};
+use crate::context::{Budget, Task};
+use crate::entry::{self, Attempt, Id};
+use crate::error::{Error, Problem, Result};
+use crate::history::{self, Past};
+use crate::store::Lock;
+use crate::strategy::Strategy;
+
+/// Where iterations are kept that are begun and not finished.
+const OPEN: &str = "iterations";
+/// How long a run is taken to go on after its last iteration ended, in hours.
+const ACTIVE_HOURS: i64 = 2;
+/// How much longer ago an iteration may have begun that ended in that time, in hours.
+const LONGEST_HOURS: i64 = 24;
+/// The longest name of a run or a task, in characters.
+const MAX_NAME: usize = 64;
+
+/// One invocation of a loop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, the first one no `.`.
+    pub id: String,
+    /// How models are chosen; without one, as the settings say.
+    pub strategy: Option<Strategy>,
+    /// How many iterations it has at most; told to the agent, and kept by the caller.
+    pub limit: Option<u32>,
+    /// How much text a context has at most; without one, as the settings say.
+    pub budget: Option<Budget>,
+}
+
+impl Run {
+    /// Returns a run of this name, with nothing but what the settings say.
+    pub fn named(id: impl Into<String>) -> Run {
+        Run { id: id.into(), ..Run::default() }
+    }
+}
+
+/// One iteration, from its beginning to its entry in the journal.
+///
+/// It is plain data: what [`Memory::begin`] returns is kept in `.ralph/state/` until it is finished,
+/// so that another process can finish it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Iteration {
+    /// The run.
+    pub run_id: String,
+    /// Its number in the run, from 1.
+    pub number: u32,
+    /// The task.
+    pub task: Task,
+    /// The number of this attempt at the task, from 1.
+    pub attempt: usize,
+    /// The model that should work on it.
+    pub model: String,
+    /// Why this one.
+    pub rationale: String,
+    /// How bad it looks: see [`history::rung`].
+    pub rung: u32,
+    /// When it began, in whole seconds.
+    #[serde(with = "chrono::serde::ts_seconds")]
+    pub started_at: DateTime<Utc>,
+    /// The knowledge that its context shows.
+    pub entries: Vec<Id>,
+    /// What its context left out for space.
+    pub left_out: Vec<Id>,
+    /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.
+    pub tree: Option<String>,
+    /// What the agent should know: markdown. Not kept in `state/`.
+    #[serde(skip)]
+    pub context: String,
+    /// What is wrong with files that were looked at. Not kept in `state/`.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+impl Iteration {
+    /// Returns an iteration of which no more is known.
+    pub(super) fn new(run_id: String, number: u32, task: Task, started_at: DateTime<Utc>) -> Iteration {
+        Iteration {
+            run_id,
+            number,
+            task,
+            attempt: 1,
+            model: String::new(),
+            rationale: String::new(),
+            rung: 0,
+            started_at,
+            entries: Vec::new(),
+            left_out: Vec::new(),
+            tree: None,
+            context: String::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Returns the id of its task.
+    pub fn task_id(&self) -> String {
+        self.task.own_id()
+    }
+
+    /// Returns the path of its file in the journal, were it the only one of its number.
+    pub(super) fn journal_path(&self) -> String {
+        journal_path(&self.run_id, self.number)
+    }
+
+    fn state_name(&self) -> String {
+        format!("{OPEN}/{}-{:04}.json", self.run_id, self.number)
+    }
+}
+
+/// Returns the path of a file in the journal.
+pub(super) fn journal_path(run_id: &str, number: u32) -> String {
+    format!("journal/{run_id}/{number:04}.md")
+}
+
+/// Refuses what cannot be the name of a run or a task: it becomes the name of a folder.
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
+    let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
+        return Ok(());
+    }
+    let reason = format!(
+        "`{name}` is not 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`, the first one a letter, a digit or `_`"
+    );
+    Err(Error::Invalid { what: what.to_owned(), reason })
+}
+
+impl Memory {
+    /// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
+    pub fn new_run(&self) -> Run {
+        loop {
+            // Hash keys come from the system's randomness; the rest tells two of one process apart.
+            let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
+            let id = format!("run-{:08x}", random >> 32);
+            if self.store.folder(&format!("journal/{id}")).is_err() {
+                return Run::named(id);
+            }
+        }
+    }
+
+    /// Returns the name of the run that was active last, if that was within two hours: one that ended an
+    /// iteration, or began one.
+    pub fn recent_run(&self) -> Option<String> {
+        let now = self.now();
+        let since = now - TimeDelta::hours(ACTIVE_HOURS);
+        let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
+        let catalog = self.catalog(Area::Live);
+        let recent = catalog.journal_rows().filter(|row| catalog.recency(*row) >= first);
+        let finished = recent.filter_map(|row| {
+            let run = run_of(&catalog.id(row)?)?;
+            Some((Past::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
+        });
+        let open = self.open_iterations().into_iter().map(|open| (open.started_at, open.run_id));
+        finished.chain(open).filter(|(at, _)| *at >= since).max().map(|(_, run)| run)
+    }
+
+    /// Returns the name of the run that began an iteration last, however long ago.
+    pub fn newest_run(&self) -> Option<String> {
+        let catalog = self.catalog(Area::Live);
+        let finished = catalog.journal_rows().filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+        let open = self.open_iterations().into_iter().map(|open| (open.started_at.timestamp(), open.run_id));
+        finished.chain(open).max().map(|(_, run)| run)
+    }
+
+    /// Returns the iterations that are begun and not finished, by run and number. What cannot be read of
+    /// them is left out.
+    pub fn open_iterations(&self) -> Vec<Iteration> {
+        let names = self.store.folder(&format!("state/{OPEN}")).and_then(|folder| folder.names()).unwrap_or_default();
+        let read = |name: std::ffi::OsString| {
+            let file = self.store.read(&format!("state/{OPEN}/{}", name.to_str()?)).ok()?;
+            serde_json::from_slice::<Iteration>(&file.bytes).ok()
+        };
+        let mut open: Vec<Iteration> = names.into_iter().filter_map(read).collect();
+        open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
+        open
+    }
+
+    /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
+    /// number; else the one that is in the journal already, since it was taken for interrupted; else a
+    /// new one of the task, in the run that was active last, or one of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where several are open that could be meant, or none and no task is named.
+    pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
+        run.map_or(Ok(()), |run| check_name("run id", run))?;
+        task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
+        let is_meant = |open: &Iteration| {
+            run.is_none_or(|run| open.run_id == run)
+                && number.is_none_or(|number| open.number == number)
+                && task_id.is_none_or(|task_id| open.task_id() == task_id)
+        };
+        let mut open: Vec<Iteration> = self.open_iterations().into_iter().filter(is_meant).collect();
+        if open.len() > 1 {
+            let names: Vec<String> = open.iter().map(|open| format!("{} of {}", open.number, open.run_id)).collect();
+            let reason = format!("several are begun and not recorded: {}", names.join(", "));
+            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+        }
+        if let Some(open) = open.pop() {
+            return Ok(open);
+        }
+        if let (Some(run), Some(number)) = (run, number)
+            && let Some(late) = self.late(run, number)
+            && task_id.is_none_or(|task_id| late.task_id() == task_id)
+        {
+            return Ok(late);
+        }
+        let Some(task_id) = task_id else {
+            let reason = "none is begun that could be meant, and no task is named".to_owned();
+            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+        };
+        let run_id = run.map(str::to_owned).or_else(|| self.recent_run()).unwrap_or_else(|| self.new_run().id);
+        let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
+        let views: Vec<&Catalog> = catalogs.iter().collect();
+        let known = pasts(&views, |catalog| catalog.rows_of_task(task_id));
+        let newest = known.last().and_then(|past| self.attempt(&views, &past.id));
+        let task = Task {
+            id: Some(task_id.to_owned()),
+            feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
+            section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
+            ..Task::new(newest.map(|attempt| attempt.task_title).unwrap_or_default())
+        };
+        let number = number.unwrap_or_else(|| self.next_number(&run_id));
+        Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, self.now()) })
+    }
+
+    /// Returns an iteration as the journal has it.
+    fn late(&self, run_id: &str, number: u32) -> Option<Iteration> {
+        let path = journal_path(run_id, number);
+        let attempt = Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))?;
+        let task = Task {
+            id: attempt.task_id,
+            feature: attempt.feature,
+            section: attempt.head.section,
+            ..Task::new(attempt.task_title)
+        };
+        Some(Iteration {
+            model: attempt.head.model.unwrap_or_default(),
+            rationale: attempt.head.model_rationale.unwrap_or_default(),
+            entries: attempt.head.context,
+            ..Iteration::new(run_id.to_owned(), number, task, attempt.started_at)
+        })
+    }
+
+    /// Keeps an iteration in `state/` until it is finished.
+    pub(super) fn keep_open(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
+        let text = serde_json::to_vec_pretty(iteration).map_err(|error| Error::Invalid {
+            what: "iteration".to_owned(),
+            reason: error.to_string(),
+        })?;
+        self.store.write_state(lock, &iteration.state_name(), &text)
+    }
+
+    /// Forgets an iteration that is in the journal now.
+    pub(super) fn close(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
+        self.store.remove_state(lock, &iteration.state_name())?;
+        if self.open_iterations().is_empty() {
+            // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
+            let _ = std::fs::remove_dir_all(self.scratch());
+        }
+        Ok(())
+    }
+
+    /// Returns the number that the run's next iteration gets.
+    pub(super) fn next_number(&self, run_id: &str) -> u32 {
+        let of_name = |name: &str, prefix: &str| name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok();
+        let highest = |folder: &str, prefix: &str| {
+            let names = self.store.folder(folder).and_then(|folder| folder.names()).unwrap_or_default();
+            names.iter().filter_map(|name| of_name(name.to_str()?, prefix)).max().unwrap_or(0)
+        };
+        let open = highest(&format!("state/{OPEN}"), &format!("{run_id}-"));
+        let live = highest(&format!("journal/{run_id}"), "");
+        let archived = highest(&format!("archive/journal/{run_id}"), "");
+        open.max(live).max(archived).saturating_add(1)
+    }
+
+    /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
+    pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
+        let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
+        let views: Vec<&Catalog> = catalogs.iter().collect();
+        let attempts = pasts(&views, |catalog| catalog.rows_of_run(run_id));
+        attempts.into_iter().filter_map(|past| Some((past.id.clone(), self.attempt(&views, &past.id)?))).collect()
+    }
+
+    /// Returns all that an entry of the journal says.
+    pub(super) fn attempt(&self, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
+        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
+        Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))
+    }
+
+    /// Returns the folder in which git makes the trees of iterations.
+    pub(super) fn scratch(&self) -> std::path::PathBuf {
+        self.store.state().join("git")
+    }
+}
+
+/// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
+pub(super) fn pasts(catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
+    let mut pasts: Vec<Past> = Vec::new();
+    for catalog in catalogs {
+        for row in rows(catalog) {
+            let past = catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
+            pasts.extend(past.filter(|past| pasts.iter().all(|known| known.id != past.id)));
+        }
+    }
+    history::sort(&mut pasts);
+    pasts
+}
+
+/// Returns the run in whose folder an entry of the journal lies.
+pub(super) fn run_of(id: &Id) -> Option<String> {
+    let rest = id.as_str().strip_prefix("journal/")?;
+    rest.rsplit_once('/').map(|(run, _)| run.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_leave_their_folder_are_refused() {
+        for good in ["t-4be0f7e7cc", "run-1a2b3c4d", "A.b_c-1", "1", &"x".repeat(64)] {
+            assert!(check_name("task id", good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "../../x", "a/b", "a\\b", "-x", "a b", "é", "a\n", &"x".repeat(65)] {
+            assert!(check_name("task id", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn runs_are_told_by_their_folder() {
+        let run = |id: &str| run_of(&Id::parse(id).unwrap());
+        assert_eq!(run("journal/run-1/0003").as_deref(), Some("run-1"));
+        assert_eq!(run("journal/0003"), None);
+        assert_eq!(run("knowledge/x"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! A loop that is killed at a random moment, again and again: what was finished stays, what was cut off
+//! says so, and the loop goes on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use ralph_memory::entry::{Attempt, Outcome, read};
+
+use crate::support::TestBase;
+
+/// How often the loop is killed.
+const KILLS: u32 = 100;
+/// How long it may live at most, in milliseconds: about three iterations of a debug build.
+const LONGEST_MS: u64 = 400;
+/// Where the moments come from; another one is as good.
+const SEED: u64 = 20_260_217;
+
+/// A small generator of numbers (xorshift64): the same moments each time.
+struct Moments(u64);
+
+impl Moments {
+    fn next(&mut self) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_millis(self.0 % LONGEST_MS)
+    }
+}
+
+fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
+    let mut attempts = BTreeMap::new();
+    for path in base.files(".ralph/journal") {
+        // What a killed write leaves is no entry, and has another name.
+        let Some(name) = path.strip_prefix(".ralph/").filter(|name| name.ends_with(".md")) else { continue };
+        let entry = read(name, base.read(&path).as_bytes());
+        assert_eq!(entry.head.problems, [], "{path}");
+        attempts.insert(name.to_owned(), Attempt::of(&entry).unwrap());
+    }
+    attempts
+}
+
+#[test]
+fn what_was_finished_stays_and_what_was_cut_off_says_so() {
+    let base = TestBase::new();
+    // Each turn leaves a line where it cannot be lost, and the same in its notes.
+    let agent = "#!/bin/sh\ncat > /dev/null\necho \"$RALPH_RUN_ID $RALPH_ITERATION\" >> \"$(dirname \"$0\")/turns\"\n\
+                 echo \"<journal>turn $RALPH_ITERATION</journal>\"\necho \"<task-$1>$RALPH_TASK_ID</task-$1>\"\n";
+    base.write("../home/agent.sh", agent);
+    let agent = |says: &str| format!("sh {} {says}", base.home().join("agent.sh").display());
+    let failing = agent("failed");
+    let loop_again = |resume: bool, agent: &str| {
+        let mut arguments = vec!["run", "--task", "go on", "--max-iterations", "100000", "--agent", agent];
+        arguments.extend(resume.then_some("--resume"));
+        let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let mut moments = Moments(SEED);
+    let mut was_begun = false;
+    for _ in 0..KILLS {
+        let mut child = loop_again(was_begun, &failing).spawn().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let (ended, waiting) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            let mut said = String::new();
+            let _ = stderr.read_to_string(&mut said);
+            let _ = ended.send(());
+            said
+        });
+        // It runs on until it is killed; one that ends by itself shows a mistake.
+        let ended = waiting.recv_timeout(moments.next());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = reader.join().unwrap();
+        assert!(ended.is_err(), "{said}");
+        was_begun = was_begun || base.at(".ralph/state/iterations").exists() || !attempts(&base).is_empty();
+    }
+    let said = loop_again(true, &agent("done")).output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
+
+    let attempts = attempts(&base);
+    let runs: Vec<&str> = attempts.values().map(|attempt| attempt.run_id.as_str()).collect();
+    assert!(runs.windows(2).all(|pair| pair[0] == pair[1]), "one run goes on: {runs:?}");
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, (path, attempt)) in (1..).zip(&attempts) {
+        assert_eq!(attempt.head.iteration, number, "{path}: every number is there, once");
+        *counts.entry(attempt.head.outcome.as_str()).or_default() += 1;
+        match attempt.head.outcome {
+            Outcome::Interrupted => assert_eq!(attempt.sections.notes, "", "{path}"),
+            _ => assert_eq!(attempt.sections.notes, format!("turn {number}"), "{path}"),
+        }
+    }
+    // Both ways to end were seen, or the moments were badly chosen.
+    assert_eq!(counts.get("done"), Some(&1), "{counts:?}");
+    assert!(counts["interrupted"] >= 20 && counts["failed"] >= 20, "{counts:?}");
+    // What an agent did is in the journal, finished or cut off.
+    let turns = fs::read_to_string(base.home().join("turns")).unwrap();
+    for turn in turns.lines() {
+        let (run, number) = turn.split_once(' ').unwrap();
+        let path = format!("journal/{run}/{:04}.md", number.parse::<u32>().unwrap());
+        assert!(attempts.contains_key(&path), "{turn}");
+    }
+    assert!(base.files(".ralph/state").iter().all(|path| !path.contains("iterations")), "nothing is left open");
+}

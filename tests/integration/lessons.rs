@@ -1,0 +1,189 @@
+//! What broke other memories for agents, one test each.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use ralph_memory::memory::{Report, Run};
+use ralph_memory::{Knowledge, Memory, Task};
+
+use crate::support::{Ran, TestBase};
+
+fn with_path(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+/// Lets an agent say this at the end of an iteration.
+fn say(memory: &Memory, run: &str, title: &str, text: &str) -> ralph_memory::memory::Recorded {
+    let task = Task::new(title);
+    let iteration = memory.begin(&task, &Run::named(run)).unwrap();
+    let text = text.replace("ID<", &format!("{}<", Task::id_of_title(title)));
+    memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap()
+}
+
+#[test]
+fn a_title_of_many_bytes_is_cut_between_characters() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    // Every length around the limit, in scripts of two, three and four bytes a character.
+    for (letter, length) in ["é", "語", "🦀", "ж"].iter().flat_map(|letter| (70..90).map(move |n| (letter, n))) {
+        let title = format!("{length} {}", letter.repeat(length));
+        let text = format!("<knowledge tags=\"t{length}{letter}\" title=\"{title}\">body {letter}</knowledge>");
+        let recorded = say(&memory, "run-1", "titles", &text);
+        let id = &recorded.knowledge[0].id;
+        assert!(id.stem().len() <= 80 && id.stem().is_ascii(), "{id}");
+        assert_eq!(memory.show(id).unwrap().entry.title, title);
+    }
+}
+
+#[test]
+fn a_tag_matches_a_word_before_a_comma() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    memory.add(&Knowledge::new("Nothing in common", ["tests"], "Zebra.")).unwrap();
+    for title in ["Fix the tests, then go on", "Fix (tests)", "Make `tests` pass.", "TESTS"] {
+        let found = memory.context(&ralph_memory::Request { task: Task::new(title), budget: None }).unwrap();
+        assert_eq!(found.entries.len(), 1, "{title}");
+    }
+}
+
+#[test]
+fn the_word_error_in_an_old_attempt_does_not_change_the_model() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let text = "error error failed stuck panic\n<journal>error: everything failed, stuck in a loop, FAILURE</journal>\n<task-done>ID</task-done>";
+    for _ in 0..3 {
+        say(&memory, "run-1", "an old task full of errors", text);
+    }
+    let iteration = memory.begin(&Task::new("an old task full of errors"), &Run::named("run-1")).unwrap();
+    assert_eq!(
+        (iteration.model.as_str(), iteration.rationale.as_str()),
+        ("sonnet", "default (cost-optimized strategy)")
+    );
+}
+
+#[test]
+fn punctuation_in_a_title_is_no_query_language() {
+    let base = TestBase::new();
+    base.entry("parser", "The query parser", "parser", "It takes words.");
+    for title in [
+        "Fix the parser: \"a\" OR (b) AND NOT c*",
+        "parser ~5^2 [x TO y] {a TO b} field:value",
+        "parser \\ / + - && || ! ( ) { } [ ] ^ \" ~ * ? :",
+        "\"unbalanced parser",
+        "parser' ; DROP TABLE entries; --",
+        "-parser +parser",
+    ] {
+        let json = with_path(&base, &["context", "--json", "--dry-run", "--task", title]).json(0);
+        assert_eq!(json["entries"], serde_json::json!(["knowledge/parser"]), "{title}");
+    }
+}
+
+#[test]
+fn a_long_top_entry_does_not_empty_its_section() {
+    let base = TestBase::new();
+    let long = "greeting greeting greeting. ".repeat(2_000);
+    for (stem, category) in [("plain", ""), ("learned", "category: pitfall\n")] {
+        let head = |title: &str| format!("---\ntitle: \"{title}\"\ntags: [greeting]\n{category}---\n\n");
+        base.write(&format!(".ralph/knowledge/{stem}-long.md"), format!("{}{long}\n", head("The greeting")));
+        base.write(&format!(".ralph/knowledge/{stem}-short.md"), format!("{}Say {stem} hello.\n", head("Short")));
+    }
+    let json = with_path(&base, &["context", "--json", "--dry-run", "--task", "the greeting"]).json(0);
+    let context = json["context"].as_str().unwrap();
+    assert!(context.contains("Say plain hello.") && context.contains("Say learned hello."), "{context}");
+}
+
+#[test]
+fn a_task_named_like_a_path_stays_inside() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let before = fs::read_dir(base.root().parent().unwrap()).unwrap().count();
+    let text = "<knowledge tags=\"a\" title=\"../../x\">b</knowledge>\n<task-done>ID</task-done>";
+    let recorded = say(&memory, "run-1", "../../x", text);
+    assert_eq!((recorded.path.as_str(), recorded.outcome.as_str()), (".ralph/journal/run-1/0001.md", "done"));
+    assert_eq!(recorded.knowledge[0].path, ".ralph/knowledge/x.md");
+    let bad = Task { id: Some("../../x".into()), ..Task::new("t") };
+    assert!(memory.begin(&bad, &Run::named("run-1")).is_err());
+    assert!(memory.begin(&Task::new("t"), &Run::named("../../x")).is_err());
+    assert_eq!(fs::read_dir(base.root().parent().unwrap()).unwrap().count(), before);
+}
+
+/// An agent that learns one thing each turn, whose title has its run and its turn.
+const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n\
+    echo \"<knowledge tags=\\\"$RALPH_RUN_ID,turn$RALPH_ITERATION\\\" title=\\\"Turn $RALPH_ITERATION of $RALPH_RUN_ID\\\">x</knowledge>\"\n\
+    echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"\n";
+
+#[test]
+fn two_loops_in_one_folder_do_not_meet() {
+    let base = TestBase::new();
+    base.write("../home/agent.sh", AGENT);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let base = &base;
+    let agent = agent.as_str();
+    thread::scope(|scope| {
+        for task in ["one task", "one task", "another task"] {
+            scope.spawn(move || {
+                let ran = with_path(base, &["run", "--task", task, "--agent", agent, "--max-iterations", "4"]);
+                assert_eq!(ran.code, Some(1), "{ran}");
+            });
+        }
+    });
+    let journal = base.files(".ralph/journal");
+    let runs: std::collections::BTreeSet<&str> = journal.iter().filter_map(|path| path.split('/').nth(2)).collect();
+    let runs: Vec<&&str> = runs.iter().filter(|run| run.starts_with("run-")).collect();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        for number in 1..=4 {
+            let text = base.read(&format!(".ralph/journal/{run}/{number:04}.md"));
+            assert!(text.contains("outcome: failed") && text.contains(&format!("run_id: {run}")), "{text}");
+        }
+    }
+    // Nobody's knowledge went into another's.
+    assert_eq!(base.files(".ralph/knowledge").len(), 12);
+    assert_eq!(base.run(["check", "--json"]).json(0)["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn two_loops_in_two_worktrees_merge() {
+    let base = TestBase::new();
+    base.write("../home/agent.sh", AGENT);
+    let git = |folder: &std::path::Path, arguments: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        command.args(identity).args(arguments).current_dir(folder).env_clear().env("HOME", base.home());
+        command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let root = base.root();
+    let other = base.home().join("other");
+    git(&root, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&root, &["add", "--all"]);
+    git(&root, &["commit", "--quiet", "--message", "begin"]);
+    git(&root, &["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let folders = [root.clone(), other.clone()];
+    let (base, agent) = (&base, agent.as_str());
+    thread::scope(|scope| {
+        for folder in folders {
+            scope.spawn(move || {
+                let arguments = ["run", "--task", "one task", "--agent", agent, "--max-iterations", "3"];
+                let path = std::env::var_os("PATH").unwrap();
+                let ran = base.with(arguments).env("PATH", path).folder(folder).run();
+                assert_eq!(ran.code, Some(1), "{ran}");
+            });
+        }
+    });
+    for folder in [&root, &other] {
+        git(folder, &["add", "--all"]);
+        git(folder, &["commit", "--quiet", "--message", "three turns"]);
+    }
+    git(&root, &["merge", "--quiet", "--no-edit", "other"]);
+    let listed = base.run(["list", "--json"]).json(0);
+    let entries = listed["entries"].as_array().unwrap();
+    let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
+    assert_eq!((count("journal"), count("knowledge")), (6, 6));
+    // Both runs' attempts are those of the one task.
+    let context = base.run(["context", "--task", "one task", "--dry-run", "--json"]).json(0);
+    assert!(context["context"].as_str().unwrap().contains("This task has been attempted 6 time(s) before."));
+}

@@ -1,0 +1,290 @@
+//! The loop: begun, worked on by a scripted agent, recorded; by one command, by two, and by the library.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use insta::assert_snapshot;
+use ralph_memory::entry::parse_time;
+use ralph_memory::memory::{Iteration, Report, Run, Validated};
+use ralph_memory::{Memory, Task};
+
+use crate::support::{NOW, Ran, TestBase};
+
+/// What is to be done in these tests.
+const TITLE: &str = "Write the greeting";
+/// The run of the iterations that no command names.
+const RUN: &str = "run-0a1b2c3d";
+
+/// What the agent says the first time: everything that can be said, and that it failed.
+const FIRST: &str = r#"I read the code first.
+
+```
+<task-done>TASK-ID</task-done>
+```
+
+<journal>
+Looked at `src/` and found no greeting.
+
+```sh
+# an open fence in the notes
+</journal>
+
+<knowledge tags="Greeting, files" title="The greeting lies in hello.txt">
+The check reads `hello.txt` in the root.
+</knowledge>
+
+<learning category="pitfall" tags="shell, greeting">
+`echo -n` is not portable. Use `printf`.
+</learning>
+
+<learning category="pitfall">
+This one has no tags.
+</learning>
+
+<failure-report>
+what_tried: Wrote the greeting with echo -n
+why_failed: The check saw "-n hello"
+  and refused it
+error_category: test_failure
+relevant_files: hello.txt, check.sh
+stack_trace: check.sh: line 1: not a greeting
+</failure-report>
+
+<retry-suggestion>Use printf instead of echo.</retry-suggestion>
+<difficulty-estimate>easy</difficulty-estimate>
+
+<task-failed>TASK</task-failed>
+"#;
+
+/// What it says the second time, behind all of its instructions.
+const SECOND: &str = "\nThat was what I was told. I used printf now.\n\n<next-model>opus</next-model>\n<journal>\nPrinted, and did not run the check.\n</journal>\n<task-done>TASK</task-done>\n";
+
+/// What it says the third time.
+const THIRD: &str = "<learning category=\"success_pattern\" tags=\"check\">\nRun the check before saying done.\n</learning>\n<task-done>TASK</task-done>\n";
+
+/// A project with git, an agent and a check, which lie beside it.
+struct Loop {
+    base: TestBase,
+}
+
+impl Loop {
+    fn new() -> Loop {
+        let base = TestBase::new();
+        base.write("check.sh", "#!/bin/sh\n[ \"$(cat hello.txt)\" = hello ] || { echo 'not a greeting'; exit 3; }\n");
+        let base = Loop { base };
+        base.git(&["init", "--quiet"]);
+        base.git(&["add", "--all"]);
+        base.git(&["commit", "--quiet", "--message", "begin"]);
+        let beside = base.beside();
+        fs::create_dir(&beside).unwrap();
+        let id = Task::id_of_title(TITLE);
+        for (number, text) in [FIRST, SECOND, THIRD].iter().enumerate() {
+            fs::write(beside.join(format!("say-{}", number + 1)), text.replace("TASK<", &format!("{id}<"))).unwrap();
+        }
+        // It keeps what it is given, says the next thing, and works on the file.
+        let agent = format!(
+            "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nn=$(( $(ls | grep -c '^prompt-') + 1 ))\ncat > prompt-$n\n\
+             echo \"$1 $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION\" > model-$n\nfile={}\n\
+             case $n in\n1) echo '-n hello' > $file;;\n2) sed -n '/^## Memory/,$p' prompt-2 | grep -v '^```'; printf 'hello!' > $file;;\n\
+             3) echo hello > $file;;\nesac\ncat say-$n\n",
+            base.base.at("hello.txt").display()
+        );
+        fs::write(beside.join("agent.sh"), agent).unwrap();
+        base
+    }
+
+    fn beside(&self) -> PathBuf {
+        self.base.home().join("beside")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
+        let mut command = Command::new("git");
+        command.args(identity).args(arguments).current_dir(self.base.root()).env_clear().env("PATH", path());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", self.base.home());
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    }
+
+    /// Runs the program with a path, so that it finds git and the shell.
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.base.with(arguments).env("PATH", path()).env("GIT_CONFIG_NOSYSTEM", "1").run()
+    }
+
+    /// Lets the agent work once, as a loop of one's own would.
+    fn agent(&self, iteration: &Iteration, prompt: &str) -> String {
+        let mut child = Command::new("sh")
+            .arg(self.beside().join("agent.sh"))
+            .arg(&iteration.model)
+            .env("RALPH_MODEL", &iteration.model)
+            .env("RALPH_RUN_ID", &iteration.run_id)
+            .env("RALPH_ITERATION", iteration.number.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), prompt.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    /// Runs the check, as a loop of one's own would.
+    fn check(&self) -> (i32, String) {
+        let output = Command::new("sh").arg("check.sh").current_dir(self.base.root()).output().unwrap();
+        let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
+        (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+    }
+
+    /// Returns every entry by its path. What differs from one drive to the next is made the same: the
+    /// run's name and how long things took.
+    fn entries(&self) -> BTreeMap<String, String> {
+        let run = self.runs().pop().unwrap_or_default();
+        let mut entries = BTreeMap::new();
+        for path in self.base.files(".ralph") {
+            if path.contains("/knowledge/") || path.contains("/journal/") || path.contains("/archive/") {
+                entries.insert(path.replace(&run, RUN), steady(&self.base.read(&path).replace(&run, RUN)));
+            }
+        }
+        entries
+    }
+
+    fn runs(&self) -> Vec<String> {
+        let names = fs::read_dir(self.base.at(".ralph/journal")).into_iter().flatten();
+        let mut runs: Vec<String> = names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+        runs.retain(|run| run.starts_with("run-"));
+        runs.sort();
+        runs
+    }
+
+    /// Returns what the agent was told, in order, from the context on.
+    fn told(&self) -> Vec<String> {
+        let run = self.runs().pop().unwrap_or_default();
+        let prompt = |number| fs::read_to_string(self.beside().join(format!("prompt-{number}"))).ok();
+        (1..).map_while(prompt).map(|prompt| steady(&prompt.replace(&run, RUN))).collect()
+    }
+
+    fn models(&self) -> Vec<String> {
+        let model = |number| fs::read_to_string(self.beside().join(format!("model-{number}"))).ok();
+        let run = self.runs().pop().unwrap_or_default();
+        (1..).map_while(model).map(|line| line.replace(&run, RUN).trim_end().to_owned()).collect()
+    }
+}
+
+fn path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+/// Returns the text with every duration the same, and every git tree.
+fn steady(text: &str) -> String {
+    let mut steady = String::new();
+    for line in text.split_inclusive('\n') {
+        let same = ["duration_secs: ", "- **Duration**: ", "**Duration:** "]
+            .iter()
+            .find(|start| line.starts_with(**start))
+            .map(|start| format!("{start}…\n"));
+        let line = same.unwrap_or_else(|| line.to_owned());
+        match line.split_once("duration_ms: ") {
+            Some((before, after)) => {
+                let digits = after.len() - after.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+                steady.push_str(&format!("{before}duration_ms: …{}", &after[digits..]));
+            }
+            None => steady.push_str(&line),
+        }
+    }
+    steady
+}
+
+/// By `run` alone.
+fn by_run() -> (Loop, Ran) {
+    let driven = Loop::new();
+    let agent = format!("sh {} {{model}}", driven.beside().join("agent.sh").display());
+    let ran = driven.run(&["run", "--task", TITLE, "--agent", &agent, "--verify", "sh check.sh"]);
+    (driven, ran)
+}
+
+/// By the library, with a loop of one's own.
+fn by_library() -> Loop {
+    let driven = Loop::new();
+    let now = SystemTime::from(parse_time(NOW).unwrap());
+    let memory = Memory::open(&driven.base.root()).unwrap().with_clock(move || now);
+    for _ in 0..3 {
+        let run = Run { limit: Some(10), ..Run::named(RUN) };
+        let iteration = memory.begin(&Task::new(TITLE), &run).unwrap();
+        let text = driven.agent(&iteration, &iteration.context);
+        let (exit_code, output) = driven.check();
+        let command = "sh check.sh".to_owned();
+        let validation = Some(Validated { command, exit_code, output, duration_ms: 1 });
+        let report = Report { text, agent_exit: Some(0), validation, ..Report::default() };
+        memory.finish(&iteration, &report).unwrap();
+    }
+    driven
+}
+
+/// By two commands, with a loop of one's own.
+fn by_commands() -> Loop {
+    let driven = Loop::new();
+    for _ in 0..3 {
+        let begun = driven.run(&["context", "--task", TITLE, "--run", RUN, "--json"]).json(0);
+        let iteration: Iteration = serde_json::from_value(begun["iteration"].clone()).unwrap();
+        let text = driven.agent(&iteration, begun["context"].as_str().unwrap());
+        let (exit_code, output) = driven.check();
+        driven.base.write("../home/said", text).write("../home/checked", output);
+        let (said, checked) = (driven.base.home().join("said"), driven.base.home().join("checked"));
+        let exit_code = exit_code.to_string();
+        let recorded = driven.run(&[
+            "record",
+            said.to_str().unwrap(),
+            "--agent-exit",
+            "0",
+            "--verify-command",
+            "sh check.sh",
+            "--verify-exit",
+            &exit_code,
+            "--verify-output",
+            checked.to_str().unwrap(),
+            "--verify-ms",
+            "1",
+        ]);
+        assert_eq!(recorded.code, Some(0), "{recorded}");
+    }
+    driven
+}
+
+fn shown(entries: &BTreeMap<String, String>) -> String {
+    entries.iter().map(|(path, text)| format!("==> {path} <==\n{text}\n")).collect()
+}
+
+#[test]
+fn run_writes_down_what_was_tried_and_learned() {
+    let (driven, ran) = by_run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(
+        driven.models(),
+        [
+            format!("sonnet sonnet {RUN} 1"),
+            format!("sonnet sonnet {RUN} 2"),
+            format!("opus opus {RUN} 3")
+        ]
+    );
+    assert_snapshot!("loop-files", shown(&driven.entries()));
+    let told = driven.told();
+    assert_eq!(told.len(), 3);
+    for (number, told) in told.iter().enumerate() {
+        assert_snapshot!(format!("loop-prompt-{}", number + 1), told);
+    }
+    // Nothing is left open.
+    assert_eq!(driven.base.files(".ralph/state"), Vec::<String>::new());
+}
+
+#[test]
+fn the_library_and_two_commands_write_the_same_files() {
+    let (by_run, _) = by_run();
+    let (by_library, by_commands) = (by_library(), by_commands());
+    assert_eq!(shown(&by_library.entries()), shown(&by_run.entries()));
+    // `context` is not told how many iterations there may be, which no file says.
+    assert_eq!(shown(&by_commands.entries()), shown(&by_run.entries()));
+    for (by_run, by_library) in by_run.told().iter().zip(by_library.told()) {
+        assert!(by_run.contains(&by_library), "{by_run}\n-- does not contain --\n{by_library}");
+    }
+}
