@@ -6,7 +6,7 @@ use super::Memory;
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Context, Reference, Request};
+use crate::context::{self, Context, Material, Reference, Request};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Kind, read};
 use crate::error::{Problem, Result};
@@ -78,10 +78,11 @@ impl Memory {
     /// [`Error::Invalid`](crate::error::Error::Invalid) where the budget is under what the
     /// instructions and the first section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
-        let budget = request.budget.unwrap_or_else(|| context::default_budget(self.settings.context_budget));
-        budget.check()?;
-        let view = self.view(Area::Live)?;
         let task = &request.task;
+        let task_id = task.id.clone().unwrap_or_else(|| context::Task::id_of_title(&task.title));
+        let budget = request.budget.unwrap_or_else(|| context::default_budget(self.settings.context_budget, &task_id));
+        budget.check(&task_id)?;
+        let view = self.view(Area::Live)?;
         let query = Query {
             text: task.text(),
             feature: task.feature.clone(),
@@ -99,10 +100,18 @@ impl Memory {
             // A file that vanished since the scan is no longer known.
             if let Ok(file) = self.store.read(path) {
                 let entry = read(path, &file.bytes);
-                references.push(Reference { id: hit.id, title: hit.title, tags: hit.tags, body: entry.body });
+                references.push(Reference {
+                    id: hit.id,
+                    title: hit.title,
+                    tags: hit.tags,
+                    category: None,
+                    recency: None,
+                    body: entry.body,
+                });
             }
         }
-        let mut context = context::build(&references, budget, self.settings.body_words);
+        let material = Material { task_id, knowledge: references, ..Material::default() };
+        let mut context = context::build(&material, budget, self.settings.body_words);
         context.problems = views[0].catalog.problems();
         context.problems.extend(self.settings_problems.clone());
         Ok(context)
