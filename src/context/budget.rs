@@ -1,6 +1,6 @@
 //! How much text a context may have, and how it is shared among the sections.
 
-use super::render::INSTRUCTIONS;
+use super::instructions::instructions;
 use crate::error::{Error, Result};
 use crate::text::estimate_tokens;
 
@@ -28,8 +28,18 @@ struct Share {
     least: usize,
 }
 
-/// The shares, in the order in which the budget is given out; what one leaves passes to the next. They
-/// are the seeds' figures, at their four characters a token, and add up to 27,000.
+/// The sections that have a share, in the order in which they stand and the budget is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Attempts,
+    Learnings,
+    Status,
+    Journal,
+    Knowledge,
+}
+
+/// The shares, in the order of [`Part`]; what one leaves passes to the next. They are the seeds'
+/// figures, at their four characters a token, and add up to 27,000.
 const SHARES: [Share; 6] = [
     Share { most: 3_000, least: 500 }, // previous attempts
     Share { most: 1_500, least: 300 }, // learnings
@@ -38,14 +48,13 @@ const SHARES: [Share; 6] = [
     Share { most: 8_000, least: 0 },   // project knowledge
     Share { most: 2_000, least: 0 },   // events
 ];
-/// Where project knowledge stands among [`SHARES`].
-const KNOWLEDGE: usize = 4;
 
-/// Returns the budget that leaves `characters` for the sections beside the fixed instructions.
-pub fn default_budget(characters: usize) -> Budget {
-    let instructions = Budget::characters(0).cost(INSTRUCTIONS);
+/// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which
+/// name the task's id.
+pub fn default_budget(characters: usize, task_id: &str) -> Budget {
+    let fixed = Budget::characters(0).cost(&instructions(task_id));
     // Settings may ask for less than the least there is.
-    Budget::characters(instructions + characters.max(SHARES[0].least))
+    Budget::characters(fixed + characters.max(SHARES[0].least))
 }
 
 impl Budget {
@@ -59,7 +68,8 @@ impl Budget {
         Budget { amount, unit: Unit::Tokens }
     }
 
-    /// Returns how much of the budget a text takes.
+    /// Returns how much of the budget a text takes. What two texts take apart is never less than what
+    /// they take together.
     pub fn cost(self, text: &str) -> usize {
         match self.unit {
             Unit::Characters => text.chars().count(),
@@ -67,58 +77,116 @@ impl Budget {
         }
     }
 
-    /// Returns the least budget of this unit: the instructions, and the floor of the first section.
-    pub fn least(self) -> usize {
-        self.cost(INSTRUCTIONS) + self.of_characters(SHARES[0].least)
+    /// Returns the least budget of this unit: the instructions, which name the task's id, and the
+    /// floor of the first section.
+    pub fn least(self, task_id: &str) -> usize {
+        self.cost(&instructions(task_id)) + self.of_characters(SHARES[0].least)
     }
 
-    /// Refuses a budget under the least.
+    /// Refuses a budget under the least for a task of this id.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`].
-    pub fn check(self) -> Result<()> {
-        if self.amount >= self.least() {
+    pub fn check(self, task_id: &str) -> Result<()> {
+        let least = self.least(task_id);
+        if self.amount >= least {
             return Ok(());
         }
         let unit = match self.unit {
             Unit::Characters => "characters",
             Unit::Tokens => "tokens",
         };
-        let reason = format!(
-            "{} {unit} are too few: the fixed instructions and the first section need {}",
-            self.amount,
-            self.least()
-        );
+        let reason =
+            format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount,);
         Err(Error::Invalid { what: "budget".to_owned(), reason })
     }
 
-    /// Returns what project knowledge may take, when the sections before it take nothing.
-    pub(super) fn for_knowledge(self) -> usize {
-        let shares = self.shares();
-        let total = self.amount.saturating_sub(self.cost(INSTRUCTIONS));
-        total.saturating_sub(shares[KNOWLEDGE + 1..].iter().sum())
-    }
-
-    /// Returns the sections' shares: in full where there is enough, else in proportion, none under its
-    /// floor, those at the bottom first to go.
-    fn shares(self) -> [usize; SHARES.len()] {
-        let total = self.amount.saturating_sub(self.cost(INSTRUCTIONS));
+    /// Returns the shares of `total`, which is what there is beside the instructions: in full where
+    /// there is enough, else in proportion, none under its floor, those at the bottom first to go.
+    /// The status has `reserved` in any case, at the cost of those at the bottom.
+    fn shares(self, total: usize, reserved: usize) -> [usize; SHARES.len()] {
         let full: usize = SHARES.iter().map(|share| self.of_characters(share.most)).sum();
         let mut left = total;
-        SHARES.map(|share| {
+        let mut shares = SHARES.map(|share| {
             let most = self.of_characters(share.most);
             let fair = if total >= full { most } else { most * total / full };
             let share = fair.max(self.of_characters(share.least)).min(left);
             left -= share;
             share
-        })
+        });
+        let status = Part::Status as usize;
+        let mut missing = reserved.saturating_sub(shares[status]).saturating_sub(left);
+        shares[status] = shares[status].max(reserved);
+        for part in (0..SHARES.len()).rev().filter(|part| *part != status) {
+            let taken = missing.min(shares[part]);
+            shares[part] -= taken;
+            missing -= taken;
+        }
+        // More than there is cannot be reserved.
+        shares[status] -= missing;
+        shares
     }
 
-    fn of_characters(self, characters: usize) -> usize {
+    pub(super) fn of_characters(self, characters: usize) -> usize {
         match self.unit {
             Unit::Characters => characters,
             Unit::Tokens => characters * 10 / 33,
+        }
+    }
+}
+
+/// The room that a section has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room(pub(super) Budget);
+
+impl Room {
+    pub(super) fn fits(self, text: &str) -> bool {
+        self.cost(text) <= self.0.amount
+    }
+
+    pub(super) fn cost(self, text: &str) -> usize {
+        self.0.cost(text)
+    }
+
+    /// Returns what is left of it beside something that costs `cost`.
+    pub(super) fn beside(self, cost: usize) -> Room {
+        Room(Budget { amount: self.0.amount.saturating_sub(cost), ..self.0 })
+    }
+
+    pub(super) fn half(self) -> Room {
+        Room(Budget { amount: self.0.amount / 2, ..self.0 })
+    }
+}
+
+/// A budget that is being given out, section by section, in their order.
+pub(super) struct Filling {
+    budget: Budget,
+    shares: [usize; SHARES.len()],
+    left: usize,
+}
+
+impl Filling {
+    /// Begins to give out what there is beside the instructions: `total`, of which the status has
+    /// `reserved` in any case. What is beyond the sum of all shares is there from the first section on.
+    pub(super) fn new(budget: Budget, total: usize, reserved: usize) -> Filling {
+        // The line break that ends a section is the status's as well.
+        let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
+        let shares = budget.shares(total, reserved);
+        Filling { budget, shares, left: total - shares.iter().sum::<usize>() }
+    }
+
+    /// Returns the room of a section: its share, and what those before it left.
+    pub(super) fn room(&mut self, part: Part) -> Room {
+        self.left += self.shares[part as usize];
+        // One more line break goes between this section and the next.
+        Room(Budget { amount: self.left, ..self.budget }).beside(self.budget.cost("\n"))
+    }
+
+    /// Takes away what a section's text costs.
+    pub(super) fn spend(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.left -= self.budget.cost(text) + self.budget.cost("\n");
         }
     }
 }
@@ -129,24 +197,50 @@ mod tests {
 
     #[test]
     fn shares_shrink_in_proportion_and_not_under_their_floors() {
-        let shares = |sections: usize| default_budget(sections).shares();
+        let shares = |total: usize| Budget::characters(0).shares(total, 0);
         assert_eq!(shares(27_000), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
         assert_eq!(shares(90_000), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
         assert_eq!(shares(13_500), [1_500, 750, 250, 6_000, 4_000, 1_000]);
         assert_eq!(shares(2_700), [500, 300, 200, 1_200, 500, 0]);
         assert_eq!(shares(900), [500, 300, 100, 0, 0, 0]);
-        assert_eq!(default_budget(27_000).for_knowledge(), 25_000);
-        assert_eq!(default_budget(90_000).for_knowledge(), 88_000);
+    }
+
+    #[test]
+    fn what_is_reserved_is_taken_from_the_bottom() {
+        let shares = |total, reserved| Budget::characters(0).shares(total, reserved);
+        assert_eq!(shares(27_000, 400), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
+        assert_eq!(shares(27_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 1_900]);
+        assert_eq!(shares(1_000, 350), [500, 150, 350, 0, 0, 0]);
+        assert_eq!(shares(500, 350), [150, 0, 350, 0, 0, 0]);
+        assert_eq!(shares(300, 350), [0, 0, 300, 0, 0, 0]);
+        // What is beyond the shares pays for it first.
+        assert_eq!(shares(90_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 2_000]);
+    }
+
+    #[test]
+    fn what_a_section_leaves_passes_to_the_next() {
+        let mut filling = Filling::new(Budget::characters(0), 27_000, 0);
+        let room = |filling: &mut Filling, part| filling.room(part).0.amount;
+        assert_eq!(room(&mut filling, Part::Attempts), 2_999);
+        filling.spend(&"x".repeat(2_000));
+        assert_eq!(room(&mut filling, Part::Learnings), 2_498);
+        filling.spend("");
+        assert_eq!(room(&mut filling, Part::Status), 2_998);
+        assert_eq!(room(&mut filling, Part::Journal), 14_998);
+        filling.spend(&"x".repeat(14_998));
+        assert_eq!(room(&mut filling, Part::Knowledge), 7_999);
     }
 
     #[test]
     fn too_little_is_refused() {
-        let least = Budget::characters(0).least();
-        assert!(Budget::characters(least).check().is_ok());
-        assert!(Budget::characters(least - 1).check().is_err());
-        assert!(default_budget(0).check().is_ok());
-        let least = Budget::tokens(0).least();
-        assert!(Budget::tokens(least).check().is_ok());
-        assert!(Budget::tokens(least - 1).check().is_err());
+        let id = "t-4be0f7e7cc";
+        let least = Budget::characters(0).least(id);
+        assert!(Budget::characters(least).check(id).is_ok());
+        assert!(Budget::characters(least).check("t-of-one-character-more").is_err());
+        assert!(Budget::characters(least - 1).check(id).is_err());
+        assert!(default_budget(0, id).check(id).is_ok());
+        let least = Budget::tokens(0).least(id);
+        assert!(Budget::tokens(least).check(id).is_ok());
+        assert!(Budget::tokens(least - 1).check(id).is_err());
     }
 }

@@ -1,21 +1,40 @@
 //! The text that is put before an agent: sections, each within its budget.
 //!
-//! Pure: references in, text out. What comes from entries is fenced by a delimiter that it cannot
-//! forge, with sigils defused, and stands as reference, not as orders. A context never exceeds its
-//! budget, and says what it left out and how to get it.
+//! Pure: what is to be told in, text out. What comes from entries is folded to a line, quoted, or fenced
+//! by a delimiter that it cannot forge, with sigils defused, and stands as reference, not as orders. A
+//! context never exceeds its budget, and says what it left out and how to get it.
+//!
+//! A file for each section, in the order in which they stand: [`attempts`], [`learnings`], [`status`],
+//! [`journal`], [`knowledge`], [`mod@instructions`]; [`mod@build`] puts them together. [`mod@budget`]
+//! shares out the room, [`section`] chooses what fits, [`facts`] says what attempts say, and [`foreign`]
+//! makes the text of others safe.
 
+mod attempts;
 mod budget;
-mod render;
+mod build;
+mod facts;
+mod foreign;
+mod instructions;
+mod journal;
+mod knowledge;
+mod learnings;
+mod section;
+mod status;
+#[cfg(test)]
+mod tests;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use crate::entry::attempt::Attempt;
 use crate::entry::{Id, Scope};
 use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::text::fold;
 
 pub use budget::{Budget, Unit, default_budget};
-pub use render::{INSTRUCTIONS, build};
+pub use build::build;
+pub use instructions::instructions;
 
 /// How many entries are looked at for a context.
 pub const MAX_CANDIDATES: usize = 100;
@@ -85,7 +104,40 @@ pub struct Request {
     pub budget: Option<Budget>,
 }
 
-/// An entry as a context shows it.
+/// Everything that a context may say, gathered by the caller.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Material {
+    /// The task's id, which the instructions name.
+    pub task_id: String,
+    /// How many attempts there were at this task.
+    pub n_attempts: usize,
+    /// These attempts, or the newest of them, oldest first.
+    pub attempts: Vec<Past>,
+    /// What was learned elsewhere in the project, best first: more than are shown, since of two that say
+    /// the same one is left away.
+    pub learnings: Vec<Reference>,
+    /// How the run and the task are going; `None` where there is nothing to say of it.
+    pub status: Option<Status>,
+    /// The last attempts of this run, oldest first. Those that stand among the task's are left away.
+    pub journal: Vec<Past>,
+    /// Attempts of other runs that match, best first. Those that stand further up are left away.
+    pub matching: Vec<Past>,
+    /// Plain knowledge that matches, best first. What stands among the learnings is left away.
+    pub knowledge: Vec<Reference>,
+}
+
+/// An attempt as a context shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// Its id.
+    pub id: Id,
+    /// Its number among the attempts of its task, from 1.
+    pub number: usize,
+    /// What it says.
+    pub attempt: Attempt,
+}
+
+/// Knowledge as a context shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// Its id.
@@ -94,8 +146,52 @@ pub struct Reference {
     pub title: String,
     /// Its tags.
     pub tags: Vec<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// When it was last changed: of two learnings that say the same, the newer one is shown.
+    pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
+}
+
+/// How the run and the task are going.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The number of the run's iteration that begins, from 1.
+    pub iteration: u32,
+    /// How many there may be; `None` where there is no limit.
+    pub limit: Option<u32>,
+    /// The number of the task's attempt that begins, from 1.
+    pub attempt: usize,
+    /// How often the task has failed in a row.
+    pub streak: u32,
+    /// How many of the run's iterations succeeded.
+    pub succeeded: usize,
+    /// Of how many that count.
+    pub counted: usize,
+    /// The model that is to work on the task.
+    pub model: String,
+    /// Why this model.
+    pub rationale: String,
+    /// The warning that the task does not get on, where it does not.
+    pub stuck: Option<Stuck>,
+    /// What the agent of the run's last iteration said in a way that could not be taken over.
+    pub refused: Vec<String>,
+}
+
+/// Why it is said that a task does not get on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// How many failures in a row are enough.
+    pub threshold: u32,
+    /// Whether the last two failed with the same error.
+    pub same_error: bool,
+    /// Whether the work tree is one that was there before in this task.
+    pub tree_seen: bool,
+    /// The categories of what it failed with, and how often.
+    pub failed_with: Vec<(String, usize)>,
+    /// Whether a person should look at it.
+    pub tell_person: bool,
 }
 
 /// A context, ready for an agent.
@@ -104,9 +200,11 @@ pub struct Context {
     /// The text, markdown.
     #[serde(rename = "context")]
     pub text: String,
-    /// The entries that it shows, in order.
+    /// The knowledge that it shows, in order.
     pub entries: Vec<Id>,
-    /// The entries that matched and did not fit, in order.
+    /// The attempts that it shows, in order.
+    pub attempts: Vec<Id>,
+    /// The entries that matched and did not fit, section by section.
     pub left_out: Vec<Id>,
     /// What is wrong with files that were looked at.
     pub problems: Vec<Problem>,
@@ -116,17 +214,4 @@ pub struct Context {
 pub fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_sees_its_own_scopes() {
-        let task = Task { id: Some("t-1".into()), feature: Some("f".into()), ..Task::new("x") };
-        let sees = |scope: &str| task.sees(&Scope::from(scope.to_owned()));
-        assert!(sees("project") && sees("task:t-1") && sees("feature:f"));
-        assert!(!sees("task:t-2") && !sees("feature:g") && !sees("section:s") && !sees("everyone"));
-    }
 }

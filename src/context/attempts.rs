@@ -1,0 +1,231 @@
+//! `### Previous Attempts`: what was tried on this task, and what to try now.
+
+use super::budget::Room;
+use super::foreign;
+use super::section::{LeftOut, Section};
+use super::{Material, Past, facts};
+use crate::entry::attempt::{Attempt, Outcome};
+use crate::text::shorten;
+
+/// How much of an error's or a validation's output is shown, in characters: the end of it.
+const OUTPUT_CHARACTERS: usize = 500;
+/// How much of the notes is shown, in characters: the journal has more of them.
+const NOTES_CHARACTERS: usize = 300;
+/// How much of a name is shown: a model, a category.
+const NAME_CHARACTERS: usize = 60;
+/// How many of those that are left out are named.
+const MAX_NAMED: usize = 5;
+/// Of a text that has less room than this, in characters, nothing is shown.
+const LEAST_CHARACTERS: usize = 12;
+
+/// What the section needs at least, in characters: its heading, the newest attempt's and a word of a
+/// suggestion.
+pub(super) const KEPT_CHARACTERS: usize = 170;
+
+/// What is cut of an attempt, in characters of each part.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Of each text but feedback; at 0 there is none of them.
+    text: usize,
+    /// Of the feedback.
+    feedback: usize,
+    /// Whether the model is named.
+    has_model: bool,
+}
+
+impl Limits {
+    const NONE: Limits = Limits { text: usize::MAX, feedback: usize::MAX, has_model: true };
+
+    fn cut_anything(self) -> bool {
+        self.text < usize::MAX
+    }
+}
+
+/// What is always shown: the newest attempt, and the suggestion for this one; each at least in part.
+struct Kept {
+    newest: String,
+    suggestion: String,
+}
+
+/// Writes the section.
+pub(super) fn section(material: &Material, room: Room) -> Section {
+    let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
+    let Some((newest, older)) = material.attempts.split_last() else { return Section::none(left_out) };
+    let n_attempts = material.n_attempts.max(material.attempts.len());
+    left_out.n_unknown = n_attempts - material.attempts.len();
+    let heading = "### Previous Attempts\n";
+    let intro = format!(
+        "{heading}\nThis task has been attempted {n_attempts} time(s) before. **Do not repeat these approaches.**\n"
+    );
+    let suggestion = suggestion(&material.attempts);
+    let whole = |head: &str, blocks: &[String], tail: &str| format!("{head}{}{tail}", blocks.concat());
+
+    let blocks: Vec<String> = material.attempts.iter().map(|past| block(past, Limits::NONE)).collect();
+    let tail = suggestion.map(|text| suggested(text, usize::MAX)).unwrap_or_default();
+    if room.fits(&format!("{}{}", whole(&intro, &blocks, &tail), left_out.brief(0))) {
+        let shown = material.attempts.iter().map(|past| past.id.clone()).collect();
+        return Section { text: whole(&intro, &blocks, ""), left_out, tail, shown };
+    }
+
+    // The less room there is, the less is said beside what is always shown.
+    let line = left_out.brief(older.len());
+    let heads = [(intro.as_str(), line.as_str()), (&intro, ""), (heading, "")];
+    let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
+    let has_all = |kept: &Kept| suggestion.is_none() || !kept.suggestion.is_empty();
+    let found = heads.iter().find_map(|(head, line)| keep(head, line).filter(has_all).map(|kept| (*head, kept)));
+    let Some((head, Kept { newest: newest_block, suggestion: tail })) =
+        found.or_else(|| keep(heading, "").map(|kept| (heading, kept)))
+    else {
+        left_out.ids = material.attempts.iter().map(|past| past.id.clone()).collect();
+        return Section::none(left_out);
+    };
+
+    // From the newest to the oldest here, turned round below.
+    let mut blocks = vec![newest_block];
+    let mut shown = vec![newest.id.clone()];
+    for (index, past) in older.iter().enumerate().rev() {
+        blocks.push(block(past, Limits::NONE));
+        if room.fits(&format!("{}{}", whole(head, &blocks, &tail), left_out.brief(index))) {
+            shown.push(past.id.clone());
+        } else {
+            blocks.pop();
+            left_out.ids.push(past.id.clone());
+        }
+    }
+    blocks.reverse();
+    shown.reverse();
+    left_out.ids.reverse();
+    Section { text: whole(head, &blocks, ""), left_out, tail, shown }
+}
+
+/// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
+fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<Kept> {
+    let cut = |room: Room| {
+        let text = suggestion?;
+        let length = text.chars().count().max(2);
+        let limit = foreign::longest(2..=length, |limit| room.fits(&suggested(text, limit)))?;
+        Some(suggested(text, limit))
+    };
+    let first = cut(room.half()).unwrap_or_default();
+    let newest = shrunk(newest, room.beside(room.cost(&first)))?;
+    let suggestion = cut(room.beside(room.cost(&newest))).unwrap_or_default();
+    Some(Kept { newest, suggestion })
+}
+
+/// Returns the attempt, its parts cut as little as makes it fit; what a person said is cut last.
+fn shrunk(past: &Past, room: Room) -> Option<String> {
+    let fits = |limits: Limits| room.fits(&block(past, limits));
+    if fits(Limits::NONE) {
+        return Some(block(past, Limits::NONE));
+    }
+    let sections = &past.attempt.sections;
+    let texts = [&sections.tried, &sections.why, &sections.notes, &sections.summary];
+    let most = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(OUTPUT_CHARACTERS * 2);
+    let texts = |text: usize| Limits { text, ..Limits::NONE };
+    if let Some(limit) = foreign::longest(0..=most, |limit| fits(texts(limit))) {
+        return Some(block(past, texts(limit)));
+    }
+    let feedback = |feedback: usize| Limits { text: 0, feedback, ..Limits::NONE };
+    let most = sections.feedback.chars().count();
+    if let Some(limit) = foreign::longest(0..=most, |limit| fits(feedback(limit))) {
+        return Some(block(past, feedback(limit)));
+    }
+    let bare = Limits { has_model: false, ..feedback(0) };
+    fits(bare).then(|| block(past, bare))
+}
+
+/// Returns what the newest attempt that failed, or one after it, suggests for this one. One that
+/// could not run, or was stopped, takes nothing back; one that was done does.
+fn suggestion(attempts: &[Past]) -> Option<&str> {
+    for past in attempts.iter().rev() {
+        let outcome = past.attempt.head.outcome;
+        let text = past.attempt.sections.retry_suggestion.trim();
+        if outcome == Outcome::Done {
+            return None;
+        }
+        if !text.is_empty() {
+            return Some(text);
+        }
+        if outcome.is_failure_of_task() {
+            return None;
+        }
+    }
+    None
+}
+
+fn suggested(text: &str, limit: usize) -> String {
+    let text = shorten(text.trim(), limit);
+    format!("\n**Suggested approach for this retry:**\n{}\n", foreign::paragraph(&text))
+}
+
+/// Writes one attempt.
+fn block(past: &Past, limits: Limits) -> String {
+    let attempt = &past.attempt;
+    let outcome = attempt.head.outcome.as_str();
+    let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());
+    let model = model.map(|model| foreign::short(model, NAME_CHARACTERS.min(limits.text.max(20))) + ", ");
+    let mut block = format!("\n#### Attempt {} ({}{outcome})\n", past.number, model.unwrap_or_default());
+    let bullets = bullets(attempt, limits);
+    if !bullets.is_empty() {
+        block.push('\n');
+        block.push_str(&bullets);
+    }
+    if limits.cut_anything() {
+        block.push_str("\n_(truncated)_\n");
+    }
+    block
+}
+
+fn bullets(attempt: &Attempt, limits: Limits) -> String {
+    let (head, sections) = (&attempt.head, &attempt.sections);
+    let bullet = |name: &str, text: &str, most: usize| {
+        let limit = limits.text.min(most);
+        let is_shown = !text.trim().is_empty() && limit >= LEAST_CHARACTERS;
+        if is_shown { format!("- **{name}:** {}\n", foreign::short(text, limit)) } else { String::new() }
+    };
+    let output = |name: &str, text: &str| {
+        let limit = limits.text.min(OUTPUT_CHARACTERS);
+        let is_shown = !text.trim().is_empty() && limit >= LEAST_CHARACTERS;
+        let fence = || foreign::fence(&foreign::end(text, limit), '`', "", "  ");
+        if is_shown { format!("- **{name}:**\n{}", fence()) } else { String::new() }
+    };
+    let mut bullets = feedback(&sections.feedback, limits.feedback);
+    if limits.text == 0 {
+        return bullets;
+    }
+    let is_report = !sections.tried.trim().is_empty();
+    if is_report {
+        bullets += &bullet("Approach", &sections.tried, usize::MAX);
+        if head.outcome != Outcome::Done {
+            bullets += &bullet("Why it failed", &sections.why, usize::MAX);
+        }
+    } else {
+        bullets += &bullet("Outcome", &facts::outcome(attempt), NAME_CHARACTERS);
+        if head.outcome.is_success() == Some(false) {
+            bullets += "- **No structured failure report was provided.**\n";
+        }
+    }
+    bullets += &bullet("Verification", &facts::verification(attempt).unwrap_or_default(), usize::MAX);
+    // What stands there for want of a report says nothing.
+    let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
+    bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
+    bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
+    bullets += &output("Error output", &sections.error_output);
+    if head.outcome == Outcome::Retried {
+        bullets += &output("Validation output", &sections.validation_output);
+    }
+    bullets + &bullet("Notes", facts::notes(attempt), NOTES_CHARACTERS)
+}
+
+/// Writes what a person said, so that it stands out: first, and as it was written where it has lines.
+fn feedback(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    if text.is_empty() || limit == 0 {
+        return String::new();
+    }
+    let text = shorten(text, limit);
+    if text.lines().nth(1).is_none() {
+        return format!("- **Feedback from a person:** {}\n", foreign::line(&text));
+    }
+    format!("- **Feedback from a person:**\n{}\n", foreign::quote(&text, "  "))
+}

@@ -1,0 +1,75 @@
+//! Puts the sections of a context together.
+
+use std::collections::HashSet;
+
+use super::budget::{Filling, Part, Room};
+use super::instructions::instructions;
+use super::section::Section;
+use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, status};
+use crate::entry::Id;
+
+/// Returns the context that says this. Bodies of knowledge are cut to `body_words` words.
+///
+/// The budget must have passed [`Budget::check`] for the task's id.
+pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
+    let instructions = instructions(&material.task_id);
+    let total = budget.amount.saturating_sub(budget.cost(&instructions));
+    let mut filling = Filling::new(budget, total, reserve(material, budget, total));
+
+    let room = filling.room(Part::Attempts);
+    let mut previous = attempts::section(material, room);
+    let mut previous_text = previous.render(room);
+    filling.spend(&previous_text);
+
+    let room = filling.room(Part::Learnings);
+    let (mut learned, duplicates) = learnings::section(&material.learnings, room, body_words);
+    let mut learned_text = learned.render(room);
+    filling.spend(&learned_text);
+
+    let status_text = status::section(material.status.as_ref(), filling.room(Part::Status));
+    filling.spend(&status_text);
+
+    let room = filling.room(Part::Journal);
+    let run = journal::section(&material.journal, &material.matching, &previous.shown, room);
+    let run_text = run.render(room);
+    filling.spend(&run_text);
+
+    let room = filling.room(Part::Knowledge);
+    let above: HashSet<&Id> = learned.shown.iter().chain(&duplicates).collect();
+    let known = knowledge::section(&material.knowledge, &above, room, body_words);
+    let known_text = known.render(room);
+
+    // What had no room further up may have found some further down.
+    let again = |section: &mut Section, text: &mut String, shown: &[Id]| {
+        section.forget(shown);
+        *text = section.render(Room(Budget { amount: budget.cost(text), ..budget }));
+    };
+    again(&mut previous, &mut previous_text, &run.shown);
+    again(&mut learned, &mut learned_text, &known.shown);
+
+    let texts = [previous_text, learned_text, status_text, run_text, known_text];
+    let mut text: String =
+        texts.iter().filter(|text| !text.is_empty()).flat_map(|text| [text.as_str(), "\n"]).collect();
+    text.push_str(&instructions);
+    let mut left_out: Vec<Id> = Vec::new();
+    for id in [&previous, &learned, &run, &known].into_iter().flat_map(|section| &section.left_out.ids) {
+        if !left_out.contains(id) {
+            left_out.push(id.clone());
+        }
+    }
+    Context {
+        text,
+        entries: [learned.shown, known.shown].concat(),
+        attempts: [previous.shown, run.shown].concat(),
+        left_out,
+        problems: Vec::new(),
+    }
+}
+
+/// Returns what the status must have, which leaves the newest attempt the least that it needs.
+fn reserve(material: &Material, budget: Budget, total: usize) -> usize {
+    let kept = if material.attempts.is_empty() { 0 } else { budget.of_characters(attempts::KEPT_CHARACTERS) };
+    let line_breaks = budget.cost("\n") * 2;
+    let room = Room(Budget { amount: total.saturating_sub(kept + line_breaks), ..budget });
+    status::reserve(material.status.as_ref(), room)
+}

@@ -1,0 +1,96 @@
+//! `## Run Journal`: what happened lately in this run, and in others that had to do with the like.
+
+use std::collections::HashSet;
+
+use super::budget::Room;
+use super::section::{Block, LeftOut, Section, pack, unseen};
+use super::{Past, facts, foreign};
+use crate::entry::Id;
+use crate::entry::attempt::{Attempt, Outcome};
+
+/// How many attempts of the run are shown, and how many of others.
+const MOST: usize = 5;
+/// How many of those that are left out are named.
+const MAX_NAMED: usize = 5;
+/// How much of the notes is shown, in characters.
+const NOTES_CHARACTERS: usize = 1_000;
+/// How much is shown of why it failed, in characters.
+const WHY_CHARACTERS: usize = 500;
+/// How much of a name is shown, in characters: a model, a task's id, a run's.
+const NAME_CHARACTERS: usize = 80;
+/// How much of a task's title is shown, in characters.
+const TITLE_CHARACTERS: usize = 160;
+
+const HEADING: &str = "## Run Journal\n";
+
+/// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first;
+/// none that stands `above`.
+pub(super) fn section(own: &[Past], matching: &[Past], above: &[Id], room: Room) -> Section {
+    let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
+    let mut seen: HashSet<&Id> = above.iter().collect();
+    let own = unseen(own, |past| &past.id, &seen);
+    seen.extend(own.iter().map(|past| &past.id));
+    let others = unseen(matching, |past| &past.id, &seen);
+    // In the order in which they are tried: the newest of the run first.
+    let own = own.iter().rev().take(MOST).map(|past| (*past, false));
+    let n_own = own.len();
+    let blocks: Vec<Block> = own
+        .chain(others.iter().take(MOST).map(|past| (*past, true)))
+        .map(|(past, is_other)| Block { id: past.id.clone(), text: block(&past.attempt, is_other) })
+        .collect();
+    if blocks.is_empty() {
+        return Section::none(left_out);
+    }
+    let mut taken = pack(HEADING, &blocks, usize::MAX, room, &mut left_out);
+    if taken.is_empty() {
+        // That there is something is said all the same.
+        let has_room = room.fits(&format!("{HEADING}{}", left_out.brief(0)));
+        let text = if has_room { HEADING.to_owned() } else { String::new() };
+        return Section { text, ..Section::none(left_out) };
+    }
+    let n_own_taken = taken.iter().filter(|index| **index < n_own).count();
+    taken[..n_own_taken].reverse();
+    let text = taken.iter().fold(HEADING.to_owned(), |text, index| text + &blocks[*index].text);
+    let shown = taken.iter().map(|index| blocks[*index].id.clone()).collect();
+    Section { text, left_out, tail: String::new(), shown }
+}
+
+/// Writes one attempt.
+fn block(attempt: &Attempt, is_other: bool) -> String {
+    let head = &attempt.head;
+    let run =
+        if is_other { format!(" of {}", foreign::short(&attempt.run_id, NAME_CHARACTERS)) } else { String::new() };
+    let mut block = format!("\n### Iteration {}{run} [{}]\n", head.iteration, head.outcome.as_str());
+    let mut bullet = |name: &str, text: &str| {
+        if !text.is_empty() {
+            block.push_str(&format!("- **{name}**: {text}\n"));
+        }
+    };
+    let id = foreign::short(attempt.task_id.as_deref().unwrap_or_default(), NAME_CHARACTERS);
+    let title = foreign::short(&attempt.task_title, TITLE_CHARACTERS);
+    let task: Vec<&str> = [id.as_str(), &title].into_iter().filter(|part| !part.is_empty()).collect();
+    bullet("Task", &task.join(" · "));
+    bullet("Model", &foreign::short(head.model.as_deref().unwrap_or_default(), NAME_CHARACTERS));
+    match (facts::duration_secs(attempt), facts::cost_usd(attempt)) {
+        (Some(seconds), Some(cost)) => bullet("Duration", &format!("{seconds:.1}s | **Cost**: ${cost:.4}")),
+        (Some(seconds), None) => bullet("Duration", &format!("{seconds:.1}s")),
+        (None, Some(cost)) => bullet("Cost", &format!("${cost:.4}")),
+        (None, None) => {}
+    }
+    bullet("Files", &facts::files(attempt));
+    bullet("Why it failed", &why(attempt));
+    bullet("Notes", &foreign::short(facts::notes(attempt), NOTES_CHARACTERS));
+    block
+}
+
+/// Returns why it failed; nothing where it did not.
+fn why(attempt: &Attempt) -> String {
+    let why = attempt.sections.why.trim();
+    if attempt.head.outcome == Outcome::Done {
+        return String::new();
+    }
+    match facts::verification(attempt) {
+        Some(verification) => verification,
+        None => foreign::short(why, WHY_CHARACTERS),
+    }
+}

@@ -1,0 +1,115 @@
+//! `### Learnings from Previous Iterations`: the best of what was learned elsewhere in the project.
+
+use std::collections::HashSet;
+
+use super::budget::Room;
+use super::section::{Block, LeftOut, Section, pack, unseen};
+use super::{Reference, foreign};
+use crate::entry::Id;
+use crate::entry::body::TRUNCATED;
+use crate::text::words;
+
+/// How many are shown.
+const MOST: usize = 5;
+/// How many of those that are left out are named.
+const MAX_NAMED: usize = 5;
+/// How much of a category or a title is shown, in characters.
+const NAME_CHARACTERS: usize = 120;
+
+const HEADING: &str = "### Learnings from Previous Iterations\n\n";
+
+/// Writes the section with the best of these, best first. Also returns the ids of those that another
+/// one stands for.
+pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) -> (Section, Vec<Id>) {
+    let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory search QUERY` finds them");
+    let (distinct, duplicates) = distinct(unseen(learnings, |learning| &learning.id, &HashSet::new()));
+    if distinct.is_empty() {
+        return (Section::none(left_out), duplicates);
+    }
+    let bullets: Vec<Block> = distinct
+        .iter()
+        .map(|learning| {
+            let body = foreign::cut_to_words(&learning.body, body_words);
+            Block { id: learning.id.clone(), text: bullet(learning, &body) }
+        })
+        .collect();
+    let taken = pack(HEADING, &bullets, MOST, room, &mut left_out);
+    if !taken.is_empty() {
+        let text = taken.iter().fold(HEADING.to_owned(), |text, index| text + &bullets[*index].text);
+        let shown = taken.iter().map(|index| bullets[*index].id.clone()).collect();
+        return (Section { text, left_out, tail: String::new(), shown }, duplicates);
+    }
+    // None fits whole: the best one of which anything fits is cut.
+    let n_others = distinct.len() - 1;
+    for learning in &distinct {
+        let text = |body: &str| format!("{HEADING}{}", bullet(learning, body));
+        let line = LeftOut::new(0, left_out.finds).brief(n_others);
+        let cut = foreign::cut(&learning.body, &|body| {
+            foreign::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
+        });
+        if let Some(body) = cut {
+            left_out.ids.retain(|id| *id != learning.id);
+            let shown = vec![learning.id.clone()];
+            return (Section { text: text(&body), left_out, tail: String::new(), shown }, duplicates);
+        }
+    }
+    (Section::none(left_out), duplicates)
+}
+
+/// Returns those that say something of their own, and the ids of the others: of two of a category that
+/// have over four fifths of their words in common, the newer one stands in the place of the better.
+fn distinct(learnings: Vec<&Reference>) -> (Vec<&Reference>, Vec<Id>) {
+    let mut kept: Vec<(&Reference, HashSet<String>)> = Vec::new();
+    let mut duplicates = Vec::new();
+    for learning in learnings {
+        let own: HashSet<String> = words(&learning.body).into_iter().collect();
+        let is_same = |(other, words): &(&Reference, HashSet<String>)| {
+            other.category == learning.category && are_alike(&own, words)
+        };
+        let same: Vec<usize> = (0..kept.len()).filter(|index| is_same(&kept[*index])).collect();
+        let is_newest = same.iter().all(|index| learning.recency > kept[*index].0.recency);
+        match same.split_first() {
+            None => kept.push((learning, own)),
+            Some((first, others)) if is_newest => {
+                duplicates.push(kept[*first].0.id.clone());
+                kept[*first] = (learning, own);
+                for index in others.iter().rev() {
+                    duplicates.push(kept.remove(*index).0.id.clone());
+                }
+            }
+            Some(_) => duplicates.push(learning.id.clone()),
+        }
+    }
+    (kept.into_iter().map(|(learning, _)| learning).collect(), duplicates)
+}
+
+/// Returns whether over four fifths of the words of both are words of each.
+fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
+    let (fewer, more) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    // Most pairs differ so much in number that the words need not be compared.
+    if fewer.len() * 5 <= more.len() * 4 {
+        return false;
+    }
+    let n_shared = fewer.iter().filter(|word| more.contains(*word)).count();
+    n_shared * 5 > (fewer.len() + more.len() - n_shared) * 4
+}
+
+/// Writes one learning: the paragraph that it begins with on its line, what follows in a fence.
+fn bullet(learning: &Reference, body: &str) -> String {
+    let category = foreign::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
+    let own = body.strip_suffix(TRUNCATED).unwrap_or(body).trim_end();
+    let (line, rest) = match foreign::first_paragraph(own) {
+        Some((paragraph, "")) if own.len() < body.len() => {
+            return format!("- **[{category}]** {} {TRUNCATED}\n", foreign::line(paragraph));
+        }
+        Some((paragraph, "")) => (foreign::line(paragraph), ""),
+        Some((paragraph, _)) => {
+            // The mark that something was cut goes with what was cut.
+            let (_, rest) = foreign::first_paragraph(body).unwrap_or_default();
+            (foreign::line(paragraph), rest)
+        }
+        None => (foreign::short(&learning.title, NAME_CHARACTERS), body),
+    };
+    let rest = if rest.trim().is_empty() { String::new() } else { foreign::fence(rest, '`', "", "  ") };
+    format!("- **[{category}]** {line}\n{rest}")
+}

@@ -1,0 +1,116 @@
+//! `### Loop Status`: how the run and the task are going, what the last iteration said in vain, and the
+//! warning to one that does not get on.
+
+use super::budget::Room;
+use super::{Status, Stuck, foreign};
+
+/// How many refused sigils are told one by one.
+const MAX_REFUSED: usize = 5;
+/// How much is told of each, in characters.
+const REFUSED_CHARACTERS: usize = 160;
+/// How many categories of failure are named.
+const MAX_CATEGORIES: usize = 5;
+/// How much of a name is shown, in characters: a model, a category.
+const NAME_CHARACTERS: usize = 60;
+/// How much of a rationale is shown, in characters.
+const RATIONALE_CHARACTERS: usize = 120;
+
+/// Writes the section: as much of it as fits, the warning before all else.
+pub(super) fn section(status: Option<&Status>, room: Room) -> String {
+    let Some(status) = status else { return String::new() };
+    let lines = lines(status);
+    let refused = |n_told: usize| refused(&status.refused, n_told);
+    let warning = status.stuck.as_ref().map(|stuck| warning(status.streak, stuck, true)).unwrap_or_default();
+    let most = status.refused.len().min(MAX_REFUSED);
+    let mut variants: Vec<String> =
+        (0..=most).rev().map(|n_told| join(&format!("{lines}{}", refused(n_told)), &warning)).collect();
+    if most > 0 {
+        variants.extend((0..=most).rev().map(|n_told| join(&refused(n_told), &warning)));
+    }
+    variants.extend(musts(status));
+    variants.into_iter().find(|text| room.fits(text)).unwrap_or_default()
+}
+
+/// Returns what the section costs at the very least, given the room that there is for it: the warning,
+/// and that something was refused.
+pub(super) fn reserve(status: Option<&Status>, room: Room) -> usize {
+    let variants = status.map(musts).unwrap_or_default();
+    let costs = || variants.iter().map(|text| room.cost(text));
+    costs().find(|cost| *cost <= room.0.amount).or(costs().next_back()).unwrap_or(0)
+}
+
+/// Returns what there must be, from the most to the least of it.
+fn musts(status: &Status) -> Vec<String> {
+    let refused = refused(&status.refused, 0);
+    let Some(stuck) = &status.stuck else {
+        return if refused.is_empty() { Vec::new() } else { vec![join(&refused, "")] };
+    };
+    let warning = |names_failures: bool| warning(status.streak, stuck, names_failures);
+    vec![join(&refused, &warning(true)), join("", &warning(true)), join("", &warning(false))]
+}
+
+fn join(bullets: &str, warning: &str) -> String {
+    let parts = [bullets, warning].into_iter().filter(|part| !part.is_empty());
+    parts.fold("### Loop Status\n".to_owned(), |text, part| format!("{text}\n{part}"))
+}
+
+fn lines(status: &Status) -> String {
+    let limit = status.limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+    let (succeeded, counted) = (status.succeeded, status.counted);
+    let percent = match counted {
+        0 => String::new(),
+        _ => format!(" ({}%)", (succeeded.saturating_mul(100).saturating_add(counted / 2)) / counted),
+    };
+    let rationale = foreign::short(&status.rationale, RATIONALE_CHARACTERS);
+    let rationale = if rationale.is_empty() { String::new() } else { format!(" ({rationale})") };
+    format!(
+        "- **Iteration:** {} of {limit}\n\
+         - **This task:** attempt #{}, {} consecutive failure(s)\n\
+         - **Run success rate:** {succeeded}/{counted} iterations succeeded{percent}\n\
+         - **Current model:** {}{rationale}\n",
+        status.iteration,
+        status.attempt,
+        status.streak,
+        foreign::short(&status.model, NAME_CHARACTERS),
+    )
+}
+
+/// Tells the agent which of its sigils were refused, the first `n_told` one by one.
+fn refused(refused: &[String], n_told: usize) -> String {
+    let bullet = |text: String| format!("- **Not taken over from the last iteration:** {text}\n");
+    let mut bullets: String =
+        refused[..n_told].iter().map(|text| bullet(foreign::short(text, REFUSED_CHARACTERS))).collect();
+    let n_more = refused.len() - n_told;
+    if n_more > 0 {
+        let what = if n_more == 1 { "element" } else { "elements" };
+        bullets += &bullet(if n_told == 0 { format!("{n_more} {what}") } else { format!("and {n_more} more") });
+    }
+    bullets
+}
+
+fn warning(streak: u32, stuck: &Stuck, names_failures: bool) -> String {
+    let failed = if streak >= stuck.threshold {
+        format!("{}+ times consecutively", stuck.threshold)
+    } else {
+        let times = if streak == 1 { "time" } else { "times" };
+        let error = if stuck.same_error { ", the last two with the same error" } else { "" };
+        let tree = if stuck.tree_seen { ", and the work tree is back in a state it was in before" } else { "" };
+        format!("{streak} {times} in a row{error}{tree}")
+    };
+    let mut warning = format!("> ⚠️ **Stuck loop detected.** This task has failed {failed}.\n");
+    if names_failures && !stuck.failed_with.is_empty() {
+        let category = |(name, n_times): &(String, usize)| {
+            let name = foreign::short(name, NAME_CHARACTERS);
+            if *n_times > 1 { format!("{name} ({n_times})") } else { name }
+        };
+        let named: Vec<String> = stuck.failed_with.iter().map(category).collect();
+        let named: Vec<&str> = named.iter().map(String::as_str).collect();
+        warning += &format!("> It failed with: {}.\n", foreign::list(&named, MAX_CATEGORIES));
+    }
+    warning += "> Consider: decomposing the task, trying a fundamentally different approach,\n\
+                > or signaling `<task-failed>` with a clear explanation.\n";
+    if stuck.tell_person {
+        warning += "> A person should look at this task: say in your notes what they need to know.\n";
+    }
+    warning
+}

@@ -1,0 +1,1 @@
+//! Whatever the material, a context keeps what it promises.

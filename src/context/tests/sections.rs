@@ -1,0 +1,1 @@
+//! Each section at its limits.
