@@ -74,3 +74,56 @@ mod tests {
         );
     }
 }
+use crate::entry::{Difficulty, Outcome};
+#[derive(Default)]
+pub struct Said {
+    pub outcome: Option<Outcome>,
+    pub next_model: Option<String>,
+    pub notes: Option<String>,
+    pub knowledge: Vec<Noted>,
+    pub failure: Option<FailureReport>,
+    pub retry_suggestion: Option<String>,
+    pub difficulty: Option<Difficulty>,
+    pub refused: Vec<Refused>,
+}
+pub struct Noted {
+    pub line: u32,
+    pub name: &'static str,
+    pub title: String,
+    pub tags: Vec<String>,
+    pub category: Option<String>,
+    pub body: String,
+}
+pub struct FailureReport {
+    pub tried: String,
+    pub why: String,
+    pub category: String,
+    pub files: Vec<String>,
+    pub stack_trace: Option<String>,
+}
+pub struct Refused {
+    pub line: u32,
+    pub name: String,
+    pub reason: String,
+}
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: <{}> {}", self.line, self.name, self.reason)
+    }
+}
+pub fn read(text: &str, task_id: &str) -> Said {
+    Said {
+        outcome: if text.contains(&format!("<task-done>{task_id}</task-done>")) {
+            Some(Outcome::Done)
+        } else if text.contains(&format!("<task-failed>{task_id}</task-failed>")) {
+            Some(Outcome::Failed)
+        } else {
+            None
+        },
+        notes: text
+            .split_once("<journal>")
+            .and_then(|(_, r)| r.split_once("</journal>"))
+            .map(|(n, _)| n.trim().to_owned()),
+        ..Said::default()
+    }
+}

@@ -18,6 +18,7 @@ mod heads;
 mod manifest;
 mod merge;
 mod scan;
+mod stub;
 mod table;
 mod update;
 
@@ -156,7 +157,7 @@ impl Catalog {
     }
 
     /// Returns the rows of knowledge entries in their order, without a look at each row's path.
-    pub fn knowledge_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+    pub fn knowledge_rows(&self) -> std::ops::Range<RowId> {
         // Folders are in the order of their paths, and those of the journal come before.
         let root = self.area.roots()[1];
         let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);

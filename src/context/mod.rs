@@ -24,7 +24,7 @@ mod status;
 mod tests;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::entry::attempt::Attempt;
 use crate::entry::{Id, Scope};
@@ -45,7 +45,7 @@ pub const MAX_CANDIDATES: usize = 100;
 const RELEVANT_SHARE: f64 = 0.3;
 
 /// A task that an agent is about to begin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// What is to be done, in a line.
     pub title: String,
@@ -76,6 +76,11 @@ impl Task {
     /// ```
     pub fn id_of_title(title: &str) -> String {
         format!("t-{:010x}", xxhash_rust::xxh3::xxh3_64(fold(title).as_bytes()) >> 24)
+    }
+
+    /// Returns its id, or the one that its title makes.
+    pub fn own_id(&self) -> String {
+        self.id.clone().unwrap_or_else(|| Task::id_of_title(&self.title))
     }
 
     /// Returns title and description, one below the other.

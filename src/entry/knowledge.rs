@@ -244,7 +244,8 @@ impl Knowledge {
     }
 }
 
-fn list(items: &[String]) -> String {
+/// Writes a list on one line.
+pub(super) fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
     format!("[{}]", items.join(", "))
 }

@@ -101,6 +101,7 @@ impl Memory {
     /// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
     fn gather(&self, task: &Task, run: Option<(&Run, u32)>, budget: Budget) -> Result<Gathered> {
         let task_id = task.own_id();
+        let task = &Task { id: Some(task_id.clone()), ..task.clone() };
         let views = [self.view(Area::Live)?];
         let live = &views[0].catalog;
         let archive = self.catalog(Area::Archive);
@@ -110,7 +111,10 @@ impl Memory {
         let own = run.map(|(run, _)| pasts(&catalogs, |catalog| catalog.rows_of_run(&run.id))).unwrap_or_default();
         let run_record = RunRecord::of(&own);
         let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
-        let status = run.map(|(run, number)| self.loop_status(run, number, &record, &run_record, &choice));
+        // Of a first attempt in a first iteration there is nothing to say.
+        let status = run
+            .filter(|(_, number)| *number > 1 || record.attempts > 0)
+            .map(|(run, number)| self.loop_status(run, number, &record, &run_record, &choice));
         let shown = |past: &Past| {
             let number = attempts.iter().position(|known| known.id == past.id).map_or(0, |at| at + 1);
             Some(context::Past { id: past.id.clone(), number, attempt: self.attempt(&catalogs, &past.id)? })

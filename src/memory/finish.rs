@@ -1,14 +1,12 @@
 //! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
 
-use std::ops::ControlFlow;
-
 use serde::Serialize;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, journal_path};
 use super::write::{Added, shown};
-use crate::entry::{self, Attempt, AttemptHead, Difficulty, Files, Id, Outcome, Sections, Source, Validation};
 use crate::entry::knowledge::Knowledge;
+use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result};
 use crate::sigil::{self, FailureReport, Noted, Said};
 use crate::store::{Created, Lock};
@@ -170,8 +168,7 @@ impl Memory {
         let written = self.store.read(&iteration.journal_path()).ok();
         let written = written.and_then(|file| Attempt::of(&entry::read(&iteration.journal_path(), &file.bytes)));
         let is_it = |attempt: &Attempt| {
-            attempt.task_id.as_deref() == Some(&iteration.task_id())
-                && attempt.started_at.timestamp() == iteration.started_at.timestamp()
+            attempt.task_id.as_deref() == Some(&iteration.task_id()) && attempt.started_at == iteration.started_at
         };
         if !written.as_ref().is_some_and(is_it) {
             let head = AttemptHead {

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
@@ -65,7 +65,6 @@ pub struct Iteration {
     /// How bad it looks: see [`history::rung`].
     pub rung: u32,
     /// When it began, in whole seconds.
-    #[serde(with = "chrono::serde::ts_seconds")]
     pub started_at: DateTime<Utc>,
     /// The knowledge that its context shows.
     pub entries: Vec<Id>,
@@ -92,7 +91,8 @@ impl Iteration {
             model: String::new(),
             rationale: String::new(),
             rung: 0,
-            started_at,
+            // As exact as the journal has it.
+            started_at: started_at.trunc_subsecs(0),
             entries: Vec::new(),
             left_out: Vec::new(),
             tree: None,
@@ -165,7 +165,8 @@ impl Memory {
     /// Returns the name of the run that began an iteration last, however long ago.
     pub fn newest_run(&self) -> Option<String> {
         let catalog = self.catalog(Area::Live);
-        let finished = catalog.journal_rows().filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+        let finished =
+            catalog.journal_rows().filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
         let open = self.open_iterations().into_iter().map(|open| (open.started_at.timestamp(), open.run_id));
         finished.chain(open).max().map(|(_, run)| run)
     }
@@ -252,10 +253,8 @@ impl Memory {
 
     /// Keeps an iteration in `state/` until it is finished.
     pub(super) fn keep_open(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        let text = serde_json::to_vec_pretty(iteration).map_err(|error| Error::Invalid {
-            what: "iteration".to_owned(),
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec_pretty(iteration)
+            .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
         self.store.write_state(lock, &iteration.state_name(), &text)
     }
 
@@ -307,7 +306,8 @@ pub(super) fn pasts(catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>
     let mut pasts: Vec<Past> = Vec::new();
     for catalog in catalogs {
         for row in rows(catalog) {
-            let past = catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
+            let past =
+                catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
             pasts.extend(past.filter(|past| pasts.iter().all(|known| known.id != past.id)));
         }
     }

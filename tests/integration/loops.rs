@@ -261,11 +261,7 @@ fn run_writes_down_what_was_tried_and_learned() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(
         driven.models(),
-        [
-            format!("sonnet sonnet {RUN} 1"),
-            format!("sonnet sonnet {RUN} 2"),
-            format!("opus opus {RUN} 3")
-        ]
+        [format!("sonnet sonnet {RUN} 1"), format!("sonnet sonnet {RUN} 2"), format!("opus opus {RUN} 3")]
     );
     assert_snapshot!("loop-files", shown(&driven.entries()));
     let told = driven.told();

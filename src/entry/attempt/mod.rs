@@ -1,9 +1,21 @@
 //! What a journal file says: one attempt at a task.
+//!
+//! The frontmatter holds what machines compare, the body what people read. Attempts are written once and
+//! never changed.
+
+mod file;
+mod fingerprint;
+mod sections;
+#[cfg(test)]
+mod tests;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
+
+pub use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
+pub use fingerprint::error_fingerprint;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -83,17 +83,17 @@ struct Answer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let run = args.run.clone().or_else(run_of_environment);
-    let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(|error| {
-        match error {
+    let iteration =
+        memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(|error| match error {
             Error::Invalid { what, reason } if what == "iteration" => anyhow::Error::from(Usage {
                 message: format!("cannot tell which iteration ends: {reason}"),
-                hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `--task-id` \
+                hint:
+                    "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `--task-id` \
                        records an attempt that was not begun here"
-                    .to_owned(),
+                        .to_owned(),
             }),
             error => error.into(),
-        }
-    })?;
+        })?;
     let text = match &args.file {
         Some(file) => read(file)?,
         None => stdin()?,

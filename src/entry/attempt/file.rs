@@ -1,0 +1,352 @@
+//! A journal file: how an attempt is made fit to be written, written, and read back to the byte.
+
+use std::fmt::Write as _;
+
+use super::fingerprint::error_fingerprint;
+use super::{Attempt, AttemptHead, Files, Sections, Validation};
+use crate::entry::frontmatter::{double_quote, quote};
+use crate::entry::knowledge::{list, timestamp};
+use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
+
+/// The largest section, in bytes.
+pub const MAX_SECTION_BYTES: usize = 16 * 1024;
+/// The longest list.
+pub const MAX_LIST: usize = 200;
+/// The longest title, in characters. With the figures below all texts of the frontmatter together stay
+/// under its limit, whatever quoting makes of them.
+const MAX_TITLE: usize = 300;
+/// The longest command line, in characters.
+const MAX_COMMAND: usize = 500;
+/// The longest path, and the longest refusal, in characters.
+const MAX_ITEM: usize = 300;
+/// The longest other text of the frontmatter, in characters.
+const MAX_TEXT: usize = 100;
+/// What stands where a part was cut off.
+const TRUNCATED: &str = "[truncated]";
+/// How far before a cut a line end is looked for, in bytes.
+const NEAR: usize = 200;
+
+/// Which part of a text stays when it is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Its beginning: what people write.
+    Start,
+    /// Its end: what commands print, whose last lines say why they failed.
+    End,
+}
+
+/// Returns a text as a section holds it: line ends as `\n`, control characters as `\u{1b}`, no blank
+/// lines around it, and at most [`MAX_SECTION_BYTES`].
+///
+/// ```
+/// use ralph_memory::entry::attempt::{Keep, prepare_text};
+/// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start), " a\nb\nc\\u{1b}[31m");
+/// ```
+pub fn prepare_text(text: &str, keep: Keep) -> String {
+    let mut safe = String::with_capacity(text.len().min(2 * MAX_SECTION_BYTES));
+    // Some characters become longer, none is lost: what is cut away here would be cut away below.
+    let most = 8 * MAX_SECTION_BYTES;
+    let text = without_blank_ends(text);
+    let text = match keep {
+        Keep::Start => &text[..floor(text, most)],
+        Keep::End => &text[ceil(text, text.len().saturating_sub(most))..],
+    };
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' => {
+                characters.next_if_eq(&'\n');
+                safe.push('\n');
+            }
+            '\n' | '\t' => safe.push(character),
+            _ if character.is_control() => {
+                let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => safe.push(character),
+        }
+    }
+    let safe = without_blank_ends(&safe);
+    if safe.len() <= MAX_SECTION_BYTES {
+        return safe.to_owned();
+    }
+    match keep {
+        Keep::Start => {
+            let room = floor(safe, MAX_SECTION_BYTES - TRUNCATED.len() - 2);
+            let cut = safe[floor(safe, room.saturating_sub(NEAR))..room].rfind('\n');
+            let end = cut.map_or(room, |at| floor(safe, room.saturating_sub(NEAR)) + at);
+            format!("{}\n\n{TRUNCATED}", safe[..end].trim_end())
+        }
+        Keep::End => {
+            let start = ceil(safe, safe.len() - (MAX_SECTION_BYTES - TRUNCATED.len() - 1));
+            let near = floor(safe, (start + NEAR).min(safe.len()));
+            let start = safe[start..near].find('\n').map_or(start, |at| start + at + 1);
+            format!("{TRUNCATED}\n{}", &safe[start..])
+        }
+    }
+}
+
+/// Takes away blank lines before a text, and white space behind it.
+fn without_blank_ends(text: &str) -> &str {
+    let text = text.trim_end();
+    let first = text.len() - text.trim_start().len();
+    let start = text[..first].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    &text[start..]
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// Returns a text as a value of the frontmatter holds it: one line, control characters as `\u{1b}`, at
+/// most so many characters.
+fn line(text: &str, limit: usize) -> String {
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    cut(&without_controls(&folded), limit)
+}
+
+/// Does the same for a path, whose spaces say something.
+fn path(text: &str) -> String {
+    cut(&without_controls(text), MAX_ITEM)
+}
+
+fn without_controls(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(limit - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn some_line(text: Option<&String>) -> Option<String> {
+    text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty())
+}
+
+/// Returns the items as a list holds them: each once, none empty, the first [`MAX_LIST`].
+fn items(all: &[String], fit: impl Fn(&str) -> String) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for item in all {
+        let item = fit(item);
+        if items.len() < MAX_LIST && !item.is_empty() && !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+/// Returns a number that makes sense as a duration or a cost.
+fn amount(number: Option<f64>) -> Option<f64> {
+    number.filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+impl Attempt {
+    /// Returns the attempt as it is written: texts on as many lines as they may have, lists and sections
+    /// within their limits, control characters escaped. What has been prepared stays as it is.
+    #[must_use]
+    pub fn prepared(&self) -> Attempt {
+        let head = &self.head;
+        let paths = |all: &[String]| items(all, path);
+        let sections = self.sections.prepared();
+        let validation = head
+            .validation
+            .as_ref()
+            .map(|validation| Validation {
+                command: line(&validation.command, MAX_COMMAND),
+                // Whole numbers inside a mapping are read as those of 63 bits.
+                duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
+                exit_code: validation.exit_code,
+            });
+        let mut prepared = Attempt {
+            run_id: line(&self.run_id, MAX_TEXT),
+            task_id: some_line(self.task_id.as_ref()),
+            task_title: line(&self.task_title, MAX_TITLE),
+            feature: some_line(self.feature.as_ref()),
+            source: self.source,
+            started_at: chrono::SubsecRound::trunc_subsecs(self.started_at, 0),
+            head: AttemptHead {
+                section: some_line(head.section.as_ref()),
+                error_category: some_line(head.error_category.as_ref()),
+                model: some_line(head.model.as_ref()),
+                model_rationale: some_line(head.model_rationale.as_ref()),
+                tree: some_line(head.tree.as_ref()),
+                next_model: some_line(head.next_model.as_ref()),
+                duration_secs: amount(head.duration_secs),
+                cost_usd: amount(head.cost_usd),
+                files: Files {
+                    created: paths(&head.files.created),
+                    modified: paths(&head.files.modified),
+                    read: paths(&head.files.read),
+                    relevant: paths(&head.files.relevant),
+                },
+                validation,
+                context: unique(&head.context),
+                refused: items(&head.refused, |refused| line(refused, MAX_ITEM)),
+                error_fingerprint: None,
+                ..head.clone()
+            },
+            sections,
+        };
+        prepared.head.error_fingerprint = prepared.head.fingerprint_of(&prepared.sections);
+        prepared.shrink();
+        prepared
+    }
+
+    /// Shortens the longest list until the frontmatter can be read.
+    fn shrink(&mut self) {
+        while self.frontmatter().len() > MAX_FRONTMATTER_BYTES {
+            let size = |list: &Vec<String>| list.iter().map(|item| item.len() + 4).sum::<usize>();
+            let Files { created, modified, read, relevant } = &mut self.head.files;
+            let context = self.head.context.iter().map(|id| id.as_str().len() + 4).sum::<usize>();
+            let longest =
+                [created, modified, read, relevant, &mut self.head.refused].into_iter().max_by_key(|list| size(list));
+            match longest {
+                Some(list) if size(list) >= context && !list.is_empty() => list.truncate(list.len() / 2),
+                _ if self.head.context.is_empty() => return,
+                _ => self.head.context.truncate(self.head.context.len() / 2),
+            }
+        }
+    }
+
+    /// Returns the text of the file of an attempt that is [`prepared`](Attempt::prepared).
+    pub fn to_file(&self) -> String {
+        format!("---\n{}---\n{}", self.frontmatter(), self.sections.to_body())
+    }
+
+    fn frontmatter(&self) -> String {
+        let AttemptHead { iteration, outcome, .. } = self.head;
+        let head = &self.head;
+        let mut text = String::new();
+        let mut key = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                text.push_str(&format!("{name}: {value}\n"));
+            }
+        };
+        let word = |text: Option<&String>| text.map(|text| quote(text));
+        let sentence = |text: Option<&String>| text.map(|text| double_quote(text));
+        let number = |number: Option<f64>| number.map(|number| format!("{number:?}"));
+        key("run_id", Some(quote(&self.run_id)));
+        key("iteration", Some(iteration.to_string()));
+        key("task_id", word(self.task_id.as_ref()));
+        key("task_title", Some(&self.task_title).filter(|title| !title.is_empty()).map(|title| double_quote(title)));
+        key("feature", word(self.feature.as_ref()));
+        key("section", word(head.section.as_ref()));
+        key("outcome", Some(outcome.as_str().to_owned()));
+        key("error_category", word(head.error_category.as_ref()));
+        key("model", word(head.model.as_ref()));
+        key("model_rationale", sentence(head.model_rationale.as_ref()));
+        key("tree", word(head.tree.as_ref()));
+        key("difficulty", head.difficulty.map(|difficulty| difficulty.as_str().to_owned()));
+        key("next_model", word(head.next_model.as_ref()));
+        key("source", Some(self.source.as_str().to_owned()));
+        key("started_at", Some(double_quote(&timestamp(self.started_at))));
+        key("duration_secs", number(head.duration_secs));
+        key("cost_usd", number(head.cost_usd));
+        key("tokens_in", head.tokens_in.map(|tokens| tokens.to_string()));
+        key("tokens_out", head.tokens_out.map(|tokens| tokens.to_string()));
+        key("files", files(&head.files));
+        key(
+            "validation",
+            head.validation.as_ref().map(|validation| {
+                format!(
+                    "{{command: {}, exit_code: {}, duration_ms: {}}}",
+                    double_quote(&validation.command),
+                    validation.exit_code,
+                    validation.duration_ms
+                )
+            }),
+        );
+        let ids: Vec<String> = head.context.iter().map(Id::to_string).collect();
+        key("context", Some(&ids).filter(|ids| !ids.is_empty()).map(|ids| list(ids)));
+        key("refused", Some(&head.refused).filter(|refused| !refused.is_empty()).map(|refused| list(refused)));
+        text
+    }
+
+    /// Returns what a journal file says; `None` for what is no attempt, or has none of what it must.
+    pub fn of(entry: &Entry) -> Option<Attempt> {
+        let head = &entry.head;
+        Some(Attempt {
+            run_id: head.run_id.clone()?,
+            task_id: head.task_id.clone(),
+            task_title: head.title.clone(),
+            feature: head.feature.clone(),
+            source: head.source,
+            started_at: head.created_at?,
+            head: head.attempt.as_deref()?.clone(),
+            sections: Sections::read(&entry.body),
+        })
+    }
+}
+
+impl AttemptHead {
+    /// Returns the hash of what it failed with: of what verification printed, else of the error output.
+    pub(in crate::entry) fn fingerprint_of(&self, sections: &Sections) -> Option<u64> {
+        if self.outcome.is_success() != Some(false) {
+            return None;
+        }
+        let is_refuted = self.validation.as_ref().is_some_and(|validation| validation.exit_code != 0);
+        let output = Some(&sections.validation_output).filter(|output| is_refuted && !output.is_empty());
+        error_fingerprint(output.unwrap_or(&sections.error_output))
+    }
+}
+
+impl Sections {
+    fn prepared(&self) -> Sections {
+        let start = |text: &str| prepare_text(text, Keep::Start);
+        let end = |text: &str| prepare_text(text, Keep::End);
+        Sections {
+            notes: start(&self.notes),
+            summary: start(&self.summary),
+            tried: start(&self.tried),
+            why: start(&self.why),
+            error_output: end(&self.error_output),
+            retry_suggestion: start(&self.retry_suggestion),
+            decisions: start(&self.decisions),
+            errors: end(&self.errors),
+            validation_output: end(&self.validation_output),
+            progress: end(&self.progress),
+            feedback: start(&self.feedback),
+        }
+    }
+}
+
+fn files(files: &Files) -> Option<String> {
+    let lists = [
+        ("created", &files.created),
+        ("modified", &files.modified),
+        ("read", &files.read),
+        ("relevant", &files.relevant),
+    ];
+    let lists: Vec<String> = lists
+        .into_iter()
+        .filter(|(_, paths)| !paths.is_empty())
+        .map(|(name, paths)| format!("{name}: {}", list(paths)))
+        .collect();
+    (!lists.is_empty()).then(|| format!("{{{}}}", lists.join(", ")))
+}
+
+fn unique(ids: &[Id]) -> Vec<Id> {
+    let mut unique: Vec<Id> = Vec::new();
+    // A name that is read as another one cannot be meant by it.
+    for id in ids.iter().filter_map(|id| Id::parse(id.as_str())) {
+        if unique.len() < MAX_LIST && !unique.contains(&id) {
+            unique.push(id);
+        }
+    }
+    unique
+}

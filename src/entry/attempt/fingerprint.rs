@@ -1,0 +1,129 @@
+//! Whether two errors are the same, whatever differs from one run of a command to the next.
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// From how many hexadecimal digits on a word of them is an address or a hash, if one is a digit.
+const LONG_HEX: usize = 8;
+/// The units of durations and sizes, which change with the number before them.
+const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "min", "mins", "h", "b", "kb", "mb"];
+
+/// Returns a hash of what an error says, equal for texts that differ in case, white space, paths,
+/// numbers and addresses alone; `None` for a text without a letter.
+///
+/// ```
+/// use ralph_memory::entry::attempt::error_fingerprint;
+/// let one = error_fingerprint("thread 'main' (812) panicked at src/a.rs:10:5 after 0.31s");
+/// assert_eq!(one, error_fingerprint("Thread 'main' (4711)  panicked at /tmp/x/src/a.rs:12:9 after 2ms"));
+/// assert_ne!(one, error_fingerprint("thread 'main' (812) overflowed its stack"));
+/// ```
+pub fn error_fingerprint(text: &str) -> Option<u64> {
+    if !text.contains(char::is_alphabetic) {
+        return None;
+    }
+    let mut hash = Xxh3::new();
+    for word in text.split_whitespace() {
+        hash.update(folded(word).as_bytes());
+        hash.update(b" ");
+    }
+    Some(hash.digest())
+}
+
+/// Returns a word without what may differ from one run to the next.
+fn folded(word: &str) -> String {
+    let word = word.to_lowercase();
+    let is_edge = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '\\' | '.' | '~' | '_');
+    let core = word.trim_matches(is_edge);
+    let start = word.find(core).unwrap_or(0);
+    let (before, after) = (&word[..start], &word[start + core.len()..]);
+    if is_path(core) {
+        return format!("{before}/{after}");
+    }
+    let mut kept = String::from(before);
+    let mut rest = core;
+    while let Some(first) = rest.chars().next() {
+        let length = rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
+        let (part, next) = if length == 0 { rest.split_at(first.len_utf8()) } else { rest.split_at(length) };
+        kept.push_str(&folded_part(part));
+        rest = next;
+    }
+    kept.push_str(after);
+    // What is left of a number with a fraction, a version or a time of day.
+    while kept.contains("0.0") || kept.contains("0:0") {
+        kept = kept.replace("0.0", "0").replace("0:0", "0");
+    }
+    kept
+}
+
+/// Returns whether a word is a path, or a place in a file.
+fn is_path(word: &str) -> bool {
+    let has_name = word.contains(char::is_alphanumeric);
+    let is_place = word
+        .split_once(':')
+        .is_some_and(|(file, place)| file.contains('.') && place.starts_with(|digit: char| digit.is_ascii_digit()));
+    has_name && (word.contains(['/', '\\']) || is_place)
+}
+
+/// Returns a run of letters and digits without its numbers.
+fn folded_part(part: &str) -> String {
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let has_digit = part.contains(|digit: char| digit.is_ascii_digit());
+    if part.strip_prefix("0x").is_some_and(|digits| !digits.is_empty() && is_hex(digits))
+        || (has_digit && part.len() >= LONG_HEX && is_hex(part))
+    {
+        return "0".to_owned();
+    }
+    let unit = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    if unit.len() < part.len() && UNITS.contains(&unit) {
+        return "0".to_owned();
+    }
+    let mut kept = String::with_capacity(part.len());
+    for character in part.chars() {
+        if !character.is_ascii_digit() {
+            kept.push(character);
+        } else if !kept.ends_with('0') {
+            kept.push('0');
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(one: &str, other: &str, same: bool) {
+        assert_eq!(error_fingerprint(one) == error_fingerprint(other), same, "{one:?} {other:?}");
+    }
+
+    #[test]
+    fn what_differs_from_run_to_run_is_folded() {
+        check("error[E0308]: mismatched types", "ERROR[E0308]:   mismatched types\n", true);
+        check("at src/a.rs:10:5", "at src/other/b.rs:7", true);
+        check("a.rs:10: no", "b.rs:11: no", true);
+        check("(/tmp/.tmpAbC1/x)", "(/tmp/.tmpZz9/y)", true);
+        check("C:\\a\\b.rs failed", "D:\\c.rs failed", true);
+        check("finished in 0.31s", "finished in 12s", true);
+        check("took 3ms", "took 1.5s", true);
+        check("at 0x7ffe12ab", "at 0x55d0", true);
+        check("commit 4b825dc642cb failed", "commit 1234567890ab failed", true);
+        check("pid 812", "pid 4711", true);
+        check("12:31:07 boom", "03:00:59 boom", true);
+        check("test_17 failed", "test_18 failed", true);
+    }
+
+    #[test]
+    fn what_says_something_else_differs() {
+        check("mismatched types", "unresolved import", false);
+        check("assertion failed: expected Ok", "assertion failed: expected Err", false);
+        check("deadbeef", "feedface", false);
+        check("a b", "b a", false);
+    }
+
+    #[test]
+    fn without_words_there_is_no_error() {
+        for text in ["", " \n", "123", "---"] {
+            assert_eq!(error_fingerprint(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The body of a journal file: its sections, written in blockquotes and found by their headings.
+//!
+//! What an agent wrote stands in blockquotes, so nothing in it can be taken for a heading or an open
+//! fence of the file itself. What a person edited by hand need not.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::Sections;
+use crate::text::fold;
+
+/// The headings, and the part that each has.
+type Part = (&'static str, fn(&mut Sections) -> &mut String);
+const PARTS: [Part; 10] = [
+    ("Summary", |sections| &mut sections.summary),
+    ("What was tried", |sections| &mut sections.tried),
+    ("Why it failed", |sections| &mut sections.why),
+    ("Error output", |sections| &mut sections.error_output),
+    ("Retry suggestion", |sections| &mut sections.retry_suggestion),
+    ("Decisions", |sections| &mut sections.decisions),
+    ("Errors", |sections| &mut sections.errors),
+    ("Validation output", |sections| &mut sections.validation_output),
+    ("Progress", |sections| &mut sections.progress),
+    ("Feedback", |sections| &mut sections.feedback),
+];
+
+impl Sections {
+    /// Reads the body of a journal file. Headings that no section has are skipped with what stands below
+    /// them; of two alike the first one counts.
+    pub fn read(body: &str) -> Sections {
+        let mut sections = Sections::default();
+        let headings = headings(body);
+        let end = headings.first().map_or(body.len(), |heading| heading.start);
+        sections.notes = unquoted(&body[..end]);
+        for (at, heading) in headings.iter().enumerate() {
+            let end = headings.get(at + 1).map_or(body.len(), |next| next.start);
+            let part = PARTS.iter().find(|(name, _)| heading.level == HeadingLevel::H2 && fold(name) == heading.name);
+            if let Some((_, part)) = part {
+                let part = part(&mut sections);
+                if part.is_empty() {
+                    *part = unquoted(&body[heading.end..end]);
+                }
+            }
+        }
+        sections
+    }
+
+    /// Writes the body of a journal file.
+    pub(super) fn to_body(&self) -> String {
+        let mut body = String::new();
+        let mut copy = self.clone();
+        quote_into(&mut body, &self.notes);
+        for (name, part) in PARTS {
+            let text = part(&mut copy);
+            if !text.is_empty() {
+                body.push_str(&format!("\n## {name}\n"));
+                quote_into(&mut body, text);
+            }
+        }
+        body
+    }
+}
+
+/// A heading of the file itself, of the first or second level.
+struct Heading {
+    level: HeadingLevel,
+    /// What it says, folded.
+    name: String,
+    start: usize,
+    end: usize,
+}
+
+fn headings(body: &str) -> Vec<Heading> {
+    let mut headings: Vec<Heading> = Vec::new();
+    let mut depth = 0usize;
+    let mut is_inside = false;
+    // Without extensions: a table or a footnote is no heading either way.
+    for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level: level @ (HeadingLevel::H1 | HeadingLevel::H2), .. }) if depth == 0 => {
+                headings.push(Heading { level, name: String::new(), start: range.start, end: range.end });
+                (depth, is_inside) = (1, true);
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(tag) => {
+                depth = depth.saturating_sub(1);
+                if let (TagEnd::Heading(_), Some(heading), true) = (tag, headings.last_mut(), is_inside) {
+                    heading.name = fold(&heading.name);
+                    is_inside = false;
+                }
+            }
+            Event::Text(text) | Event::Code(text) if is_inside => {
+                if let Some(heading) = headings.last_mut() {
+                    heading.name.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+    headings
+}
+
+/// Puts `>` before every line.
+fn quote_into(body: &mut String, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    body.push('\n');
+    for line in text.split('\n') {
+        body.push_str(if line.is_empty() { ">" } else { "> " });
+        body.push_str(line);
+        body.push('\n');
+    }
+}
+
+/// Takes one `>` from every line, where all lines that say something have one; else returns the text as
+/// it is, without its outer blank lines.
+fn unquoted(text: &str) -> String {
+    let text = text.trim_matches(['\n', '\r']).trim_end();
+    let is_quoted = text.lines().all(|line| line.is_empty() || line.starts_with('>'));
+    if !is_quoted {
+        return text.trim_start_matches(['\n', '\r']).to_owned();
+    }
+    let bare = |line| str::strip_prefix(line, "> ").or_else(|| line.strip_prefix('>')).unwrap_or(line);
+    text.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_found_by_their_headings() {
+        let body = "\n> notes\n> more\n\n## Summary\n\n> a\n>\n> b\n\n## why it FAILED\n\nby hand\n\n- list\n\n## Other\n\n> x\n\n# Errors\n\n> y\n";
+        let sections = Sections::read(body);
+        let expected = Sections {
+            notes: "notes\nmore".into(),
+            summary: "a\n\nb".into(),
+            why: "by hand\n\n- list".into(),
+            ..Sections::default()
+        };
+        assert_eq!(sections, expected);
+    }
+
+    #[test]
+    fn what_looks_like_a_heading_inside_is_none() {
+        let inside = "## Summary\n\n```sh\nopen\n\n## Errors";
+        let sections = Sections { notes: inside.into(), tried: inside.into(), ..Sections::default() };
+        assert_eq!(Sections::read(&sections.to_body()), sections);
+        let by_hand = "> n\n\n- ## Summary\n\n```\n## Errors\n```\n\n## Progress\n\n> p\n";
+        assert_eq!(Sections::read(by_hand).progress, "p");
+        assert_eq!(Sections::read(by_hand).errors, "");
+    }
+
+    /// An unclosed fence in the notes swallows nothing that comes behind it.
+    #[test]
+    fn an_open_fence_ends_with_its_section() {
+        let sections = Sections {
+            notes: "```rust\nlet x = 1;".into(),
+            why: "<!-- never closed\n~~~~".into(),
+            error_output: "> quoted\n>> twice".into(),
+            ..Sections::default()
+        };
+        assert_eq!(Sections::read(&sections.to_body()), sections);
+    }
+
+    #[test]
+    fn line_ends_of_editors_are_read() {
+        let sections = Sections::read("\r\n> a\r\n> b\r\n\r\n## Errors\r\n\r\n> c\r\n");
+        assert_eq!((sections.notes.as_str(), sections.errors.as_str()), ("a\nb", "c"));
+    }
+}
