@@ -137,7 +137,10 @@ fn the_journal_at_its_limits() {
         past.attempt.head.validation = Some(Validation { command: "make".into(), exit_code: 2, duration_ms: 1 });
         past
     };
-    let matching = [other(1, Outcome::Failed), other(9, Outcome::Retried)];
+    let mut stopped = other(2, Outcome::Interrupted);
+    (stopped.attempt.head.model, stopped.attempt.sections.why) = (None, String::new());
+    stopped.attempt.sections.feedback = "Not in this\nway.".into();
+    let matching = [other(1, Outcome::Failed), stopped, other(9, Outcome::Retried)];
     let write = |room: Room| journal::section(&own, &matching, &[], room).render(room);
     assert_snapshot!("journal", at_limits(write));
     assert_eq!(journal::section(&[], &[], &[], room(12_000)).render(room(12_000)), "");
@@ -164,7 +167,7 @@ fn a_long_top_entry_does_not_empty_its_section() {
     let text = knowledge_in(&[long.clone(), short], room(500));
     assert!(text.contains("short\n~~~\n\nLeft out for space: `knowledge/long`;"), "{text}");
     // Where there is no other, as much of it as there is room for.
-    let text = learnings_in(&[long.clone()], room(300));
+    let text = learnings_in(std::slice::from_ref(&long), room(300));
     assert!(text.ends_with("many words [truncated]\n") && text.chars().count() > 280, "{text}");
     let text = knowledge_in(&[long], room(500));
     assert!(text.ends_with("many words\n\n[truncated]\n~~~\n") && text.chars().count() > 480, "{text}");
@@ -253,7 +256,7 @@ fn an_attempt_stands_in_one_place() {
     elsewhere.attempt.task_id = Some("t-other".into());
     let material = Material {
         journal: own.clone(),
-        matching: vec![own[6].clone(), elsewhere.clone(), elsewhere],
+        matching: vec![own[6].clone(), own[0].clone(), elsewhere.clone(), elsewhere],
         n_attempts: 9,
         ..of_task(own)
     };
