@@ -69,7 +69,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
 
     // The less room there is, the less is said beside what is always shown.
     let line = left_out.brief(older.len());
-    let heads = [(intro.as_str(), line.as_str()), (&intro, ""), (heading, "")];
+    let heads = [(intro.as_str(), line.as_str()), (&intro, "")];
     let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
     let has_all = |kept: &Kept| suggestion.is_none() || !kept.suggestion.is_empty();
     let found = heads.iter().find_map(|(head, line)| keep(head, line).filter(has_all).map(|kept| (*head, kept)));

@@ -98,7 +98,7 @@ impl Budget {
             Unit::Tokens => "tokens",
         };
         let reason =
-            format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount,);
+            format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount);
         Err(Error::Invalid { what: "budget".to_owned(), reason })
     }
 

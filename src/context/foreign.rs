@@ -83,7 +83,7 @@ pub(super) fn end(text: &str, limit: usize) -> String {
 }
 
 /// Returns the longest beginning of a body that fits, as [`body::cut`] does; where not even a word
-/// does, as in a script without spaces, it is cut between characters. `None` where not one fits.
+/// does, as in a script without spaces, it is cut between characters. `None` where only a few fit.
 pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(cut) = body::cut(body, fits).filter(|cut| fits(cut)) {
         return Some(cut);
@@ -93,7 +93,8 @@ pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         let end = body.char_indices().nth(n_kept).map_or(body.len(), |(at, _)| at);
         format!("{}…\n\n{}", &body[..end], body::TRUNCATED)
     };
-    let n_kept = longest(1..=body.chars().count(), |n_kept| fits(&beginning(n_kept)))?;
+    // A letter or two would say nothing.
+    let n_kept = longest(8..=body.chars().count(), |n_kept| fits(&beginning(n_kept)))?;
     Some(beginning(n_kept))
 }
 
@@ -246,8 +247,8 @@ mod tests {
         assert_eq!(cut("one two three", 20).as_deref(), Some("one two three"));
         assert_eq!(cut("one two three, four", 18).as_deref(), Some("one\n\n[truncated]"));
         assert_eq!(cut("日本語日本語日本語", 8), None);
-        assert_eq!(cut("日本語日本語日本語日本語日本語", 14), None);
-        assert_eq!(cut(&"日本語".repeat(9), 17).as_deref(), Some("日本語…\n\n[truncated]"));
+        assert_eq!(cut(&"日本語".repeat(9), 21), None);
+        assert_eq!(cut(&"日本語".repeat(9), 22).as_deref(), Some("日本語日本語日本…\n\n[truncated]"));
     }
 
     #[test]

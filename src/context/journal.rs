@@ -12,7 +12,7 @@ use crate::entry::attempt::{Attempt, Outcome};
 const MOST: usize = 5;
 /// How many of those that are left out are named.
 const MAX_NAMED: usize = 5;
-/// How much of the notes is shown, in characters.
+/// How much of the notes is shown, in characters, and of what a person said.
 const NOTES_CHARACTERS: usize = 1_000;
 /// How much is shown of why it failed, in characters.
 const WHY_CHARACTERS: usize = 500;
@@ -80,17 +80,14 @@ fn block(attempt: &Attempt, is_other: bool) -> String {
     bullet("Files", &facts::files(attempt));
     bullet("Why it failed", &why(attempt));
     bullet("Notes", &foreign::short(facts::notes(attempt), NOTES_CHARACTERS));
+    bullet("Feedback from a person", &foreign::short(&attempt.sections.feedback, NOTES_CHARACTERS));
     block
 }
 
 /// Returns why it failed; nothing where it did not.
 fn why(attempt: &Attempt) -> String {
-    let why = attempt.sections.why.trim();
     if attempt.head.outcome == Outcome::Done {
         return String::new();
     }
-    match facts::verification(attempt) {
-        Some(verification) => verification,
-        None => foreign::short(why, WHY_CHARACTERS),
-    }
+    facts::verification(attempt).unwrap_or_else(|| foreign::short(&attempt.sections.why, WHY_CHARACTERS))
 }

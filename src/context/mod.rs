@@ -4,10 +4,10 @@
 //! by a delimiter that it cannot forge, with sigils defused, and stands as reference, not as orders. A
 //! context never exceeds its budget, and says what it left out and how to get it.
 //!
-//! A file for each section, in the order in which they stand: [`attempts`], [`learnings`], [`status`],
-//! [`journal`], [`knowledge`], [`mod@instructions`]; [`mod@build`] puts them together. [`mod@budget`]
-//! shares out the room, [`section`] chooses what fits, [`facts`] says what attempts say, and [`foreign`]
-//! makes the text of others safe.
+//! A file for each section, in the order in which they stand: `attempts`, `learnings`, `status`,
+//! `journal`, `knowledge`, `instructions`; `build` puts them together. `budget` shares out the room,
+//! `section` chooses what fits, `facts` says what attempts say, and `foreign` makes the text of others
+//! safe.
 
 mod attempts;
 mod budget;

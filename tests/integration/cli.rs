@@ -552,7 +552,7 @@ fn context_keeps_its_budget() {
     assert_snapshot!(least, @"
     exit 2
     --- stderr
-    error: budget: 10 characters are too few: the fixed instructions and the first section need 1738
+    error: budget: 10 characters are too few: the fixed instructions and the first section need 1779
     ");
     let told = base.run(["context", "--task", "bench", "--budget", "4000", "--json"]).json(0);
     assert!(told["context"].as_str().unwrap().chars().count() <= 4000);

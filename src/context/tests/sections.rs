@@ -1,1 +1,452 @@
 //! Each section at its limits.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::context::budget::Room;
+use crate::context::section::Section;
+use crate::entry::attempt::Validation;
+
+fn room(amount: usize) -> Room {
+    Room(Budget::characters(amount))
+}
+
+/// Returns what a section says in just the room that all of it needs, and in a character less.
+#[track_caller]
+fn at_limits(write: impl Fn(Room) -> String) -> String {
+    let whole = write(room(100_000));
+    let length = whole.chars().count();
+    assert_eq!(write(room(length)), whole);
+    assert_eq!(write(room(0)), "");
+    let below = write(room(length - 1));
+    for amount in 0..length {
+        let text = write(room(amount));
+        assert!(text.chars().count() <= amount, "{} > {amount}: {text}", text.chars().count());
+    }
+    format!("{whole}\n=== with a character less ===\n\n{below}")
+}
+
+fn attempts_in(material: &Material, room: Room) -> (Section, String) {
+    let section = attempts::section(material, room);
+    let text = section.render(room);
+    (section, text)
+}
+
+fn learnings_in(learnings: &[Reference], room: Room) -> String {
+    learnings::section(learnings, room, 500).0.render(room)
+}
+
+fn knowledge_in(references: &[Reference], room: Room) -> String {
+    knowledge::section(references, &HashSet::new(), room, 500).render(room)
+}
+
+/// Returns an attempt of the first run with what an agent, a verification and a person may say.
+fn telling(number: usize, outcome: Outcome, tell: impl Fn(&mut Attempt)) -> Past {
+    let mut past = past("run-1a2b3c4d", u32::try_from(number).unwrap(), number, outcome);
+    past.attempt.head.duration_secs = Some(42.0);
+    tell(&mut past.attempt);
+    past
+}
+
+fn every_kind_of_attempt() -> Vec<Past> {
+    vec![
+        telling(1, Outcome::Done, |attempt| {
+            attempt.sections.notes = "Chose a table for each kind.".into();
+            attempt.sections.why = "Never said of what was done.".into();
+            attempt.head.files.modified = vec!["src/db.rs".into()];
+        }),
+        telling(2, Outcome::Blocked, |attempt| {
+            attempt.head.error_category = Some("unknown".into());
+            attempt.sections.why = "Task failed (no structured report)".into();
+            attempt.sections.error_output = "panicked at src/db.rs:7:\n\n  no such table: `t`\n".into();
+        }),
+        telling(3, Outcome::Retried, |attempt| {
+            attempt.head.validation =
+                Some(Validation { command: "cargo test".into(), exit_code: 101, duration_ms: 2_341 });
+            attempt.sections.validation_output = format!("{}\ntest result: FAILED", "x".repeat(600));
+        }),
+        telling(4, Outcome::Failed, |attempt| {
+            attempt.head.error_category = Some("test_failure".into());
+            attempt.head.files.relevant = (0..12).map(|n| format!("src/{n}.rs")).collect();
+            attempt.sections.tried = "Wrote\n\n# all tables\n\n- at once".into();
+            attempt.sections.why = "Keys in a circle.".into();
+            attempt.sections.retry_suggestion =
+                "Defer the keys.\n\n```sql\nPRAGMA defer_foreign_keys = ON;\n```".into();
+            attempt.sections.feedback = "Read the manual first.\nSection 2.".into();
+        }),
+        telling(5, Outcome::Interrupted, |attempt| attempt.sections.feedback = "Stop.".into()),
+    ]
+}
+
+fn of_task(attempts: Vec<Past>) -> Material {
+    Material { task_id: "t-abc123".into(), n_attempts: attempts.len(), attempts, ..Material::default() }
+}
+
+#[test]
+fn attempts_at_their_limits() {
+    let material = of_task(every_kind_of_attempt());
+    assert_snapshot!("attempts", at_limits(|room| attempts_in(&material, room).1));
+    assert_eq!(attempts_in(&of_task(Vec::new()), room(3_000)).1, "");
+}
+
+#[test]
+fn learnings_at_their_limits() {
+    let learnings = [
+        reference("one", Some("pitfall"), "Keys are off by default.\nTurn them on.\n"),
+        reference("two", Some("tool_usage"), "Run one test:\n\n```sh\ncargo test NAME\n```\n\nNot all."),
+        reference("three", Some("other"), "- a list\n- of two"),
+        reference("four", Some("other"), "Fourth."),
+        reference("five", Some("other"), "Fifth."),
+    ];
+    assert_snapshot!("learnings", at_limits(|room| learnings_in(&learnings, room)));
+    assert_eq!(learnings_in(&[], room(1_500)), "");
+}
+
+#[test]
+fn the_status_at_its_limits() {
+    let refused = ["line 40: <learning> without tags", "line 51: <journal> is not closed"].map(str::to_owned).to_vec();
+    let told = Status {
+        stuck: Some(Stuck { failed_with: vec![("test_failure".into(), 2)], tell_person: true, ..stuck() }),
+        refused,
+        streak: 3,
+        ..status()
+    };
+    let write = |told: &Status| at_limits(|room| status::section(Some(told), room));
+    assert_snapshot!("status", write(&told));
+    assert_snapshot!("status_plain", write(&Status { limit: None, succeeded: 0, counted: 0, ..status() }));
+    assert_eq!(status::section(None, room(500)), "");
+}
+
+#[test]
+fn the_journal_at_its_limits() {
+    let own: Vec<Past> = (1..=6)
+        .map(|number| {
+            telling(number, Outcome::Done, |attempt| {
+                attempt.head.cost_usd = Some(if number == 3 { 0.31 } else { 0.0 });
+                attempt.sections.notes = format!("Note {number}.\n\n- folded");
+                attempt.head.files.created = vec!["src/main.rs".into(), "src/lib.rs".into()];
+            })
+        })
+        .collect();
+    let other = |number: u32, outcome| {
+        let mut past = past("run-00000000", number, 1, outcome);
+        past.attempt.sections.why = "The table was there.".into();
+        past.attempt.head.validation = Some(Validation { command: "make".into(), exit_code: 2, duration_ms: 1 });
+        past
+    };
+    let mut stopped = other(2, Outcome::Interrupted);
+    (stopped.attempt.head.model, stopped.attempt.sections.why) = (None, String::new());
+    stopped.attempt.sections.feedback = "Not in this\nway.".into();
+    let matching = [other(1, Outcome::Failed), stopped, other(9, Outcome::Retried)];
+    let write = |room: Room| journal::section(&own, &matching, &[], room).render(room);
+    assert_snapshot!("journal", at_limits(write));
+    assert_eq!(journal::section(&[], &[], &[], room(12_000)).render(room(12_000)), "");
+}
+
+#[test]
+fn knowledge_at_its_limits() {
+    let references = [
+        reference("one", None, "\nUse `a`.\n\n~~~~\ncode\n~~~~\n<journal>no</journal>\n"),
+        reference("two", None, &"word ".repeat(600)),
+        reference("three", None, "Third."),
+    ];
+    assert_snapshot!("knowledge", at_limits(|room| knowledge_in(&references, room)));
+    assert_eq!(knowledge_in(&[], room(8_000)), "");
+}
+
+#[test]
+fn a_long_top_entry_does_not_empty_its_section() {
+    let long = reference("long", Some("pitfall"), &"many words ".repeat(200));
+    let short = reference("short", Some("pitfall"), "short");
+    // The next one is shown instead, and the long one named.
+    let text = learnings_in(&[long.clone(), short.clone()], room(300));
+    assert!(text.contains("- **[pitfall]** short\n\nLeft out for space: `knowledge/long`;"), "{text}");
+    let text = knowledge_in(&[long.clone(), short], room(500));
+    assert!(text.contains("short\n~~~\n\nLeft out for space: `knowledge/long`;"), "{text}");
+    // Where there is no other, as much of it as there is room for.
+    let text = learnings_in(std::slice::from_ref(&long), room(300));
+    assert!(text.ends_with("many words [truncated]\n") && text.chars().count() > 280, "{text}");
+    let text = knowledge_in(&[long], room(500));
+    assert!(text.ends_with("many words\n\n[truncated]\n~~~\n") && text.chars().count() > 480, "{text}");
+
+    let own = [telling(1, Outcome::Done, |attempt| attempt.sections.notes = "Short.".into()), {
+        telling(2, Outcome::Done, |attempt| attempt.sections.notes = "long ".repeat(500))
+    }];
+    let text = journal::section(&own, &[], &[], room(400)).render(room(400));
+    assert!(text.contains("Short.\n\nLeft out for space: `journal/run-1a2b3c4d/0002`;"), "{text}");
+    // The newest attempt at the task is kept, whatever the others take.
+    let long = |number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(900));
+    let (section, text) = attempts_in(&of_task(vec![long(1), long(2), long(3)]), room(500));
+    assert_eq!(lines(&section.shown), ["journal/run-1a2b3c4d/0003"]);
+    assert!(text.contains("- **Approach:** tried tried") && text.contains("\n_(truncated)_\n"), "{text}");
+    assert!(text.contains("Left out for space: 2 more;"), "{text}");
+}
+
+#[test]
+fn a_code_block_at_the_cut() {
+    let body = "Do this:\n\n```sh\ncargo build\ncargo test\n```\n\nThen that, and more.";
+    let learning = [reference("code", Some("pitfall"), body)];
+    // Each is shown from the room on that it needs.
+    let cuts = [
+        "- **[pitfall]** Do [truncated]\n",
+        "- **[pitfall]** Do this: [truncated]\n",
+        "- **[pitfall]** Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  [truncated]\n  ````\n",
+        "- **[pitfall]** Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  Then that, and more.\n  ````\n",
+    ];
+    for (index, cut) in cuts.iter().enumerate() {
+        let expected = format!("### Learnings from Previous Iterations\n\n{cut}");
+        let length = expected.chars().count();
+        assert_eq!(learnings_in(&learning, room(length)), expected);
+        if let Some(shorter) = index.checked_sub(1) {
+            assert!(learnings_in(&learning, room(length - 1)).ends_with(cuts[shorter]));
+        }
+    }
+    // A block that begins with code is cut at a line, and its own fence closed.
+    let entry = [reference("code", None, &body["Do this:\n\n".len()..])];
+    let mut ends: Vec<String> = (0..300)
+        .filter_map(|amount| Some(knowledge_in(&entry, room(amount)).split_once("~~~ reference\n")?.1.to_owned()))
+        .collect();
+    ends.dedup();
+    let expected = [
+        "```sh\ncargo\n```\n\n[truncated]\n~~~\n",
+        "```sh\ncargo build\n```\n\n[truncated]\n~~~\n",
+        "```sh\ncargo build\ncargo test\n```\n\n[truncated]\n~~~\n",
+        "```sh\ncargo build\ncargo test\n```\n\nThen that, and more.\n~~~\n",
+    ];
+    assert_eq!(ends.iter().filter(|end| !end.contains('…')).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_multi_byte_text_at_each_cut() {
+    let text = "日本語の文章です。".repeat(40) + "\n\nдва абзаца é";
+    let learnings = [reference("one", Some("pitfall"), &text)];
+    at_limits(|room| learnings_in(&learnings, room));
+    at_limits(|room| knowledge_in(&learnings, room));
+    let tell = |attempt: &mut Attempt| {
+        let sections = &mut attempt.sections;
+        for part in [&mut sections.tried, &mut sections.why, &mut sections.error_output, &mut sections.feedback] {
+            part.clone_from(&text);
+        }
+        (sections.retry_suggestion, sections.notes) = (text.clone(), text.clone());
+        attempt.head.model = Some(text.clone());
+    };
+    let material = of_task(vec![telling(1, Outcome::Failed, tell)]);
+    at_limits(|room| attempts_in(&material, room).1);
+    let own = material.attempts;
+    at_limits(|room| journal::section(&own, &[], &[], room).render(room));
+    let told = Status { model: text.clone(), rationale: text.clone(), refused: vec![text], ..status() };
+    at_limits(|room| status::section(Some(&told), room));
+    // In tokens, such text costs more than it has characters.
+    for amount in 0..400 {
+        let room = Room(Budget::tokens(amount));
+        assert!(room.fits(&attempts_in(&of_task(own.clone()), room).1), "{amount}");
+        assert!(room.fits(&learnings_in(&learnings, room)), "{amount}");
+    }
+}
+
+#[test]
+fn an_attempt_stands_in_one_place() {
+    let own: Vec<Past> = (1..=7)
+        .map(|number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(80)))
+        .collect();
+    let mut elsewhere = past("run-00000000", 4, 1, Outcome::Done);
+    elsewhere.attempt.task_id = Some("t-other".into());
+    let material = Material {
+        journal: own.clone(),
+        matching: vec![own[6].clone(), own[0].clone(), elsewhere.clone(), elsewhere],
+        n_attempts: 9,
+        ..of_task(own)
+    };
+    let context = build(&material, default_budget(27_000, "t-abc123"), 500);
+    // The newest stand among the task's attempts, and what had no room there in the run's journal.
+    let expected: Vec<String> =
+        [3, 4, 5, 6, 7, 1, 2].iter().map(|number| format!("journal/run-1a2b3c4d/{number:04}")).collect();
+    assert_eq!(lines(&context.attempts)[..7], expected);
+    assert_eq!(lines(&context.attempts)[7..], ["journal/run-00000000/0004"]);
+    assert_eq!(context.left_out, []);
+    assert!(context.text.contains("\nLeft out for space: 2 more;"), "{}", context.text);
+    for number in 1..=7 {
+        let marks = [format!("#### Attempt {number} ("), format!("### Iteration {number} [")];
+        let n_places: usize = marks.iter().map(|mark| context.text.matches(mark).count()).sum();
+        assert_eq!(n_places, 1, "{number}: {}", context.text);
+    }
+}
+
+#[test]
+fn knowledge_stands_in_one_place() {
+    let shared = reference("shared", Some("pitfall"), "Of use in both.");
+    let said_again = reference("again", Some("pitfall"), "Of use in both!");
+    let material = Material {
+        learnings: vec![shared.clone(), said_again.clone()],
+        knowledge: vec![shared, said_again, reference("plain", None, "Plain.")],
+        ..Material::default()
+    };
+    let context = build(&material, default_budget(27_000, ""), 500);
+    assert_eq!(lines(&context.entries), ["knowledge/shared", "knowledge/plain"]);
+    assert_eq!(context.left_out, []);
+    assert_eq!(context.text.matches("Of use in both").count(), 1);
+}
+
+#[test]
+fn of_learnings_that_say_the_same_the_newest_is_shown() {
+    let check = |learnings: &[(&str, &str, i64)], expected: &[&str]| {
+        let learnings: Vec<Reference> = learnings
+            .iter()
+            .enumerate()
+            .map(|(index, (category, body, day))| Reference {
+                recency: Some(DateTime::UNIX_EPOCH + chrono::Duration::days(*day)),
+                ..reference(&index.to_string(), Some(category), body)
+            })
+            .collect();
+        let (section, duplicates) = learnings::section(&learnings, room(1_500), 500);
+        assert_eq!(
+            lines(&section.shown),
+            expected.iter().map(|index| format!("knowledge/{index}")).collect::<Vec<_>>()
+        );
+        assert_eq!(section.shown.len() + duplicates.len(), learnings.len());
+    };
+    let (nine, ten) = ("a b c d e f g h i", "a b c d e f g h i j");
+    check(&[("pitfall", nine, 1), ("other", "x", 1), ("pitfall", ten, 2)], &["2", "1"]);
+    check(&[("pitfall", nine, 2), ("other", "x", 1), ("pitfall", ten, 1)], &["0", "1"]);
+    check(&[("pitfall", nine, 1), ("pitfall", ten, 1)], &["0"]);
+    // Another category, and four fifths, which are not over four fifths.
+    check(&[("pitfall", nine, 1), ("other", ten, 2)], &["0", "1"]);
+    check(&[("pitfall", "a b c d", 1), ("pitfall", "a b c d e", 2)], &["0", "1"]);
+    check(&[("pitfall", "!", 1), ("pitfall", "?", 2)], &["0", "1"]);
+    // One that is like two which are not like each other stands for both, or gives way.
+    let (left, middle, right) = ("0 1 2 3 4 5 6 7 a", "0 1 2 3 4 5 6 7", "0 1 2 3 4 5 6 7 b");
+    check(&[("pitfall", left, 1), ("pitfall", right, 1), ("pitfall", middle, 2)], &["2"]);
+    check(&[("pitfall", left, 1), ("pitfall", right, 3), ("pitfall", middle, 2)], &["0", "1"]);
+}
+
+#[test]
+fn five_learnings_are_shown_and_the_others_named() {
+    let learnings: Vec<Reference> =
+        (0..8).map(|number| reference(&format!("l{number}"), Some("other"), &format!("Number {number}."))).collect();
+    let text = learnings_in(&learnings, room(1_500));
+    assert_eq!(text.matches("- **[other]** Number").count(), 5);
+    let line =
+        "Left out for space: `knowledge/l5`, `knowledge/l6`, `knowledge/l7`; `ralph-memory show ID` prints one.\n";
+    assert!(text.ends_with(line), "{text}");
+}
+
+#[test]
+fn a_suggestion_is_that_of_the_newest_failure() {
+    use Outcome::{Blocked, Done, Error, Failed, Interrupted, Partial, Retried};
+    let check = |attempts: &[(Outcome, &str)], expected: Option<&str>| {
+        let attempts = attempts.iter().zip(1..).map(|((outcome, suggestion), number)| {
+            telling(number, *outcome, |attempt| attempt.sections.retry_suggestion = (*suggestion).to_owned())
+        });
+        let text = attempts_in(&of_task(attempts.collect()), room(3_000)).1;
+        let found = text.split_once("\n\n**Suggested approach for this retry:**\n").map(|(_, suggestion)| suggestion);
+        assert_eq!(found, expected.map(|text| format!("{text}\n")).as_deref());
+    };
+    check(&[(Failed, "one"), (Failed, "two")], Some("two"));
+    check(&[(Failed, "one"), (Failed, "")], None);
+    check(&[(Failed, "one"), (Retried, "")], None);
+    check(&[(Blocked, "one"), (Error, ""), (Interrupted, ""), (Partial, "")], Some("one"));
+    check(&[(Failed, "one"), (Partial, "two")], Some("two"));
+    check(&[(Failed, "one"), (Done, "")], None);
+    check(&[(Failed, "# one")], Some("\\# one"));
+    check(&[(Failed, "one\n# two")], Some("> one\n> # two"));
+}
+
+#[test]
+fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
+    let check = |tried: usize, suggestion: usize, amount: usize, expected: (usize, usize)| {
+        let attempt = telling(1, Outcome::Failed, |attempt| {
+            attempt.sections.tried = "ť ".repeat(tried);
+            attempt.sections.retry_suggestion = "š ".repeat(suggestion);
+        });
+        let text = attempts_in(&of_task(vec![attempt]), room(amount)).1;
+        let count = |mark: &str| text.matches(mark).count();
+        assert_eq!((count("ť"), count("š")), expected, "{text}");
+    };
+    check(100, 100, 3_000, (100, 100));
+    check(2_000, 2_000, 1_000, (190, 203));
+    check(2_000, 20, 1_000, (374, 20));
+    check(20, 2_000, 1_000, (20, 381));
+}
+
+#[test]
+fn feedback_is_cut_last() {
+    let attempt = telling(1, Outcome::Failed, |attempt| {
+        attempt.sections.tried = "tried ".repeat(100);
+        attempt.sections.error_output = "output ".repeat(60);
+        attempt.sections.feedback = "Please use the other table.".into();
+    });
+    let material = of_task(vec![attempt]);
+    for (amount, has_output) in [(3_000, true), (240, false), (215, false)] {
+        let text = attempts_in(&material, room(amount)).1;
+        assert!(text.contains("\n- **Feedback from a person:** Please use the other table.\n"), "{text}");
+        assert_eq!(text.contains("Error output"), has_output, "{text}");
+    }
+    let text = attempts_in(&material, room(200)).1;
+    assert!(text.contains("- **Feedback from a person:** Please use…\n\n_(truncated)_\n"), "{text}");
+}
+
+#[test]
+fn a_warning_says_why() {
+    let check = |streak: u32, same_error: bool, tree_seen: bool, expected: &str| {
+        let stuck = Stuck { threshold: 3, same_error, tree_seen, ..stuck() };
+        let text = status::section(Some(&Status { streak, stuck: Some(stuck), ..status() }), room(2_000));
+        let line = text.lines().find_map(|line| line.strip_prefix("> ⚠️ **Stuck loop detected.** ")).unwrap();
+        assert_eq!(line, format!("This task has failed {expected}."));
+    };
+    check(3, true, true, "3+ times consecutively");
+    check(7, false, false, "3+ times consecutively");
+    check(2, true, false, "2 times in a row, the last two with the same error");
+    check(2, false, true, "2 times in a row, and the work tree is back in a state it was in before");
+    check(1, false, false, "1 time in a row");
+}
+
+#[test]
+fn the_warning_and_the_newest_attempt_are_there_within_the_least_budget() {
+    let mut material = of_task(every_kind_of_attempt());
+    material.attempts.truncate(4);
+    material.attempts[3].attempt.head.model = Some("語".repeat(100));
+    material.status = Some(Status {
+        stuck: Some(Stuck { failed_with: vec![("語".repeat(90), 9); 9], tell_person: true, ..stuck() }),
+        refused: vec!["line 1: <journal> is not closed".into()],
+        ..status()
+    });
+    material.journal = material.attempts.clone();
+    material.learnings = vec![reference("one", Some("pitfall"), "One.")];
+    for empty in [Budget::characters(0), Budget::tokens(0)] {
+        let budget = Budget { amount: empty.least(&material.task_id), ..empty };
+        let context = build(&material, budget, 500);
+        let text = &context.text;
+        assert!(budget.cost(text) <= budget.amount);
+        assert_eq!(lines(&context.attempts), ["journal/run-1a2b3c4d/0004"]);
+        assert!(text.contains("#### Attempt 4 (") && text.contains("_(truncated)_"), "{text}");
+        assert!(text.contains("**Suggested approach for this retry:**\n"), "{text}");
+        assert!(text.contains("Stuck loop detected") && text.contains("A person should look"), "{text}");
+    }
+}
+
+#[test]
+fn refused_sigils_are_told_one_by_one_as_far_as_there_is_room() {
+    let refused: Vec<String> = (0..7).map(|number| format!("line {number}: <journal> is empty")).collect();
+    let told = Status { refused, ..status() };
+    let check = |amount: usize, expected: &[&str]| {
+        let text = status::section(Some(&told), room(amount));
+        let mut found = String::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("- **Not taken over from the last iteration:** "))
+        {
+            writeln!(found, "{line}").unwrap();
+        }
+        assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{text}");
+        text
+    };
+    let line = |number: usize| format!("line {number}: &lt;journal> is empty");
+    let lines: Vec<String> = (0..5).map(line).collect();
+    let mut all: Vec<&str> = lines.iter().map(String::as_str).collect();
+    all.push("and 2 more");
+    check(2_000, &all);
+    check(400, &[all[0], "and 6 more"]);
+    assert!(check(300, &["7 elements"]).contains("Run success rate"));
+    assert!(!check(100, &["7 elements"]).contains("Run success rate"));
+}
