@@ -18,7 +18,6 @@ mod heads;
 mod manifest;
 mod merge;
 mod scan;
-mod stub;
 mod table;
 mod update;
 
@@ -157,12 +156,38 @@ impl Catalog {
     }
 
     /// Returns the rows of knowledge entries in their order, without a look at each row's path.
-    pub fn knowledge_rows(&self) -> std::ops::Range<RowId> {
-        // Folders are in the order of their paths, and those of the journal come before.
+    pub fn knowledge_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+        self.first_knowledge()..number(self.table.rows.len())
+    }
+
+    /// Returns the rows of attempts in their order, without a look at each row's path.
+    pub fn journal_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+        0..self.first_knowledge()
+    }
+
+    /// Folders are in the order of their paths, and those of the journal come before.
+    fn first_knowledge(&self) -> RowId {
         let root = self.area.roots()[1];
         let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
-        let first = self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first);
-        first..number(self.table.rows.len())
+        self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first)
+    }
+
+    /// Returns the rows of the attempts at a task, in their order. Heads of other attempts are hardly ever
+    /// decoded for it.
+    pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
+        let hash = table::hash_of_task(Some(task_id));
+        let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
+        near.filter(|&row| self.head(row).task_id.as_deref() == Some(task_id)).collect()
+    }
+
+    /// Returns the rows of a run's iterations, in their order: those in the folders of its name.
+    pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
+        let root = self.area.roots()[0];
+        let is_of_run = |path: &str| {
+            path.strip_prefix(root).is_some_and(|rest| rest.rsplit_once('/').is_some_and(|(_, name)| name == run_id))
+        };
+        let folders = (0..self.table.folders.len()).filter(|&folder| is_of_run(self.table.folder_path(folder)));
+        folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
     }
 
     /// Returns the path of a row's file, relative to `.ralph/`.

@@ -59,6 +59,8 @@ pub(super) struct Row {
     pub(super) name: u32,
     /// [`id_hash`] of its path.
     pub(super) id: u32,
+    /// [`hash_of_task`] of the task that its head names.
+    pub(super) task: u32,
     /// How many bytes the name has.
     pub(super) name_len: u16,
     /// The flags above.
@@ -284,6 +286,11 @@ pub(super) fn id_hash(path: &str) -> u32 {
 /// Returns the hash that rows of this id have.
 pub(super) fn hash_of_id(id: &Id) -> u32 {
     (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
+}
+
+/// Returns the hash that rows of attempts at this task have; 0 for those that name none.
+pub(super) fn hash_of_task(task_id: Option<&str>) -> u32 {
+    task_id.map_or(0, |task_id| (xxh3_64(task_id.as_bytes()) >> 32) as u32)
 }
 
 /// Why something that looks like an entry cannot be read as one.

@@ -128,7 +128,9 @@ pub(super) fn later() -> SystemTime {
 /// Returns an entry that is complete as knowledge and as an attempt.
 pub(super) fn text(title: &str) -> String {
     let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
-    format!("---\ntitle: \"{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n")
+    format!(
+        "---\ntitle: \"{title}\"\ntask_id: \"t-{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n"
+    )
 }
 
 /// Everything that a catalog says of its rows.
@@ -163,7 +165,31 @@ pub(super) fn said(catalog: &Catalog) -> (Vec<Said>, Vec<Problem>) {
             catalog.is_indexable(row) || first != row && catalog.is_indexable(first)
         );
     }
+    check_attempts(catalog);
     (catalog.rows().map(said).collect(), catalog.problems())
+}
+
+/// Checks that attempts are found by their task and their run, as a look at every row finds them.
+fn check_attempts(catalog: &Catalog) {
+    let is_attempt = |row: &RowId| catalog.path(*row).trim_start_matches("archive/").starts_with("journal/");
+    let attempts: Vec<RowId> = catalog.rows().filter(is_attempt).collect();
+    assert_eq!(catalog.journal_rows().collect::<Vec<_>>(), attempts);
+    assert_eq!(catalog.journal_rows().chain(catalog.knowledge_rows()).count(), catalog.len());
+    for row in catalog.rows() {
+        if let Some(task_id) = catalog.head(row).task_id {
+            let of_task = |row: &RowId| catalog.head(*row).task_id.as_ref() == Some(&task_id);
+            let expected: Vec<RowId> = attempts.iter().copied().filter(of_task).collect();
+            assert_eq!(catalog.rows_of_task(&task_id), expected, "{task_id}");
+        }
+        let path = catalog.path(row);
+        let folder = path.rsplit('/').nth(1).unwrap_or_default();
+        let is_in_it = |row: &RowId| catalog.path(*row).rsplit('/').nth(1) == Some(folder);
+        let expected: Vec<RowId> = attempts.iter().copied().filter(is_in_it).collect();
+        if folder != "journal" {
+            assert_eq!(catalog.rows_of_run(folder), expected, "{folder}");
+        }
+    }
+    assert!(catalog.rows_of_task("no such task").is_empty() && catalog.rows_of_run("no-such-run").is_empty());
 }
 
 /// Scans from the manifest of `index_id`, checks that a scan from nothing says the same, and

@@ -12,7 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint, is_racy,
+    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
+    hash_of_task, is_racy,
 };
 use crate::entry::{self, Entry, Head, Id};
 use crate::store::{Store, Unreadable};
@@ -178,6 +179,7 @@ impl Catalog {
     fn set_head(&mut self, row: RowId, path: &str, head: &Head) {
         let row = &mut self.table.rows[row as usize];
         row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());
+        row.task = hash_of_task(head.task_id.as_deref());
         row.set(PROBLEM, !head.problems.is_empty());
         row.set(EXPIRES, head.expires_at.is_some());
         row.set(SUPERSEDES, !head.supersedes.is_empty());

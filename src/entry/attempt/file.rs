@@ -163,15 +163,12 @@ impl Attempt {
         let head = &self.head;
         let paths = |all: &[String]| items(all, path);
         let sections = self.sections.prepared();
-        let validation = head
-            .validation
-            .as_ref()
-            .map(|validation| Validation {
-                command: line(&validation.command, MAX_COMMAND),
-                // Whole numbers inside a mapping are read as those of 63 bits.
-                duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
-                exit_code: validation.exit_code,
-            });
+        let validation = head.validation.as_ref().map(|validation| Validation {
+            command: line(&validation.command, MAX_COMMAND),
+            // Whole numbers inside a mapping are read as those of 63 bits.
+            duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
+            exit_code: validation.exit_code,
+        });
         let mut prepared = Attempt {
             run_id: line(&self.run_id, MAX_TEXT),
             task_id: some_line(self.task_id.as_ref()),
