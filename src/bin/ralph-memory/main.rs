@@ -9,6 +9,7 @@ mod commands;
 mod error;
 mod parse;
 mod report;
+mod running;
 mod session;
 mod ui;
 
