@@ -10,3 +10,19 @@ pub(crate) mod process;
 pub(crate) mod prompt;
 pub(crate) mod summary;
 pub(crate) mod task_file;
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use ralph_memory::text::for_terminal;
+
+/// Returns 16 hexadecimal digits that nobody knows beforehand, for the names of files.
+fn random() -> String {
+    // Its keys come from the system's randomness.
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+/// Returns what anybody said as it may stand in a line on a terminal.
+fn one_line(text: &str) -> String {
+    for_terminal(&text.replace(['\n', '\t'], " "))
+}
