@@ -44,7 +44,7 @@ impl Interrupt {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 if !noted.note(signal) {
-                    #[expect(clippy::exit, reason = "whoever interrupts twice waits for nothing")]
+                    // Whoever interrupts twice waits for nothing.
                     std::process::exit(Exit::Interrupted as i32);
                 }
             }

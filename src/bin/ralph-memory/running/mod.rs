@@ -1,8 +1,9 @@
 //! The pieces of a run: commands, processes, prompts, checklists, and what a person sees of it.
 //!
-//! None of them knows the memory: `commands/run.rs` puts them together with it.
+//! None of them knows the memory: `drive` puts them in sequence, and `commands/run.rs` gives it one.
 
 pub(crate) mod command;
+pub(crate) mod drive;
 pub(crate) mod feedback;
 pub(crate) mod interrupt;
 pub(crate) mod live;

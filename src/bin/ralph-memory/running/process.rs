@@ -430,7 +430,9 @@ mod tests {
         #[track_caller]
         fn check(parts: &[&str], limit: usize, text: &str, n_dropped: u64) {
             let mut collected = Collected::new(limit);
-            parts.iter().for_each(|part| collected.take(part.as_bytes(), Output::Standard, &mut |_, _| {}));
+            for part in parts {
+                collected.take(part.as_bytes(), Output::Standard, &mut |_, _| {});
+            }
             assert_eq!(collected.captured(), Captured { text: text.to_owned(), n_dropped });
         }
         check(&["abc\n"], 4, "abc\n", 0);

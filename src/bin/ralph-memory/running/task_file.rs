@@ -227,7 +227,9 @@ fn items(text: &str) -> Vec<Item> {
                 if title.is_empty() {
                     continue;
                 }
-                open.iter_mut().for_each(|outer| outer.inner.push(item.range.clone()));
+                for outer in &mut open {
+                    outer.inner.push(item.range.clone());
+                }
                 let outer = open.iter().filter_map(|outer| Some(content(markdown, outer, outer.mark?.1).0));
                 let line = markdown[..mark].matches('\n').count() + 1;
                 found.push(Item { title, description, parents: outer.collect(), line, is_ticked, mark: mark + start });
