@@ -12,7 +12,7 @@ use ralph_memory::entry::attempt::Outcome;
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::live::{Ended, Live};
-use super::process::{self, Job, Patience, Ran};
+use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::summary::{Iteration, Learned, Worked};
 use super::task_file::{self, Item, Next, Ticked};
@@ -314,7 +314,10 @@ fn run(
         folder: plan.folder,
     };
     let live = &*around.live;
-    process::run(&job, around.interrupt, plan.patience, &mut |_, line| live.line(line))
+    process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
+        Seen::Line(line) => live.line(line),
+        Seen::Stopping => live.line("stopping; Ctrl-C again ends everything at once"),
+    })
 }
 
 impl Worked {

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -22,8 +22,8 @@ pub(crate) struct Interrupt(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    is_raised: AtomicBool,
-    is_by_person: AtomicBool,
+    /// The first signal that came; 0 where none did.
+    first: AtomicI32,
     /// The process group of the command that is running.
     running: Mutex<Option<Pid>>,
 }
@@ -54,34 +54,42 @@ impl Interrupt {
 
     /// Takes note of a signal. At the second one it ends what is running, and returns `false`.
     fn note(&self, signal: i32) -> bool {
-        let is_first = !self.0.is_raised.swap(true, Ordering::SeqCst);
+        let is_first = self.0.first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if is_first {
-            self.0.is_by_person.store(signal == SIGINT, Ordering::SeqCst);
-        } else if signal == SIGHUP {
+            return true;
+        }
+        if signal == SIGHUP {
             // A terminal that is closed sends several of them.
             return true;
-        } else if let Some(group) = *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
+        }
+        if let Some(group) = *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
             // It is there as long as it is noted; else there is nothing to end.
             let _ = kill_process_group(group, Signal::KILL);
         }
-        is_first
+        false
     }
 
     /// Returns whether the run is to stop.
     pub(crate) fn is_raised(&self) -> bool {
-        self.0.is_raised.load(Ordering::SeqCst)
+        self.0.first.load(Ordering::SeqCst) != 0
     }
 
     /// Returns whether somebody at a keyboard did it, who may have something to say.
     pub(crate) fn is_by_person(&self) -> bool {
-        self.is_raised() && self.0.is_by_person.load(Ordering::SeqCst)
+        self.0.first.load(Ordering::SeqCst) == SIGINT
     }
 
-    /// Notes which command is running, until the answer is dropped. That must be before the system
-    /// may give the command's number to another one.
-    pub(crate) fn running(&self, group: Pid) -> Running<'_> {
-        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
-        Running(self)
+    /// Starts a command, and notes its process group until the answer is dropped. That must be before
+    /// the system may give its number to another one.
+    pub(crate) fn start<T>(
+        &self,
+        start: impl FnOnce() -> anyhow::Result<(T, Pid)>,
+    ) -> anyhow::Result<(T, Running<'_>)> {
+        // A signal waits for this, so that nothing is started that nobody would end.
+        let mut running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (started, group) = start()?;
+        *running = Some(group);
+        Ok((started, Running(self)))
     }
 }
 

@@ -87,9 +87,18 @@ pub(crate) struct Captured {
     pub(crate) n_dropped: u64,
 }
 
+/// What is to be seen of a command while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen<'a> {
+    /// It wrote this line, to either output.
+    Line(&'a str),
+    /// It was interrupted, and gets time to end.
+    Stopping,
+}
+
 /// One of the two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+enum Output {
     Standard,
     Error,
 }
@@ -100,7 +109,7 @@ enum Event {
     Exited,
 }
 
-/// Runs a command, and offers each line that it completes to `line`.
+/// Runs a command, and tells `see` of it meanwhile.
 ///
 /// # Errors
 ///
@@ -109,30 +118,32 @@ pub(crate) fn run(
     job: &Job<'_>,
     interrupt: &Interrupt,
     patience: Patience,
-    line: &mut dyn FnMut(Output, &str),
+    see: &mut dyn FnMut(Seen<'_>),
 ) -> anyhow::Result<Ran> {
     let start = Instant::now();
-    let mut child = spawn(job)?;
-    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
-        return Err(io_error(job, io::Error::other("its number is none")).into());
-    };
-    // It is there until it is waited for, and so is its number.
-    let running = interrupt.running(group);
+    let ((mut child, group), running) = interrupt.start(|| {
+        let child = spawn(job)?;
+        let group = Pid::from_child(&child);
+        Ok(((child, group), group))
+    })?;
     let events = listen(&mut child, group, job.stdin);
     let mut watched = Watched::new(group, interrupt, patience);
     while !watched.is_over() {
         match events.recv_timeout(LOOK) {
-            Ok(Event::Bytes(output, bytes)) => watched.output(output).take(&bytes, output, line),
+            Ok(Event::Bytes(output, bytes)) => watched.output(output).take(&bytes, see),
             Ok(Event::Closed(output)) => watched.output(output).is_closed = true,
             Ok(Event::Exited) => watched.exited = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        watched.look();
+        if watched.look() {
+            see(Seen::Stopping);
+        }
     }
     if watched.interrupted.is_some() {
         // What is left of its children.
         let _ = kill_process_group(group, Signal::KILL);
     }
+    // From here on another process may get its number.
     drop(running);
     let status = child.wait().map_err(|source| io_error(job, source))?;
     Ok(Ran {
@@ -247,18 +258,23 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Ends the command where the run is to stop: first asks, later does not.
-    fn look(&mut self) {
+    /// Ends the command where the run is to stop: first asks, later does not. Returns whether it asked
+    /// now.
+    fn look(&mut self) -> bool {
         match self.interrupted {
             None if self.interrupt.is_raised() => {
                 self.interrupted = Some(Instant::now());
-                let _ = kill_process_group(self.group, Signal::INT);
+                // Where nobody is at a keyboard, commands are often started to ignore the first of these.
+                let signal = if self.interrupt.is_by_person() { Signal::INT } else { Signal::TERM };
+                let _ = kill_process_group(self.group, signal);
+                true
             }
             Some(since) if !self.is_killed && since.elapsed() >= self.patience.interrupted => {
                 self.is_killed = true;
                 let _ = kill_process_group(self.group, Signal::KILL);
+                false
             }
-            _ => {}
+            _ => false,
         }
     }
 
@@ -290,7 +306,7 @@ impl Collected {
         Collected { bytes: Vec::new(), limit, n_dropped: 0, begins_with_line: true, line: Vec::new(), is_closed: false }
     }
 
-    fn take(&mut self, bytes: &[u8], output: Output, line: &mut dyn FnMut(Output, &str)) {
+    fn take(&mut self, bytes: &[u8], see: &mut dyn FnMut(Seen<'_>)) {
         self.bytes.extend_from_slice(bytes);
         // Seldom, since it moves all that is kept.
         if self.bytes.len() >= self.limit * 2 {
@@ -303,7 +319,7 @@ impl Collected {
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if is_complete {
                 if !self.line.is_empty() {
-                    line(output, &String::from_utf8_lossy(&self.line));
+                    see(Seen::Line(&String::from_utf8_lossy(&self.line)));
                 }
                 self.line.clear();
             }
@@ -360,15 +376,22 @@ mod tests {
     }
 
     fn finish(script: &str, stdin: &[u8]) -> Ran {
-        run(&job(&shell(script), stdin), &Interrupt::default(), LONG, &mut |_, _| {}).unwrap()
+        run(&job(&shell(script), stdin), &Interrupt::default(), LONG, &mut |_| {}).unwrap()
+    }
+
+    fn told(seen: Seen<'_>) -> String {
+        match seen {
+            Seen::Line(line) => line.to_owned(),
+            Seen::Stopping => "(stopping)".to_owned(),
+        }
     }
 
     /// Runs a script and interrupts it at its first line.
     fn interrupt(script: &str, patience: Patience) -> (Ran, Vec<String>) {
         let interrupt = Interrupt::default();
         let mut lines = Vec::new();
-        let ran = run(&job(&shell(script), b""), &interrupt, patience, &mut |_, line| {
-            lines.push(line.to_owned());
+        let ran = run(&job(&shell(script), b""), &interrupt, patience, &mut |seen| {
+            lines.push(told(seen));
             if !interrupt.is_raised() {
                 interrupt.raise();
             }
@@ -431,7 +454,7 @@ mod tests {
         fn check(parts: &[&str], limit: usize, text: &str, n_dropped: u64) {
             let mut collected = Collected::new(limit);
             for part in parts {
-                collected.take(part.as_bytes(), Output::Standard, &mut |_, _| {});
+                collected.take(part.as_bytes(), &mut |_| {});
             }
             assert_eq!(collected.captured(), Captured { text: text.to_owned(), n_dropped });
         }
@@ -453,7 +476,7 @@ mod tests {
         fn check(parts: &[&str], expected: &[&str]) {
             let (mut collected, mut lines) = (Collected::new(100), Vec::new());
             for part in parts {
-                collected.take(part.as_bytes(), Output::Error, &mut |_, line| lines.push(line.to_owned()));
+                collected.take(part.as_bytes(), &mut |seen| lines.push(told(seen)));
             }
             assert_eq!(lines, expected);
         }
@@ -461,12 +484,10 @@ mod tests {
         check(&["a\r\nb\r", "c\n\n"], &["a", "b", "c"]);
         check(&[&"x".repeat(MAX_LINE + 9), "y\nz\n"], &[&"x".repeat(MAX_LINE), "z"]);
         let mut seen = Vec::new();
-        run(&job(&shell("echo out; echo err >&2"), b""), &Interrupt::default(), LONG, &mut |output, line| {
-            seen.push((output == Output::Error, line.to_owned()));
-        })
-        .unwrap();
+        let script = shell("echo out; echo err >&2");
+        run(&job(&script, b""), &Interrupt::default(), LONG, &mut |line| seen.push(told(line))).unwrap();
         seen.sort();
-        assert_eq!(seen, [(false, "out".to_owned()), (true, "err".to_owned())]);
+        assert_eq!(seen, ["err", "out"]);
     }
 
     #[test]
@@ -481,7 +502,8 @@ mod tests {
 
     #[test]
     fn a_command_may_end_itself_when_it_is_interrupted() {
-        let (ran, _) = interrupt("trap 'echo bye; exit 7' INT; echo ready; while :; do sleep 0.01; done", LONG);
+        let (ran, lines) = interrupt("trap 'echo bye; exit 7' INT; echo ready; while :; do sleep 0.01; done", LONG);
+        assert_eq!(lines, ["ready", "(stopping)", "bye"]);
         assert_eq!((ran.exit_code, ran.stdout.text.as_str()), (7, "ready\nbye\n"));
         assert!(ran.interrupted && ran.duration < LONG.interrupted);
         let (ran, _) = interrupt("echo ready; exec sleep 1000", LONG);
@@ -498,7 +520,7 @@ mod tests {
     fn a_second_interrupt_kills_at_once() {
         let interrupt = Interrupt::default();
         let script = shell("trap '' INT; echo ready; while :; do sleep 1000; done");
-        let ran = run(&job(&script, b""), &interrupt, LONG, &mut |_, _| {
+        let ran = run(&job(&script, b""), &interrupt, LONG, &mut |_| {
             interrupt.raise();
             interrupt.raise();
         });
@@ -509,7 +531,7 @@ mod tests {
     fn children_that_hold_an_output_open_are_not_waited_for() {
         let mut lines = Vec::new();
         let script = shell("sleep 1000 & echo $!");
-        let ran = run(&job(&script, b""), &Interrupt::default(), SHORT, &mut |_, line| lines.push(line.to_owned()));
+        let ran = run(&job(&script, b""), &Interrupt::default(), SHORT, &mut |seen| lines.push(told(seen)));
         let ran = ran.unwrap();
         assert_eq!((ran.exit_code, ran.interrupted), (0, false));
         assert_eq!(ran.stdout.text.trim_end(), lines[0]);
@@ -532,7 +554,7 @@ mod tests {
         write("good", b"#!/bin/sh\nexit 4\n", 0o755);
         let start = |program: &str, folder: &Path| {
             let job = Job { program, arguments: &[], stdin: b"", environment: &[], folder };
-            run(&job, &Interrupt::default(), LONG, &mut |_, _| {}).map(|ran| ran.exit_code)
+            run(&job, &Interrupt::default(), LONG, &mut |_| {}).map(|ran| ran.exit_code)
         };
         let check = |program: &str, message: &str, hint: &str| {
             let report = error::report(&start(program, folder.path()).unwrap_err());

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
-use handlebars::{Handlebars, PathSeg, no_escape};
+use handlebars::{Handlebars, PathSeg, TemplateErrorReason, no_escape};
 use ralph_memory::{Error, Task};
 use serde::Serialize;
 
@@ -116,9 +116,14 @@ impl Template {
         registry.set_strict_mode(true);
         registry.register_escape_fn(no_escape);
         registry.register_template_string(path, text).map_err(|error| {
-            // Its other lines show the place once more.
-            let reason = error.reason().to_string();
-            refuse(path, error.pos().map(|(line, _)| line), reason.lines().last().unwrap_or_default().trim())
+            let reason = match error.reason() {
+                // What it says then are names of its grammar.
+                TemplateErrorReason::InvalidSyntax(_) => {
+                    "what stands there makes no sense; is a block not closed?".to_owned()
+                }
+                reason => reason.to_string(),
+            };
+            refuse(path, error.pos().map(|(line, _)| line), &reason)
         })?;
         if let Some(template) = registry.get_template(path) {
             check(template, None).map_err(|(line, reason)| refuse(path, line, &reason))?;
@@ -351,9 +356,9 @@ mod tests {
         refused("{{#each task}}a{{/each}}", 1, "no helper `each`");
         refused("a\n{{> p.md}}", 2, "another template");
         refused("{{#*inline \"a\"}}{{> a}}{{/inline}}{{> a}}", 1, "another template");
-        refused("a\n\n{{#if model}}b", 3, "");
-        refused("a\n{{#if model}}b{{/unless}}", 2, "");
-        refused("a\n{{model", 2, "");
+        refused("a\n\n{{#if model}}b", 3, "makes no sense");
+        refused("a\n{{#if model}}b{{/unless}}", 2, "\"unless\" is closing");
+        refused("a\n{{model", 2, "makes no sense");
         let deep = "{{#if model}}".repeat(100_000) + &"{{/if}}".repeat(100_000);
         assert!(Template::parse(&deep, "p.md").err().unwrap().message.contains("over 200 blocks"));
         let most = "{{#if model}}".repeat(MAX_BLOCKS) + "x" + &"{{/if}}".repeat(MAX_BLOCKS);
