@@ -31,6 +31,8 @@ pub(crate) enum Exit {
     Io = 6,
     /// A bug in this program.
     Bug = 70,
+    /// Somebody stopped it.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

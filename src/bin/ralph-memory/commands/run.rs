@@ -1,0 +1,267 @@
+//! `run`: lets an agent work on tasks until they are done.
+
+use std::path::PathBuf;
+
+use ralph_memory::{Budget, Task};
+
+use crate::error::{Exit, Usage};
+use crate::parse;
+use crate::running::drive::{Driven, Stop};
+use crate::running::summary::Summary;
+use crate::ui::Ui;
+
+/// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
+#[derive(Debug, clap::Args)]
+#[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
+names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
+hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
+RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
+run without one in the folder that holds .ralph/, without a terminal.
+
+A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
+{{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
+
+Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
+know; a second Ctrl-C ends everything at once.
+
+Examples:
+  ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
+  ralph-memory run --task-file TODO.md --agent \"codex exec --model {model} -\" --verify \"sh -c 'make && make check'\"
+  ralph-memory run --resume --agent \"./agent.sh {prompt_file}\" --prompt prompt.md --strategy escalate")]
+pub(crate) struct Args {
+    /// What is to be done, in a line
+    #[arg(
+        long,
+        value_name = "TITLE",
+        allow_hyphen_values = true,
+        conflicts_with = "task_file",
+        required_unless_present_any = ["task_file", "resume"]
+    )]
+    task: Option<String>,
+    /// A markdown checklist: its first open box is the task, and is ticked when that is done
+    #[arg(long, value_name = "FILE")]
+    task_file: Option<PathBuf>,
+    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task", conflicts_with = "task_file")]
+    task_id: Option<String>,
+    /// What is to be done, at length
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true,
+        requires = "task",
+        conflicts_with = "task_file"
+    )]
+    description: String,
+    /// The feature that the task belongs to
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// The section that the task belongs to
+    #[arg(long, value_name = "ID")]
+    section: Option<String>,
+    /// A path that it touches; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// The command of the agent [default: the setting `run.agent` of your own settings]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) agent: Option<String>,
+    /// The command that says whether a task is done: its exit code is 0 [default: the setting `run.verify`;
+    /// without one the agent's word counts]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) verify: Option<String>,
+    /// The command that sums up what it reads, for `llm-summarized` and `hybrid` [default: the setting
+    /// `run.summarize`]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) summarize: Option<String>,
+    /// How the model is chosen [default: the setting `strategy.name`]
+    #[arg(long, value_name = "NAME", value_parser = ["fixed", "cost-optimized", "escalate", "plan-then-execute"])]
+    pub(crate) strategy: Option<String>,
+    /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
+    #[arg(long, value_name = "NAME", value_parser = ["system-captured", "structured-log", "llm-summarized", "hybrid"])]
+    pub(crate) progress: Option<String>,
+    /// At most so many iterations [default: 10, or the setting `run.max_iterations`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_iterations: Option<u32>,
+    /// At most so many attempts at one task [default: as many as there are iterations, or the setting
+    /// `run.max_attempts`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_attempts: Option<u32>,
+    /// A Handlebars template to make the prompt with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prompt: Option<PathBuf>,
+    /// Go on with the newest run; without a task with its last one
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// At most so many characters of context [default: 27,000 and the fixed instructions]
+    #[arg(long, value_name = "N", conflicts_with = "tokens")]
+    budget: Option<usize>,
+    /// At most so many tokens of context, by an estimate that is rather too high
+    #[arg(long, value_name = "N")]
+    tokens: Option<usize>,
+}
+
+/// Where the tasks of a run come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// This is the task.
+    Task(Task),
+    /// The boxes of this file are; feature, section and paths are those of the task beside it.
+    Checklist(PathBuf, Task),
+    /// The last task of the run that is gone on with is; the same of it.
+    Last(Task),
+}
+
+impl Args {
+    /// Returns what is to be done.
+    pub(crate) fn wanted(&self) -> Result<Wanted, Usage> {
+        let common = Task {
+            feature: self.feature.clone(),
+            section: self.section.clone(),
+            files: self.files.clone(),
+            ..Task::default()
+        };
+        Ok(match (&self.task, &self.task_file) {
+            (Some(title), _) if title.trim().is_empty() => {
+                let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
+                return Err(Usage { message: "the task's title is empty".to_owned(), hint });
+            }
+            (Some(title), _) => Wanted::Task(Task {
+                title: title.clone(),
+                description: self.description.clone(),
+                id: Some(self.task_id.clone().unwrap_or_else(|| Task::id_of_title(title))),
+                ..common
+            }),
+            (None, Some(path)) => Wanted::Checklist(path.clone(), common),
+            (None, None) => Wanted::Last(common),
+        })
+    }
+
+    /// Returns how much context there may be, where that is said.
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
+    }
+}
+
+/// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
+/// done before.
+pub(crate) fn close(
+    ui: &mut Ui<'_>,
+    run_id: &str,
+    driven: Driven,
+    ended: anyhow::Result<Stop>,
+) -> anyhow::Result<Exit> {
+    let done = matches!(ended, Ok(Stop::Done));
+    let summary = Summary::of(run_id, driven.tasks, &driven.iterations, done);
+    // In JSON there is one object, and the error is it.
+    if !ui.json {
+        summary.show(ui)?;
+    }
+    let stop = ended?;
+    if ui.json {
+        ui.json(&summary, &[])?;
+    }
+    let (exit, note) = match stop {
+        Stop::Done => return Ok(Exit::Done),
+        Stop::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on".to_owned()),
+        Stop::Iterations => {
+            (Exit::No, "all iterations are used up; `--max-iterations N` allows more, `--resume` goes on".to_owned())
+        }
+        Stop::Attempts => (Exit::No, "the task had all its attempts; `--max-attempts N` allows more".to_owned()),
+        Stop::NotTicked(reason) => {
+            (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
+        }
+    };
+    ui.note(&note);
+    Ok(exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Args, String> {
+        Line::try_parse_from([&["run"], arguments].concat()).map(|line| line.args).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_run_has_a_task_a_checklist_or_one_to_go_on_with() {
+        let wanted = |arguments: &[&str]| parse(arguments).unwrap().wanted().unwrap();
+        let task = |title: &str| Task { id: Some(Task::id_of_title(title)), ..Task::new(title) };
+        assert_eq!(wanted(&["--task", "Add it"]), Wanted::Task(task("Add it")));
+        assert_eq!(wanted(&["--task", "Add it", "--resume"]), Wanted::Task(task("Add it")));
+        assert_eq!(
+            wanted(&["--task", "x", "--task-id", "t-1", "--description", "-y", "--feature", "f", "--file", "a"]),
+            Wanted::Task(Task {
+                id: Some("t-1".into()),
+                description: "-y".into(),
+                feature: Some("f".into()),
+                files: vec!["a".into()],
+                ..Task::new("x")
+            })
+        );
+        let common = Task { section: Some("s".into()), ..Task::default() };
+        assert_eq!(wanted(&["--task-file", "a.md", "--section", "s"]), Wanted::Checklist("a.md".into(), common));
+        assert_eq!(wanted(&["--resume"]), Wanted::Last(Task::default()));
+        assert_eq!(wanted(&["--resume", "--task-file", "a"]), Wanted::Checklist("a".into(), Task::default()));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        #[track_caller]
+        fn check(arguments: &[&str], part: &str) {
+            let error = parse(arguments).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        check(&[], "--task <TITLE>");
+        check(&["--task", "x", "--task-file", "a.md"], "cannot be used with");
+        check(&["--task-file", "a.md", "--task-id", "t-1"], "cannot be used with");
+        check(&["--task-file", "a.md", "--description", "x"], "cannot be used with");
+        check(&["--resume", "--description", "x"], "--task <TITLE>");
+        check(&["--task", "x", "--budget", "1", "--tokens", "1"], "cannot be used with");
+        check(&["--task", "x", "--strategy", "cheap"], "cost-optimized");
+        check(&["--task", "x", "--progress", "none"], "system-captured");
+        check(&["--task", "x", "--max-iterations", "0"], "--max-iterations");
+        check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
+        let empty = parse(&["--task", " "]).unwrap().wanted().unwrap_err();
+        assert_eq!(empty.message, "the task's title is empty");
+    }
+
+    #[test]
+    fn budgets_are_characters_or_tokens() {
+        let budget = |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().budget();
+        assert_eq!(budget(&[]), None);
+        assert_eq!(budget(&["--budget", "9"]), Some(Budget::characters(9)));
+        assert_eq!(budget(&["--tokens", "9"]), Some(Budget::tokens(9)));
+    }
+
+    #[test]
+    fn the_end_is_told_with_its_exit_code() {
+        #[track_caller]
+        fn check(ended: anyhow::Result<Stop>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
+            let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
+            let mut ui = Ui { out: &mut to_out, err: &mut to_err, json, out_colour: false, err_colour: false };
+            assert_eq!(close(&mut ui, "run-1", Driven::default(), ended).ok(), expected);
+            let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
+            assert!(to_out.starts_with(out), "{to_out}");
+            assert!(to_err.contains(err) && to_err.is_empty() == err.is_empty(), "{to_err}");
+        }
+        check(Ok(Stop::Done), false, Some(Exit::Done), "run-1  done\n", "");
+        check(Ok(Stop::Done), true, Some(Exit::Done), "{\"schema_version\":1,\"run_id\":\"run-1\"", "");
+        check(Ok(Stop::Iterations), false, Some(Exit::No), "run-1  not done\n", "--max-iterations");
+        check(Ok(Stop::Attempts), true, Some(Exit::No), "{", "--max-attempts");
+        check(Ok(Stop::Interrupted), false, Some(Exit::Interrupted), "run-1  not done\n", "--resume");
+        check(Ok(Stop::NotTicked("x\u{1b}".into())), false, Some(Exit::Refused), "run-1", "ticked: x\\u{1b}");
+        check(Err(anyhow::anyhow!("full")), false, None, "run-1  not done\n", "");
+        check(Err(anyhow::anyhow!("full")), true, None, "", "");
+    }
+}

@@ -1,0 +1,217 @@
+//! A command line: split as a shell would split it, run without one, with values put into it.
+//!
+//! A value never becomes two arguments, whatever it says, and never names the program.
+
+use std::fmt;
+
+use crate::error::Usage;
+
+/// What a value is put in place of, in braces.
+const PROMPT_FILE: &str = "prompt_file";
+/// Words that mean something to a shell and nothing to a program that is run without one.
+const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
+
+/// A command line that was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandLine {
+    text: String,
+    program: String,
+    arguments: Vec<String>,
+}
+
+/// What is put in place of `{model}` and the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Values<'a> {
+    /// `{model}`.
+    pub(crate) model: &'a str,
+    /// `{prompt_file}`; `None` where the command gets none, and the word stays as it is.
+    pub(crate) prompt_file: Option<&'a str>,
+    /// `{task_id}`.
+    pub(crate) task_id: &'a str,
+    /// `{run_id}`.
+    pub(crate) run_id: &'a str,
+    /// `{iteration}`.
+    pub(crate) iteration: u32,
+}
+
+impl CommandLine {
+    /// Splits a command line. `option` is named where it makes no sense: `--agent`, say.
+    pub(crate) fn parse(option: &str, text: &str) -> Result<CommandLine, Usage> {
+        let refuse = |message: String, hint: String| Err(Usage { message, hint });
+        let example = format!("a program and its arguments: `{option} \"claude -p --model {{model}}\"`");
+        if text.contains('\0') {
+            return refuse(format!("the command of `{option}` has a NUL character"), example);
+        }
+        let Some(words) = shlex::split(text) else {
+            let message = format!("the command of `{option}` has a quote that is not closed: `{text}`");
+            return refuse(message, format!("close the quote, or put `\\` before it; {example}"));
+        };
+        if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
+            let message = format!("`{word}` in the command of `{option}` needs a shell, and none is run");
+            return refuse(message, format!("run one: `{option} \"sh -c '…'\"`"));
+        }
+        let mut words = words.into_iter();
+        let Some(program) = words.next().filter(|program| !program.is_empty()) else {
+            return refuse(format!("the command of `{option}` is empty"), example);
+        };
+        if program.split('/').next().is_some_and(|start| start.contains('=')) {
+            let message = format!("the command of `{option}` begins with `{program}`, which is no program");
+            return refuse(message, format!("let `env` set it: `{option} \"env {text}\"`"));
+        }
+        if pieces(&program).any(|piece| matches!(piece, Piece::Name(_))) {
+            let message = format!("the program of `{option}` depends on a value: `{program}`");
+            return refuse(message, "put the value into an argument".to_owned());
+        }
+        Ok(CommandLine { text: text.to_owned(), program, arguments: words.collect() })
+    }
+
+    /// Returns the program, as it was written.
+    pub(crate) fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Returns whether the prompt is wanted in a file.
+    pub(crate) fn wants_prompt_file(&self) -> bool {
+        self.arguments.iter().any(|argument| pieces(argument).any(|piece| piece == Piece::Name(PROMPT_FILE)))
+    }
+
+    /// Returns the arguments with the values in them.
+    pub(crate) fn arguments(&self, values: &Values<'_>) -> Vec<String> {
+        let iteration = values.iteration.to_string();
+        let value = |name: &'static str| match name {
+            "model" => Some(values.model),
+            "task_id" => Some(values.task_id),
+            "run_id" => Some(values.run_id),
+            "iteration" => Some(iteration.as_str()),
+            _ => values.prompt_file,
+        };
+        let fill = |argument: &String| {
+            let fill = |piece| match piece {
+                Piece::Text(text) => text.to_owned(),
+                Piece::Name(name) => value(name).map_or_else(|| format!("{{{name}}}"), str::to_owned),
+            };
+            pieces(argument).map(fill).collect()
+        };
+        self.arguments.iter().map(fill).collect()
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// A part of an argument.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    /// The name of a value.
+    Name(&'static str),
+}
+
+/// Returns the parts of an argument. It is looked through once, so that what a value says is not
+/// taken for the name of another.
+fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
+    const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "iteration"];
+    let mut rest = argument;
+    std::iter::from_fn(move || {
+        let named = |at: usize| {
+            let inner = &rest[at + 1..];
+            NAMES.into_iter().find(|name| inner.strip_prefix(name).is_some_and(|after| after.starts_with('}')))
+        };
+        let next = rest.match_indices('{').find_map(|(at, _)| named(at).map(|name| (at, name)));
+        let piece = match next {
+            Some((0, name)) => {
+                rest = &rest[name.len() + 2..];
+                return Some(Piece::Name(name));
+            }
+            Some((at, _)) => at,
+            None if rest.is_empty() => return None,
+            None => rest.len(),
+        };
+        let (text, after) = rest.split_at(piece);
+        rest = after;
+        Some(Piece::Text(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: Values<'_> = Values {
+        model: "son net'\"$(x)",
+        prompt_file: Some("/tmp/{model} x"),
+        task_id: "t-1",
+        run_id: "run-1",
+        iteration: 3,
+    };
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let command = CommandLine::parse("--agent", text).unwrap();
+        let mut words = vec![command.program().to_owned()];
+        words.extend(command.arguments(&VALUES));
+        assert_eq!(words, expected, "{text}");
+        assert_eq!(command.to_string(), text);
+    }
+
+    #[test]
+    fn a_line_is_split_and_then_filled() {
+        check("agent", &["agent"]);
+        check("  agent\t-p  ", &["agent", "-p"]);
+        check("agent 'a b' \"c d\" e\\ f ''", &["agent", "a b", "c d", "e f", ""]);
+        check("agent --model {model}", &["agent", "--model", "son net'\"$(x)"]);
+        check("agent --model={model}.{iteration}", &["agent", "--model=son net'\"$(x).3"]);
+        check("agent {task_id}{run_id}", &["agent", "t-1run-1"]);
+        check("agent {prompt_file}", &["agent", "/tmp/{model} x"]);
+        check("agent {{model}}", &["agent", "{son net'\"$(x)}"]);
+        check(
+            "agent {word} {} { {model {mode} é{iteration}é",
+            &["agent", "{word}", "{}", "{", "{model", "{mode}", "é3é"],
+        );
+        check("sh -c 'a && b | c'", &["sh", "-c", "a && b | c"]);
+        check("find . -exec rm {} ;", &["find", ".", "-exec", "rm", "{}", ";"]);
+        check("agent # a remark", &["agent"]);
+    }
+
+    #[test]
+    fn without_a_prompt_file_its_word_stays() {
+        let command = CommandLine::parse("--verify", "check {prompt_file} {iteration}").unwrap();
+        assert_eq!(command.arguments(&Values { prompt_file: None, ..VALUES }), ["{prompt_file}", "3"]);
+    }
+
+    #[test]
+    fn a_prompt_file_is_made_where_it_is_wanted() {
+        let check = |text: &str, expected: bool| {
+            assert_eq!(CommandLine::parse("--agent", text).unwrap().wants_prompt_file(), expected, "{text}");
+        };
+        check("agent {prompt_file}", true);
+        check("agent --file=@{prompt_file}", true);
+        check("agent prompt_file {prompt_file", false);
+        check("agent {model}", false);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        #[track_caller]
+        fn check(text: &str, message: &str, hint: &str) {
+            let usage = CommandLine::parse("--agent", text).unwrap_err();
+            assert!(usage.message.contains(message) && usage.message.contains("--agent"), "{}", usage.message);
+            assert!(usage.hint.contains(hint), "{}", usage.hint);
+        }
+        check("agent 'a b", "a quote that is not closed", "close the quote");
+        check("agent \"a", "a quote that is not closed", "close the quote");
+        check("", "is empty", "claude -p");
+        check("  ", "is empty", "claude -p");
+        check("'' x", "is empty", "claude -p");
+        check("# agent", "is empty", "claude -p");
+        check("a\0b", "NUL", "claude -p");
+        check("cargo test && cargo clippy", "`&&`", "sh -c");
+        check("cargo test | tail", "`|`", "sh -c");
+        check("cargo test 2>&1", "`2>&1`", "sh -c");
+        check("RUST_LOG=debug agent", "no program", "env RUST_LOG=debug agent");
+        check("./run-{model}.sh", "depends on a value", "argument");
+    }
+}

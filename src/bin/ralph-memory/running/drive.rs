@@ -1,0 +1,605 @@
+//! The loop: one iteration after the other, until there is nothing left to do or somebody says stop.
+//!
+//! It knows no memory. Whoever keeps the journal is a parameter, so that it can be tried without one.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_memory::Task;
+use ralph_memory::entry::attempt::Outcome;
+
+use super::command::{CommandLine, Values};
+use super::interrupt::Interrupt;
+use super::live::{Ended, Live};
+use super::process::{self, Job, Patience, Ran, Seen};
+use super::prompt::{Parts, PromptFile, Template};
+use super::summary::{Iteration, Learned, Worked};
+use super::task_file::{self, Item, Next, Ticked};
+
+/// The exit status of a command that could not be run, as a shell reports it.
+const NOT_RUN: i32 = 127;
+
+/// Who gives an iteration its context, and writes down what came of it.
+pub(crate) trait Keeper {
+    /// Begins an iteration of the task.
+    fn begin(&mut self, task: &Task) -> anyhow::Result<Begun>;
+    /// Returns whether the command is to be run now that says whether the task is done.
+    fn wants_verification(&mut self, report: &Report) -> bool;
+    /// Writes down what came of the iteration that began last.
+    fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded>;
+}
+
+/// An iteration that began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// The run.
+    pub(crate) run_id: String,
+    /// Its number in the run, from 1.
+    pub(crate) number: u32,
+    /// The task's id.
+    pub(crate) task_id: String,
+    /// The model that is to work on it.
+    pub(crate) model: String,
+    /// What the agent should know.
+    pub(crate) context: String,
+    /// What the iterations before have come to; may be empty.
+    pub(crate) progress: String,
+}
+
+/// What happened in an iteration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// What the agent wrote to its standard output.
+    pub(crate) text: String,
+    /// What it wrote to its error output, or why it could not be run.
+    pub(crate) errors: String,
+    /// Its exit status; `None` where it could not be run.
+    pub(crate) agent_exit: Option<i32>,
+    /// How long it took.
+    pub(crate) duration: Duration,
+    /// The outcome, where it is not for the agent to say: `Error` and `Interrupted`.
+    pub(crate) outcome: Option<Outcome>,
+    /// How verification went.
+    pub(crate) validation: Option<Validated>,
+    /// What the person said who stopped it.
+    pub(crate) feedback: String,
+}
+
+/// How verification went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Validated {
+    /// The command line.
+    pub(crate) command: String,
+    /// Its exit status.
+    pub(crate) exit_code: i32,
+    /// What it wrote: the standard output, else the error output.
+    pub(crate) output: String,
+    /// How long it took.
+    pub(crate) duration: Duration,
+}
+
+/// What was written down.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Recorded {
+    /// The outcome that counts.
+    pub(crate) outcome: Outcome,
+    /// What it cost, in US dollars, where that is known.
+    pub(crate) cost_usd: Option<f64>,
+    /// The knowledge that came of it.
+    pub(crate) learned: Vec<Learned>,
+}
+
+/// Where tasks come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Work<'a> {
+    /// This is the task.
+    One(&'a Task),
+    /// The open boxes of this file are, one after the other. Feature, section and paths are those of
+    /// the task beside it.
+    Checklist(&'a Path, &'a Task),
+}
+
+/// What is to be run, and how often.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// The tasks.
+    pub(crate) work: Work<'a>,
+    /// The agent.
+    pub(crate) agent: &'a CommandLine,
+    /// What says whether a task is done.
+    pub(crate) verify: Option<&'a CommandLine>,
+    /// What the prompt is made with.
+    pub(crate) template: Option<&'a Template>,
+    /// How many iterations at most.
+    pub(crate) max_iterations: u32,
+    /// How many attempts at one task at most.
+    pub(crate) max_attempts: Option<u32>,
+    /// Where commands are run.
+    pub(crate) folder: &'a Path,
+    /// How long is waited for them.
+    pub(crate) patience: Patience,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// All that was asked for is done.
+    Done,
+    /// It had all its iterations.
+    Iterations,
+    /// The task had all its attempts.
+    Attempts,
+    /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
+    /// it would be the same task again.
+    NotTicked(String),
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// A run as far as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Driven {
+    /// Its iterations.
+    pub(crate) iterations: Vec<Iteration>,
+    /// Its tasks, in the order in which they were begun.
+    pub(crate) tasks: Vec<Worked>,
+}
+
+/// The outside of a run.
+pub(crate) struct Around<'a> {
+    /// Whether it is to stop.
+    pub(crate) interrupt: &'a Interrupt,
+    /// What is shown of it.
+    pub(crate) live: &'a mut Live,
+    /// Where that is shown.
+    pub(crate) err: &'a mut dyn Write,
+    /// Asks whoever stopped it.
+    pub(crate) ask: &'a mut dyn FnMut(&mut dyn Write) -> String,
+}
+
+/// Runs one iteration after the other. `driven` says how far it came, also where an error ends it.
+pub(crate) fn drive(
+    plan: &Plan<'_>,
+    keeper: &mut dyn Keeper,
+    around: &mut Around<'_>,
+    driven: &mut Driven,
+) -> anyhow::Result<Stop> {
+    let mut last = None;
+    loop {
+        if around.interrupt.is_raised() {
+            return Ok(Stop::Interrupted);
+        }
+        let Some((task, item)) = next_task(plan.work, driven)? else { return Ok(Stop::Done) };
+        let worked = driven.tasks.iter().find(|worked| worked.is_of(&task));
+        let n_attempts = worked.map_or(0, |worked| worked.iterations);
+        if plan.max_attempts.is_some_and(|most| n_attempts >= most) {
+            return Ok(Stop::Attempts);
+        }
+        if driven.iterations.len() >= plan.max_iterations as usize {
+            return Ok(Stop::Iterations);
+        }
+        let begun = keeper.begin(&task)?;
+        // A run that is gone on with does not begin at 1.
+        let last = *last.get_or_insert(begun.number.saturating_add(plan.max_iterations - 1));
+        around.live.begin(around.err, begun.number, Some(last), &begun.model);
+        let (report, failed) = iterate(plan, keeper, around, &task, &begun);
+        let recorded = keeper.finish(&report)?;
+        let Recorded { outcome, cost_usd, learned } = recorded;
+        around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd });
+        driven.note(&task, begun, report.duration, Recorded { outcome, cost_usd, learned });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if outcome == Outcome::Interrupted {
+            return Ok(Stop::Interrupted);
+        }
+        if let (Work::Checklist(path, _), Some(item), Outcome::Done) = (plan.work, item, outcome)
+            && let Ticked::Not(reason) = task_file::tick(path, &item)?
+        {
+            return Ok(Stop::NotTicked(reason));
+        }
+    }
+}
+
+/// Returns the task that is next, with its box where it has one.
+fn next_task(work: Work<'_>, driven: &Driven) -> anyhow::Result<Option<(Task, Option<Item>)>> {
+    match work {
+        Work::One(_) if driven.tasks.iter().any(|worked| worked.done) => Ok(None),
+        Work::One(task) => Ok(Some((task.clone(), None))),
+        Work::Checklist(path, like) => Ok(match task_file::next(path)? {
+            Next::AllTicked(_) => None,
+            Next::Open(item) => {
+                let Task { feature, section, files, .. } = like.clone();
+                Some((Task { feature, section, files, ..item.task() }, Some(item)))
+            }
+        }),
+    }
+}
+
+/// Runs the agent and what verifies it. An error is one that stops the run once the iteration is
+/// written down.
+fn iterate(
+    plan: &Plan<'_>,
+    keeper: &mut dyn Keeper,
+    around: &mut Around<'_>,
+    task: &Task,
+    begun: &Begun,
+) -> (Report, Option<anyhow::Error>) {
+    let mut report = match agent(plan, around, task, begun) {
+        Ok(ran) => Report {
+            agent_exit: Some(ran.exit_code),
+            duration: ran.duration,
+            outcome: ran.interrupted.then_some(Outcome::Interrupted),
+            text: ran.stdout.text,
+            errors: ran.stderr.text,
+            ..Report::default()
+        },
+        Err(error) => {
+            let report = Report { errors: format!("{error:#}"), outcome: Some(Outcome::Error), ..Report::default() };
+            return (report, Some(error));
+        }
+    };
+    let mut failed = None;
+    if let Some(verify) = plan.verify
+        && !around.interrupt.is_raised()
+        && keeper.wants_verification(&report)
+    {
+        around.live.line("verifying");
+        let validated = match run(plan, around, verify, begun, None, b"") {
+            Ok(ran) => Validated {
+                command: verify.to_string(),
+                exit_code: ran.exit_code,
+                duration: ran.duration,
+                output: if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text },
+            },
+            Err(error) => {
+                let output = format!("{error:#}");
+                failed = Some(error);
+                Validated { command: verify.to_string(), exit_code: NOT_RUN, duration: Duration::ZERO, output }
+            }
+        };
+        report.validation = Some(validated);
+    }
+    if around.interrupt.is_raised() {
+        // What a verification says that was cut short is not true.
+        report.outcome = Some(Outcome::Interrupted);
+        report.validation = None;
+        around.live.clear();
+        report.feedback = (around.ask)(around.err);
+    }
+    (report, failed)
+}
+
+fn agent(plan: &Plan<'_>, around: &mut Around<'_>, task: &Task, begun: &Begun) -> anyhow::Result<Ran> {
+    let parts = Parts {
+        task,
+        task_id: &begun.task_id,
+        context: &begun.context,
+        progress: &begun.progress,
+        model: &begun.model,
+        iteration: begun.number,
+        run_id: &begun.run_id,
+    };
+    let prompt = match plan.template {
+        Some(template) => template.prompt(&parts)?,
+        None => parts.prompt(),
+    };
+    if plan.agent.wants_prompt_file() {
+        let file = PromptFile::write(&prompt)?;
+        run(plan, around, plan.agent, begun, Some(file.path()?), b"")
+    } else {
+        run(plan, around, plan.agent, begun, None, prompt.as_bytes())
+    }
+}
+
+fn run(
+    plan: &Plan<'_>,
+    around: &mut Around<'_>,
+    command: &CommandLine,
+    begun: &Begun,
+    prompt_file: Option<&str>,
+    stdin: &[u8],
+) -> anyhow::Result<Ran> {
+    let Begun { run_id, task_id, model, number, .. } = begun;
+    let arguments = command.arguments(&Values { model, prompt_file, task_id, run_id, iteration: *number });
+    let iteration = number.to_string();
+    let environment: [(&str, &str); 4] =
+        [("RALPH_MODEL", model), ("RALPH_RUN_ID", run_id), ("RALPH_ITERATION", &iteration), ("RALPH_TASK_ID", task_id)];
+    let job = Job {
+        program: command.program(),
+        arguments: &arguments,
+        stdin,
+        environment: &environment,
+        folder: plan.folder,
+    };
+    let live = &*around.live;
+    process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
+        Seen::Line(line) => live.line(line),
+        Seen::Stopping => live.line("stopping; Ctrl-C again ends everything at once"),
+    })
+}
+
+impl Worked {
+    /// Another box of the title of one that is done begins anew.
+    fn is_of(&self, task: &Task) -> bool {
+        !self.done && self.title == task.title
+    }
+}
+
+impl Driven {
+    fn note(&mut self, task: &Task, begun: Begun, duration: Duration, recorded: Recorded) {
+        let Recorded { outcome, cost_usd, learned } = recorded;
+        let done = outcome == Outcome::Done;
+        match self.tasks.iter_mut().find(|worked| worked.is_of(task)) {
+            Some(worked) => (worked.iterations, worked.done) = (worked.iterations + 1, done),
+            None => {
+                self.tasks.push(Worked { id: begun.task_id, title: task.title.clone(), iterations: 1, done });
+            }
+        }
+        self.iterations.push(Iteration {
+            number: begun.number,
+            outcome,
+            model: begun.model,
+            cost_usd,
+            duration,
+            learned,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A keeper without a memory: the outcome is what the text says, unless verification disagrees.
+    struct Fake {
+        n_begun: u32,
+        reports: Vec<Report>,
+        titles: Vec<String>,
+        is_broken: bool,
+    }
+
+    impl Keeper for Fake {
+        fn begin(&mut self, task: &Task) -> anyhow::Result<Begun> {
+            anyhow::ensure!(!self.is_broken, "the disk is full");
+            self.n_begun += 1;
+            self.titles.push(task.title.clone());
+            Ok(Begun {
+                run_id: "run-1".into(),
+                number: self.n_begun + 4,
+                task_id: "t-1".into(),
+                model: "sonnet".into(),
+                context: "What is known.".into(),
+                progress: "Step 1.".into(),
+            })
+        }
+
+        fn wants_verification(&mut self, report: &Report) -> bool {
+            report.text.contains("DONE")
+        }
+
+        fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
+            self.reports.push(report.clone());
+            let said = if report.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
+            let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
+            let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
+            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new() })
+        }
+    }
+
+    /// A run in a folder of its own, and what came of it.
+    struct Trial {
+        folder: tempfile::TempDir,
+        agent: String,
+        verify: Option<String>,
+        template: Option<String>,
+        checklist: Option<&'static str>,
+        max_attempts: Option<u32>,
+        is_broken: bool,
+        /// Whether it is interrupted when there is a file `ready`.
+        is_interrupted: bool,
+    }
+
+    struct Came {
+        stop: anyhow::Result<Stop>,
+        driven: Driven,
+        fake: Fake,
+        err: String,
+    }
+
+    impl Trial {
+        fn new(agent: &str) -> Trial {
+            Trial {
+                folder: tempfile::tempdir().unwrap(),
+                agent: format!("sh -c {}", shlex::try_quote(agent).unwrap()),
+                verify: None,
+                template: None,
+                checklist: None,
+                max_attempts: None,
+                is_broken: false,
+                is_interrupted: false,
+            }
+        }
+
+        fn file(&self, name: &str) -> String {
+            fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+        }
+
+        fn run(&self) -> Came {
+            let agent = CommandLine::parse("--agent", &self.agent).unwrap();
+            let verify = self.verify.as_ref().map(|verify| CommandLine::parse("--verify", verify).unwrap());
+            let path = self.folder.path().join("tasks.md");
+            let task = Task { feature: Some("f".into()), ..Task::new("Add the tables") };
+            if let Some(text) = self.checklist {
+                fs::write(&path, text).unwrap();
+            }
+            let template = self.template.as_ref().map(|text| {
+                let path = self.folder.path().join("prompt.md");
+                fs::write(&path, text).unwrap();
+                Template::read(&path).unwrap()
+            });
+            let plan = Plan {
+                work: if self.checklist.is_some() { Work::Checklist(&path, &task) } else { Work::One(&task) },
+                agent: &agent,
+                verify: verify.as_ref(),
+                template: template.as_ref(),
+                max_iterations: 4,
+                max_attempts: self.max_attempts,
+                folder: self.folder.path(),
+                patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
+            };
+            let mut fake = Fake { n_begun: 0, reports: Vec::new(), titles: Vec::new(), is_broken: self.is_broken };
+            let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(false), Vec::new());
+            if self.is_interrupted {
+                let (interrupt, ready) = (interrupt.clone(), self.folder.path().join("ready"));
+                std::thread::spawn(move || {
+                    while !ready.exists() {
+                        std::thread::yield_now();
+                    }
+                    interrupt.raise();
+                });
+            }
+            let mut around = Around {
+                interrupt: &interrupt,
+                live: &mut live,
+                err: &mut err,
+                ask: &mut |_| "Use the lock.".to_owned(),
+            };
+            let mut driven = Driven::default();
+            let stop = drive(&plan, &mut fake, &mut around, &mut driven);
+            Came { stop, driven, fake, err: String::from_utf8(err).unwrap() }
+        }
+    }
+
+    fn outcomes(came: &Came) -> Vec<&str> {
+        came.driven.iterations.iter().map(|iteration| iteration.outcome.as_str()).collect()
+    }
+
+    #[test]
+    fn a_run_ends_when_the_task_is_done() {
+        let trial =
+            Trial::new("cat > prompt.txt; echo $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION $RALPH_TASK_ID; echo DONE");
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Done);
+        assert_eq!(outcomes(&came), ["done"]);
+        assert_eq!(came.fake.reports[0].text, "sonnet run-1 5 t-1\nDONE\n");
+        assert!(
+            trial
+                .file("prompt.txt")
+                .contains("**Title:** Add the tables\n\nWhat is known.\n\n## Progress\n\nStep 1.\n")
+        );
+        assert_eq!(came.err.lines().next(), Some("iteration 5 of 8 · sonnet"));
+        assert!(came.err.lines().nth(1).unwrap().starts_with("iteration 5 of 8 · sonnet · done · "));
+    }
+
+    #[test]
+    fn what_is_not_verified_is_not_done() {
+        let mut trial = Trial::new("echo DONE");
+        // The third time it is there.
+        trial.verify = Some("sh -c 'echo x >> count; echo checked; test $(wc -l < count) -gt 2'".into());
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Done);
+        assert_eq!(outcomes(&came), ["retried", "retried", "done"]);
+        let validated = came.fake.reports[0].validation.as_ref().unwrap();
+        assert_eq!((validated.exit_code, validated.output.as_str()), (1, "checked\n"));
+        assert_eq!(validated.command, trial.verify.clone().unwrap());
+        let mut trial = Trial::new("echo hm");
+        trial.verify = Some("touch verified".into());
+        trial.run();
+        assert!(!trial.folder.path().join("verified").exists());
+    }
+
+    #[test]
+    fn iterations_and_attempts_have_their_limits() {
+        let mut trial = Trial::new("echo hm");
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Iterations);
+        assert_eq!((outcomes(&came).len(), came.driven.tasks[0].iterations, came.driven.tasks[0].done), (4, 4, false));
+        trial.max_attempts = Some(2);
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Attempts);
+        assert_eq!(outcomes(&came).len(), 2);
+    }
+
+    #[test]
+    fn a_prompt_comes_in_a_file_where_that_is_wanted() {
+        let mut trial = Trial::new("cat \"$1\"; cat; echo DONE; echo \"$1\" > where");
+        trial.agent.push_str(" sh {prompt_file}");
+        trial.template = Some("{{task_title}}|{{context}}|{{iteration}}\n".into());
+        let came = trial.run();
+        assert_eq!(came.fake.reports[0].text, "Add the tables|What is known.|5\nDONE\n");
+        assert!(!Path::new(trial.file("where").trim()).exists());
+    }
+
+    #[test]
+    fn a_checklist_is_worked_off() {
+        let mut trial =
+            Trial::new("case $(cat) in *Second*) test -e once && echo DONE; touch once;; *) echo DONE;; esac");
+        trial.checklist = Some("- [ ] First\n  - [ ] Same\n- [x] Zeroth\n- [ ] Same\n- [ ] Second\n");
+        trial.max_attempts = Some(1);
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Attempts);
+        assert_eq!(came.fake.titles, ["Same", "First", "Same", "Second"]);
+        assert_eq!(outcomes(&came), ["done", "done", "done", "blocked"]);
+        assert_eq!(trial.file("tasks.md"), "- [x] First\n  - [x] Same\n- [x] Zeroth\n- [x] Same\n- [ ] Second\n");
+        let tasks: Vec<(&str, bool)> = came.driven.tasks.iter().map(|task| (task.title.as_str(), task.done)).collect();
+        assert_eq!(tasks, [("Same", true), ("First", true), ("Same", true), ("Second", false)]);
+        trial.checklist = Some("- [x] First\n");
+        let came = trial.run();
+        assert_eq!((came.stop.unwrap(), came.driven.iterations.len()), (Stop::Done, 0));
+    }
+
+    #[test]
+    fn a_box_that_cannot_be_ticked_ends_the_run() {
+        let mut trial = Trial::new("echo '- [ ] Other' > tasks.md; echo DONE");
+        trial.checklist = Some("- [ ] First\n");
+        let came = trial.run();
+        assert!(matches!(came.stop, Ok(Stop::NotTicked(_))), "{:?}", came.stop);
+        assert_eq!((outcomes(&came), trial.file("tasks.md").as_str()), (vec!["done"], "- [ ] Other\n"));
+    }
+
+    #[test]
+    fn an_interrupt_is_written_down_with_what_was_said() {
+        let mut trial = Trial::new("echo DONE; touch ready; sleep 1000");
+        trial.is_interrupted = true;
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap(), &Stop::Interrupted);
+        assert_eq!(outcomes(&came), ["interrupted"]);
+        assert_eq!(came.fake.reports[0].feedback, "Use the lock.");
+        assert_eq!(came.fake.reports[0].text, "DONE\n");
+        let mut trial = Trial::new("echo DONE");
+        trial.verify = Some("sh -c 'touch ready; sleep 1000'".into());
+        trial.is_interrupted = true;
+        let came = trial.run();
+        assert_eq!(outcomes(&came), ["interrupted"]);
+        assert_eq!(came.fake.reports[0].validation, None);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_written_down_and_ends_the_run() {
+        let mut trial = Trial::new("");
+        trial.agent = "./absent".into();
+        let came = trial.run();
+        assert_eq!(came.stop.unwrap_err().to_string(), "there is no command `./absent`");
+        assert_eq!(came.driven.iterations[0].outcome, Outcome::Error);
+        assert_eq!(came.fake.reports[0].errors, "there is no command `./absent`");
+        let mut trial = Trial::new("echo DONE");
+        trial.verify = Some("./absent".into());
+        let came = trial.run();
+        assert_eq!(came.stop.as_ref().unwrap_err().to_string(), "there is no command `./absent`");
+        assert_eq!(outcomes(&came), ["retried"]);
+        assert_eq!(came.fake.reports[0].validation.as_ref().unwrap().exit_code, NOT_RUN);
+    }
+
+    #[test]
+    fn an_error_of_the_memory_ends_the_run() {
+        let mut trial = Trial::new("touch started");
+        trial.is_broken = true;
+        let came = trial.run();
+        assert_eq!(came.stop.unwrap_err().to_string(), "the disk is full");
+        assert!(came.driven.iterations.is_empty() && !trial.folder.path().join("started").exists());
+    }
+}

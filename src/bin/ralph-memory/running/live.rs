@@ -1,0 +1,224 @@
+//! What a person sees of a run while it goes on: a line that moves on a terminal, and plain lines
+//! elsewhere. That nobody can see it stops nothing.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
+use ralph_memory::entry::attempt::Outcome;
+
+use super::one_line;
+
+/// The line on a terminal. Its last part is cut to the width that is left.
+const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
+/// How often the line moves.
+const TICK: Duration = Duration::from_millis(120);
+/// How much of a line of output is looked at, in characters; no terminal is wider.
+const MAX_SHOWN: usize = 500;
+
+/// What is shown of a run.
+#[derive(Debug)]
+pub(crate) struct Live {
+    is_moving: bool,
+    /// Which iteration it is, and of which model.
+    label: String,
+    bar: Option<ProgressBar>,
+}
+
+/// How an iteration ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    /// Its outcome.
+    pub(crate) outcome: Outcome,
+    /// How long it took.
+    pub(crate) duration: Duration,
+    /// What it cost, in US dollars, where that is known.
+    pub(crate) cost_usd: Option<f64>,
+}
+
+impl Live {
+    /// Returns one that moves, which only a terminal can show, or one that does not.
+    pub(crate) fn new(is_moving: bool) -> Live {
+        Live { is_moving, label: String::new(), bar: None }
+    }
+
+    /// Shows that an iteration begins: its number, that of the last one there may be, its model.
+    pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
+        let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
+        self.label = format!("iteration {iteration}{of} · {}", one_line(model));
+        if self.is_moving {
+            self.bar = Some(moving(ProgressDrawTarget::stderr(), &self.label));
+        } else {
+            let _ = writeln!(err, "{}", self.label);
+        }
+    }
+
+    /// Shows a line of output, or what is done.
+    pub(crate) fn line(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            let start: String = text.trim().chars().take(MAX_SHOWN).collect();
+            if !start.is_empty() {
+                bar.set_message(format!("· {}", one_line(&start)));
+            }
+        }
+    }
+
+    /// Shows how the iteration ended.
+    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &Ended) {
+        self.clear();
+        let mut line = format!("{} · {} · {}", self.label, ended.outcome.as_str(), duration(ended.duration));
+        if let Some(cost) = ended.cost_usd {
+            let _ = write!(line, " · {}", dollars(cost));
+        }
+        let _ = writeln!(err, "{line}");
+    }
+
+    /// Takes the moving line away.
+    pub(crate) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn moving(target: ProgressDrawTarget, label: &str) -> ProgressBar {
+    let seconds = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let _ = to.write_str(&duration(state.elapsed()));
+    };
+    let style = ProgressStyle::with_template(LINE).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let bar = ProgressBar::with_draw_target(None, target)
+        .with_style(style.with_key("seconds", seconds))
+        .with_prefix(label.to_owned())
+        // Where an error ends the run, its message stands where the line was.
+        .with_finish(ProgressFinish::AndClear);
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// Returns a while as a person says it.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Returns an amount of money.
+pub(crate) fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 { format!("${amount:.4}") } else { format!("${amount:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Debug, Clone, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            50
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.0.lock().unwrap().clear();
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Returns what stands on a terminal after a line of output.
+    fn shown(line: &str) -> String {
+        let screen = Screen::default();
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let bar = moving(target, "iteration 3 of 10 · sonnet");
+        let live = Live { is_moving: true, label: String::new(), bar: Some(bar) };
+        live.line(line);
+        live.bar.as_ref().unwrap().force_draw();
+        let text = screen.0.lock().unwrap().clone();
+        text.trim_end().chars().skip(2).collect()
+    }
+
+    #[test]
+    fn a_terminal_has_one_line_of_its_width() {
+        let check = |line: &str, expected: &str| {
+            let shown = shown(line);
+            // A slow machine shows another second.
+            let after = shown.strip_prefix("iteration 3 of 10 · sonnet · ").unwrap_or_else(|| panic!("{shown}"));
+            assert_eq!(after.trim_start_matches(|character: char| character.is_ascii_digit()), format!(" s{expected}"));
+        };
+        check("", "");
+        check("  reading\n", " · reading");
+        check("a\u{1b}[2Jb\tc", " · a\\u{1b}[2Jb c");
+        check(&"x".repeat(10_000), " · xxxxxxxxxxxxx");
+        check(&"語".repeat(100), " · 語語語語語語");
+        check("{spinner}", " · {spinner}");
+    }
+
+    #[test]
+    fn a_line_goes_when_the_run_does() {
+        let screen = Screen::default();
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let mut live = Live { is_moving: true, label: "iteration 1 · m".into(), bar: Some(moving(target, "m")) };
+        live.line("reading");
+        let mut err = Vec::new();
+        live.end(&mut err, &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None });
+        assert_eq!(screen.0.lock().unwrap().as_str(), "");
+        assert_eq!(String::from_utf8(err).unwrap(), "iteration 1 · m · done · 1 min 1 s\n");
+    }
+
+    #[test]
+    fn elsewhere_it_is_plain_lines() {
+        let (mut live, mut err) = (Live::new(false), Vec::new());
+        live.begin(&mut err, 3, Some(10), "son\u{1b}net");
+        live.line("reading");
+        let ended = Ended { outcome: Outcome::Retried, duration: Duration::from_millis(42_900), cost_usd: Some(0.314) };
+        live.end(&mut err, &ended);
+        live.begin(&mut err, 4, None, "opus");
+        assert_eq!(
+            String::from_utf8(err).unwrap(),
+            "iteration 3 of 10 · son\\u{1b}net\niteration 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31\niteration 4 · opus\n"
+        );
+    }
+
+    #[test]
+    fn amounts_are_told_in_few_figures() {
+        let check = |seconds, expected: &str| assert_eq!(duration(Duration::from_secs(seconds)), expected);
+        check(0, "0 s");
+        check(59, "59 s");
+        check(60, "1 min 0 s");
+        check(3599, "59 min 59 s");
+        check(3600, "1 h 0 min");
+        check(90_061, "25 h 1 min");
+        assert_eq!([0.0, 0.004, 0.01, 12.345].map(dollars), ["$0.00", "$0.0040", "$0.01", "$12.35"]);
+    }
+}

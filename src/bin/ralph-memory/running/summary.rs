@@ -1,0 +1,225 @@
+//! What a run came to, as it is said in the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ralph_memory::Id;
+use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::memory::Action;
+use serde::Serialize;
+
+use super::live::{dollars, duration};
+use crate::ui::{ID, PLAIN, TITLE, Ui, count};
+
+/// One iteration of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Iteration {
+    /// Its number in the run.
+    pub(crate) number: u32,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// The model that worked on it.
+    pub(crate) model: String,
+    /// What it cost, in US dollars, where that is known.
+    pub(crate) cost_usd: Option<f64>,
+    /// How long the agent took.
+    pub(crate) duration: Duration,
+    /// The knowledge that came of it.
+    pub(crate) learned: Vec<Learned>,
+}
+
+/// An entry that a run wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Learned {
+    /// Its id.
+    pub(crate) id: Id,
+    /// Its title.
+    pub(crate) title: String,
+    /// What was done with it.
+    pub(crate) action: Action,
+}
+
+/// A task of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Worked {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its title.
+    pub(crate) title: String,
+    /// How many iterations were spent on it.
+    pub(crate) iterations: u32,
+    /// Whether it is done.
+    pub(crate) done: bool,
+}
+
+/// A run, summed up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    /// The run.
+    pub(crate) run_id: String,
+    /// Its tasks, in the order in which they were begun.
+    pub(crate) tasks: Vec<Worked>,
+    /// How many iterations there were.
+    pub(crate) iterations: usize,
+    /// How many of them ended in which way.
+    pub(crate) outcomes: BTreeMap<&'static str, usize>,
+    /// How many of them each model had.
+    pub(crate) models: BTreeMap<String, usize>,
+    /// What they cost, in US dollars; `None` where no iteration said.
+    pub(crate) cost_usd: Option<f64>,
+    /// How long the agent worked, in seconds.
+    pub(crate) duration_secs: f64,
+    /// The entries that were created or updated, each once.
+    pub(crate) learned: Vec<Learned>,
+    /// Whether all that was asked for is done.
+    pub(crate) done: bool,
+}
+
+impl Summary {
+    /// Sums a run up.
+    pub(crate) fn of(run_id: &str, tasks: Vec<Worked>, iterations: &[Iteration], done: bool) -> Summary {
+        let mut summary = Summary {
+            run_id: run_id.to_owned(),
+            tasks,
+            iterations: iterations.len(),
+            outcomes: BTreeMap::new(),
+            models: BTreeMap::new(),
+            cost_usd: None,
+            duration_secs: iterations.iter().map(|iteration| iteration.duration.as_secs_f64()).sum(),
+            learned: Vec::new(),
+            done,
+        };
+        for iteration in iterations {
+            *summary.outcomes.entry(iteration.outcome.as_str()).or_default() += 1;
+            *summary.models.entry(iteration.model.clone()).or_default() += 1;
+            if let Some(cost) = iteration.cost_usd {
+                *summary.cost_usd.get_or_insert_default() += cost;
+            }
+            iteration.learned.iter().for_each(|learned| summary.learn(learned));
+        }
+        summary
+    }
+
+    /// An entry that the run created stays created, however often it is updated later.
+    fn learn(&mut self, learned: &Learned) {
+        if learned.action == Action::Unchanged {
+            return;
+        }
+        match self.learned.iter_mut().find(|known| known.id == learned.id) {
+            Some(known) => known.title.clone_from(&learned.title),
+            None => self.learned.push(learned.clone()),
+        }
+    }
+
+    /// Shows it to a person.
+    pub(crate) fn show(&self, ui: &mut Ui<'_>) -> anyhow::Result<()> {
+        let run = ui.styled(TITLE, &self.run_id);
+        ui.line(format_args!("{run}  {}", if self.done { "done" } else { "not done" }))?;
+        for task in &self.tasks {
+            let name = if task.done { "done" } else { "open" };
+            ui.field(name, PLAIN, &format!("{} ({})", task.title, count(task.iterations as usize, "iteration")))?;
+        }
+        // In the order in which they are documented, which is not that of the alphabet.
+        let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str());
+        let outcomes = outcomes.filter_map(|name| Some(format!("{} {name}", self.outcomes.get(name)?)));
+        let outcomes = outcomes.collect::<Vec<_>>().join(", ");
+        let iterations = if outcomes.is_empty() { "0".to_owned() } else { format!("{} ({outcomes})", self.iterations) };
+        let mut models: Vec<(&String, &usize)> = self.models.iter().collect();
+        models.sort_by_key(|(_, n_iterations)| std::cmp::Reverse(**n_iterations));
+        let models = models.iter().map(|(model, n_iterations)| format!("{n_iterations} {model}")).collect::<Vec<_>>();
+        let fields = [
+            ("iterations", iterations),
+            ("models", models.join(", ")),
+            ("cost", self.cost_usd.map(dollars).unwrap_or_default()),
+            ("time", duration(Duration::try_from_secs_f64(self.duration_secs).unwrap_or_default())),
+        ];
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+            ui.field(name, PLAIN, value)?;
+        }
+        for learned in &self.learned {
+            ui.field(learned.action.as_str(), ID, learned.id.as_str())?;
+            let title = ui.styled(PLAIN, &learned.title);
+            ui.line(format_args!("  {:11}  {title}", ""))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(id: &str, action: Action, title: &str) -> Learned {
+        Learned { id: Id::parse(id).unwrap(), title: title.into(), action }
+    }
+
+    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Learned]) -> Iteration {
+        let cost_usd = (number != 2).then_some(0.25);
+        Iteration {
+            number,
+            outcome,
+            model: model.into(),
+            cost_usd,
+            duration: Duration::from_millis(40_500),
+            learned: learned.to_vec(),
+        }
+    }
+
+    fn summary() -> Summary {
+        let created = learned("knowledge/wal-mode", Action::Created, "WAL mode");
+        let updated = learned("knowledge/wal-mode", Action::Updated, "WAL\u{1b} mode");
+        let same = learned("knowledge/same", Action::Unchanged, "Same");
+        let iterations = [
+            iteration(1, Outcome::Failed, "haiku", &[created, same]),
+            iteration(2, Outcome::Retried, "sonnet", &[updated]),
+            iteration(3, Outcome::Done, "sonnet", &[]),
+        ];
+        let task = Worked { id: "t-1".into(), title: "Add the tables".into(), iterations: 3, done: true };
+        Summary::of("run-1a2b3c4d", vec![task], &iterations, true)
+    }
+
+    fn shown(summary: &Summary) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui { out: &mut out, err: &mut err, json: false, out_colour: false, err_colour: false };
+        summary.show(&mut ui).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_person_sees_what_came_of_it() {
+        let expected = "\
+run-1a2b3c4d  done
+  done         Add the tables (3 iterations)
+  iterations   3 (1 done, 1 failed, 1 retried)
+  models       2 sonnet, 1 haiku
+  cost         $0.50
+  time         2 min 1 s
+  created      knowledge/wal-mode
+               WAL\\u{1b} mode
+";
+        assert_eq!(shown(&summary()), expected);
+    }
+
+    #[test]
+    fn a_run_that_never_began_is_told_as_well() {
+        let summary = Summary::of("run-1a2b3c4d", Vec::new(), &[], false);
+        assert_eq!(shown(&summary), "run-1a2b3c4d  not done\n  iterations   0\n  time         0 s\n");
+        assert_eq!(summary.cost_usd, None);
+    }
+
+    #[test]
+    fn a_program_gets_it_all() {
+        let expected = serde_json::json!({
+            "run_id": "run-1a2b3c4d",
+            "tasks": [{"id": "t-1", "title": "Add the tables", "iterations": 3, "done": true}],
+            "iterations": 3,
+            "outcomes": {"done": 1, "failed": 1, "retried": 1},
+            "models": {"haiku": 1, "sonnet": 2},
+            "cost_usd": 0.5,
+            "duration_secs": 121.5,
+            "learned": [{"id": "knowledge/wal-mode", "title": "WAL\u{1b} mode", "action": "created"}],
+            "done": true,
+        });
+        assert_eq!(serde_json::to_value(summary()).unwrap(), expected);
+    }
+}
