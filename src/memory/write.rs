@@ -48,6 +48,8 @@ impl Action {
 pub struct Added {
     /// The entry.
     pub id: Id,
+    /// Its title.
+    pub title: String,
     /// What was done.
     pub action: Action,
     /// Its file, relative to the folder that holds `.ralph/`.
@@ -145,7 +147,8 @@ impl Memory {
                 continue;
             }
             let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
-            return Ok(Added { id, action: Action::Created, path: shown(&path), archived: None, problems: Vec::new() });
+            let title = knowledge.title.clone();
+            return Ok(Added { id, title, action: Action::Created, path: shown(&path), archived: None, problems: Vec::new() });
         }
     }
 
@@ -157,6 +160,7 @@ impl Memory {
         if changes.is_empty() {
             return Ok(Added {
                 id,
+                title: entry.head.title,
                 action: Action::Unchanged,
                 path: shown(&path),
                 archived: None,
@@ -176,7 +180,8 @@ impl Memory {
             // Nothing was replaced, so there is no old version. What cannot be removed is one too many.
             let _ = self.store.discard_copy(lock, &archived, text.as_bytes());
         })?;
-        Ok(Added { id, action: Action::Updated, path: shown(&path), archived: Some(shown(&archived)), problems })
+        let title = entry.head.title;
+        Ok(Added { id, title, action: Action::Updated, path: shown(&path), archived: Some(shown(&archived)), problems })
     }
 
     /// Replaces a file that holds `old`; reports where a version went that came between.

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, context, doctor, index, init, list, record, restore, search, show, status, supersede,
+    add, check, completions, context, doctor, index, init, list, record, restore, run as run_command, search, show, status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -54,6 +54,7 @@ enum Command {
     #[command(visible_alias = "prime")]
     Context(context::Args),
     Record(record::Args),
+    Run(run_command::Args),
     Check(check::Args),
     Status(status::Args),
     Doctor(doctor::Args),
@@ -106,6 +107,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Context(args) => context::run(ui, globals, args),
+        Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Completions(args) => completions::run(ui, &args),

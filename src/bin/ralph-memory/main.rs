@@ -9,7 +9,6 @@ mod commands;
 mod error;
 mod parse;
 mod report;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that uses it is not there yet"))]
 mod running;
 mod session;
 mod ui;

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Duration, Utc};
 use ralph_memory::entry::{Outcome, parse_time};
+use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
-use ralph_memory::{Id, Kind, Scope, Source};
+use ralph_memory::{Id, Scope, Source};
 
 /// Reads a point in time: a date or RFC 3339.
 pub(crate) fn time(text: &str) -> Result<DateTime<Utc>, String> {
@@ -24,8 +25,8 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
 }
 
 /// Reads the kind of an entry.
-pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    [Kind::Knowledge, Kind::Journal]
+pub(crate) fn kind(text: &str) -> Result<ralph_memory::Kind, String> {
+    [ralph_memory::Kind::Knowledge, ralph_memory::Kind::Journal]
         .into_iter()
         .find(|kind| kind.as_str() == text)
         .ok_or_else(|| "neither `knowledge` nor `journal`".to_owned())
@@ -41,6 +42,12 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
     let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
     Strategy::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+}
+
+/// Reads a way to tell of progress.
+pub(crate) fn progress(text: &str) -> Result<Kind, String> {
+    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+    Kind::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
 }
 
 /// Reads how an attempt ended.

@@ -10,7 +10,6 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod record;
 pub(crate) mod restore;
-#[cfg_attr(not(test), expect(dead_code, reason = "its loop gets a memory to work with first"))]
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;

@@ -2,12 +2,23 @@
 
 use std::path::PathBuf;
 
-use ralph_memory::{Budget, Task};
+use ralph_memory::memory::Run;
+use ralph_memory::progress::Kind;
+use ralph_memory::strategy::Strategy;
+use ralph_memory::{Budget, Error, Memory, Task};
 
 use crate::error::{Exit, Usage};
 use crate::parse;
-use crate::running::drive::{Driven, Stop};
+use crate::running::command::CommandLine;
+use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
+use crate::running::feedback;
+use crate::running::interrupt::Interrupt;
+use crate::running::keeper::{Journal, Summarize};
+use crate::running::live::Live;
+use crate::running::process::Patience;
+use crate::running::prompt::Template;
 use crate::running::summary::Summary;
+use crate::session::Globals;
 use crate::ui::Ui;
 
 /// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
@@ -66,34 +77,34 @@ pub(crate) struct Args {
     files: Vec<String>,
     /// The command of the agent [default: the setting `run.agent` of your own settings]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
-    pub(crate) agent: Option<String>,
+    agent: Option<String>,
     /// The command that says whether a task is done: its exit code is 0 [default: the setting `run.verify`;
     /// without one the agent's word counts]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
-    pub(crate) verify: Option<String>,
+    verify: Option<String>,
     /// The command that sums up what it reads, for `llm-summarized` and `hybrid` [default: the setting
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
-    pub(crate) summarize: Option<String>,
+    summarize: Option<String>,
     /// How the model is chosen [default: the setting `strategy.name`]
-    #[arg(long, value_name = "NAME", value_parser = ["fixed", "cost-optimized", "escalate", "plan-then-execute"])]
-    pub(crate) strategy: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
+    strategy: Option<Strategy>,
     /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
-    #[arg(long, value_name = "NAME", value_parser = ["system-captured", "structured-log", "llm-summarized", "hybrid"])]
-    pub(crate) progress: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = parse::progress)]
+    progress: Option<Kind>,
     /// At most so many iterations [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_iterations: Option<u32>,
+    max_iterations: Option<u32>,
     /// At most so many attempts at one task [default: as many as there are iterations, or the setting
     /// `run.max_attempts`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_attempts: Option<u32>,
+    max_attempts: Option<u32>,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
-    pub(crate) prompt: Option<PathBuf>,
+    prompt: Option<PathBuf>,
     /// Go on with the newest run; without a task with its last one
     #[arg(long)]
-    pub(crate) resume: bool,
+    resume: bool,
     /// At most so many characters of context [default: 27,000 and the fixed instructions]
     #[arg(long, value_name = "N", conflicts_with = "tokens")]
     budget: Option<usize>,
@@ -104,7 +115,7 @@ pub(crate) struct Args {
 
 /// Where the tasks of a run come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+enum Wanted {
     /// This is the task.
     Task(Task),
     /// The boxes of this file are; feature, section and paths are those of the task beside it.
@@ -115,7 +126,7 @@ pub(crate) enum Wanted {
 
 impl Args {
     /// Returns what is to be done.
-    pub(crate) fn wanted(&self) -> Result<Wanted, Usage> {
+    fn wanted(&self) -> Result<Wanted, Usage> {
         let common = Task {
             feature: self.feature.clone(),
             section: self.section.clone(),
@@ -139,14 +150,126 @@ impl Args {
     }
 
     /// Returns how much context there may be, where that is said.
-    pub(crate) fn budget(&self) -> Option<Budget> {
+    fn budget(&self) -> Option<Budget> {
         self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
     }
 }
 
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let wanted = args.wanted()?;
+    let memory = globals.open()?;
+    let settings = memory.settings();
+    let command = |option: &str, flag: &Option<String>, setting: &str| {
+        let text = flag.as_deref().unwrap_or(setting);
+        if text.is_empty() { Ok(None) } else { CommandLine::parse(option, text).map(Some) }
+    };
+    let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| Usage {
+        message: "no agent is named".to_owned(),
+        hint: "say which command works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in your \
+               own settings"
+            .to_owned(),
+    })?;
+    let verify = command("--verify", &args.verify, &settings.verify)?;
+    let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
+    let kind = args.progress.or_else(|| Kind::parse(&settings.progress)).unwrap_or_default();
+    if kind.needs_summary() && summarize.is_none() {
+        let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
+        let message = format!("progress `{}` needs a command that sums up", kind.as_str());
+        return Err(Usage { message, hint }.into());
+    }
+    let template = args.prompt.as_deref().map(Template::read).transpose()?;
+    let max_iterations = args.max_iterations.unwrap_or(settings.max_iterations);
+    let (run, last) = begin(&memory, args.resume)?;
+    let (task, path) = match wanted {
+        Wanted::Task(task) => (task, None),
+        Wanted::Checklist(path, task) => (task, Some(path)),
+        Wanted::Last(Task { feature, section, files, .. }) => {
+            let last = last.task.ok_or_else(|| Usage {
+                message: format!("`{}` has no iteration whose task could be gone on with", run.id),
+                hint: "name it with `--task`".to_owned(),
+            })?;
+            let task = Task { feature: feature.or(last.feature), section: section.or(last.section), files, ..last };
+            (task, None)
+        }
+    };
+    let run_id = run.id.clone();
+    let limit = Some(last.number.saturating_add(max_iterations));
+    let run = Run { strategy: args.strategy, limit, budget: args.budget(), ..run };
+    let interrupt = Interrupt::listen().map_err(|source| Error::Io {
+        action: "listen for signals in",
+        path: memory.root().to_owned(),
+        source,
+    })?;
+    let folder = memory.root();
+    let plan = Plan {
+        work: path.as_deref().map_or(Work::One(&task), |path| Work::Checklist(path, &task)),
+        agent: &agent,
+        verify: verify.as_ref(),
+        template: template.as_ref(),
+        max_iterations,
+        max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
+        folder,
+        patience: Patience::default(),
+    };
+    let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
+    let mut keeper = Journal::new(&memory, run, kind, summarize);
+    let mut live = Live::new(ui.err_colour);
+    let mut driven = Driven::default();
+    let ended = drive(
+        &plan,
+        &mut keeper,
+        &mut Around {
+            interrupt: &interrupt,
+            live: &mut live,
+            err: ui.err,
+            ask: &mut |err| {
+                if feedback::is_wanted(&interrupt) { feedback::ask(&mut std::io::stdin().lock(), err) } else { String::new() }
+            },
+        },
+        &mut driven,
+    );
+    close(ui, &run_id, driven, ended)
+}
+
+/// How far a run has come.
+#[derive(Debug, Default)]
+struct Last {
+    /// The number of its last iteration.
+    number: u32,
+    /// Its task.
+    task: Option<Task>,
+}
+
+/// Returns the run that is to be gone on with, or a new one.
+fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
+    if !resume {
+        return Ok((memory.new_run(), Last::default()));
+    }
+    let id = memory.newest_run().ok_or_else(|| Usage {
+        message: "there is no run to go on with".to_owned(),
+        hint: "without `--resume` one begins".to_owned(),
+    })?;
+    let mut last = Last::default();
+    for (_, attempt) in memory.attempts_of_run(&id) {
+        let task = Task {
+            id: attempt.task_id,
+            feature: attempt.feature,
+            section: attempt.head.section,
+            ..Task::new(attempt.task_title)
+        };
+        last = Last { number: last.number.max(attempt.head.iteration), task: Some(task) };
+    }
+    for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
+        if open.number > last.number {
+            last = Last { number: open.number, task: Some(open.task) };
+        }
+    }
+    Ok((Run::named(id), last))
+}
+
 /// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
 /// done before.
-pub(crate) fn close(
+fn close(
     ui: &mut Ui<'_>,
     run_id: &str,
     driven: Driven,

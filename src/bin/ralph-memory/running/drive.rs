@@ -16,6 +16,7 @@ use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::summary::{Iteration, Learned, Worked};
 use super::task_file::{self, Item, Next, Ticked};
+use super::one_line;
 
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;
@@ -45,6 +46,8 @@ pub(crate) struct Begun {
     pub(crate) context: String,
     /// What the iterations before have come to; may be empty.
     pub(crate) progress: String,
+    /// What a person should be told who watches it.
+    pub(crate) warning: Option<String>,
 }
 
 /// What happened in an iteration.
@@ -88,6 +91,8 @@ pub(crate) struct Recorded {
     pub(crate) cost_usd: Option<f64>,
     /// The knowledge that came of it.
     pub(crate) learned: Vec<Learned>,
+    /// How many things the agent said in a way that could not be taken over.
+    pub(crate) refused: usize,
 }
 
 /// Where tasks come from.
@@ -182,12 +187,15 @@ pub(crate) fn drive(
         let begun = keeper.begin(&task)?;
         // A run that is gone on with does not begin at 1.
         let last = *last.get_or_insert(begun.number.saturating_add(plan.max_iterations - 1));
+        if let Some(warning) = &begun.warning {
+            let _ = writeln!(around.err, "warning: {}", one_line(warning));
+        }
         around.live.begin(around.err, begun.number, Some(last), &begun.model);
         let (report, failed) = iterate(plan, keeper, around, &task, &begun);
         let recorded = keeper.finish(&report)?;
-        let Recorded { outcome, cost_usd, learned } = recorded;
-        around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd });
-        driven.note(&task, begun, report.duration, Recorded { outcome, cost_usd, learned });
+        let Recorded { outcome, cost_usd, refused, .. } = recorded;
+        around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
+        driven.note(&task, begun, report.duration, recorded);
         if let Some(error) = failed {
             return Err(error);
         }
@@ -329,7 +337,7 @@ impl Worked {
 
 impl Driven {
     fn note(&mut self, task: &Task, begun: Begun, duration: Duration, recorded: Recorded) {
-        let Recorded { outcome, cost_usd, learned } = recorded;
+        let Recorded { outcome, cost_usd, learned, .. } = recorded;
         let done = outcome == Outcome::Done;
         match self.tasks.iter_mut().find(|worked| worked.is_of(task)) {
             Some(worked) => (worked.iterations, worked.done) = (worked.iterations + 1, done),
@@ -374,6 +382,7 @@ mod tests {
                 model: "sonnet".into(),
                 context: "What is known.".into(),
                 progress: "Step 1.".into(),
+                warning: None,
             })
         }
 
@@ -386,7 +395,7 @@ mod tests {
             let said = if report.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
             let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
             let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
-            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new() })
+            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0 })
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Ended {
     pub(crate) duration: Duration,
     /// What it cost, in US dollars, where that is known.
     pub(crate) cost_usd: Option<f64>,
+    /// How many things its agent said in a way that could not be taken over.
+    pub(crate) refused: usize,
 }
 
 impl Live {
@@ -70,6 +72,9 @@ impl Live {
         let mut line = format!("{} · {} · {}", self.label, ended.outcome.as_str(), duration(ended.duration));
         if let Some(cost) = ended.cost_usd {
             let _ = write!(line, " · {}", dollars(cost));
+        }
+        if ended.refused > 0 {
+            let _ = write!(line, " · {} not taken over", ended.refused);
         }
         let _ = writeln!(err, "{line}");
     }
@@ -191,9 +196,9 @@ mod tests {
         let mut live = Live { is_moving: true, label: "iteration 1 · m".into(), bar: Some(moving(target, "m")) };
         live.line("reading");
         let mut err = Vec::new();
-        live.end(&mut err, &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None });
+        live.end(&mut err, &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None, refused: 2 });
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
-        assert_eq!(String::from_utf8(err).unwrap(), "iteration 1 · m · done · 1 min 1 s\n");
+        assert_eq!(String::from_utf8(err).unwrap(), "iteration 1 · m · done · 1 min 1 s · 2 not taken over\n");
     }
 
     #[test]
@@ -201,7 +206,7 @@ mod tests {
         let (mut live, mut err) = (Live::new(false), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
-        let ended = Ended { outcome: Outcome::Retried, duration: Duration::from_millis(42_900), cost_usd: Some(0.314) };
+        let ended = Ended { outcome: Outcome::Retried, duration: Duration::from_millis(42_900), cost_usd: Some(0.314), refused: 0 };
         live.end(&mut err, &ended);
         live.begin(&mut err, 4, None, "opus");
         assert_eq!(

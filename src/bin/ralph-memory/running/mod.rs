@@ -1,11 +1,12 @@
 //! The pieces of a run: commands, processes, prompts, checklists, and what a person sees of it.
 //!
-//! None of them knows the memory: `drive` puts them in sequence, and `commands/run.rs` gives it one.
+//! `drive` puts them in sequence, and `keeper` alone knows the memory.
 
 pub(crate) mod command;
 pub(crate) mod drive;
 pub(crate) mod feedback;
 pub(crate) mod interrupt;
+pub(crate) mod keeper;
 pub(crate) mod live;
 pub(crate) mod process;
 pub(crate) mod prompt;
