@@ -83,6 +83,7 @@ pub mod git;
 pub mod history;
 pub mod index;
 pub mod memory;
+pub mod progress;
 pub mod retrieve;
 pub mod settings;
 pub mod sigil;

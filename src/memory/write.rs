@@ -148,7 +148,14 @@ impl Memory {
             }
             let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
             let title = knowledge.title.clone();
-            return Ok(Added { id, title, action: Action::Created, path: shown(&path), archived: None, problems: Vec::new() });
+            return Ok(Added {
+                id,
+                title,
+                action: Action::Created,
+                path: shown(&path),
+                archived: None,
+                problems: Vec::new(),
+            });
         }
     }
 

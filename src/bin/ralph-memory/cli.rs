@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, context, doctor, index, init, list, record, restore, run as run_command, search, show, status, supersede,
+    add, check, completions, context, doctor, index, init, list, record, restore, run as run_command, search, show,
+    status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;

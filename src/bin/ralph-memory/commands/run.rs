@@ -223,7 +223,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
             live: &mut live,
             err: ui.err,
             ask: &mut |err| {
-                if feedback::is_wanted(&interrupt) { feedback::ask(&mut std::io::stdin().lock(), err) } else { String::new() }
+                if feedback::is_wanted(&interrupt) {
+                    feedback::ask(&mut std::io::stdin().lock(), err)
+                } else {
+                    String::new()
+                }
             },
         },
         &mut driven,
@@ -269,12 +273,7 @@ fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
 
 /// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
 /// done before.
-fn close(
-    ui: &mut Ui<'_>,
-    run_id: &str,
-    driven: Driven,
-    ended: anyhow::Result<Stop>,
-) -> anyhow::Result<Exit> {
+fn close(ui: &mut Ui<'_>, run_id: &str, driven: Driven, ended: anyhow::Result<Stop>) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(Stop::Done));
     let summary = Summary::of(run_id, driven.tasks, &driven.iterations, done);
     // In JSON there is one object, and the error is it.

@@ -12,11 +12,11 @@ use ralph_memory::entry::attempt::Outcome;
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::live::{Ended, Live};
+use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::summary::{Iteration, Learned, Worked};
 use super::task_file::{self, Item, Next, Ticked};
-use super::one_line;
 
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;

@@ -42,8 +42,7 @@ impl<'a> Journal<'a> {
         summarize: Option<Summarize<'a>>,
     ) -> Journal<'a> {
         let settings = memory.settings();
-        let limits =
-            progress::Limits { entries: settings.progress_entries, characters: settings.progress_characters };
+        let limits = progress::Limits { entries: settings.progress_entries, characters: settings.progress_characters };
         // What is summed up is in the journal by the time that it is recorded here.
         let mut progress = progress::strategy(kind, limits, Box::new(|_| None));
         for (_, attempt) in memory.attempts_of_run(&run.id) {
@@ -67,17 +66,20 @@ impl<'a> Journal<'a> {
             files_changed: Vec::new(),
             summary: None,
         };
+        let prompt = progress::summary_prompt(&finished);
+        let task_id = iteration.task_id();
         let values = Values {
             model: &iteration.model,
             prompt_file: None,
-            task_id: &iteration.task_id(),
+            task_id: &task_id,
             run_id: &iteration.run_id,
             iteration: iteration.number,
         };
+        let arguments = summarize.command.arguments(&values);
         let job = Job {
             program: summarize.command.program(),
-            arguments: &summarize.command.arguments(&values),
-            stdin: progress::summary_prompt(&finished).as_bytes(),
+            arguments: &arguments,
+            stdin: prompt.as_bytes(),
             environment: &[],
             folder: summarize.folder,
         };

@@ -196,7 +196,10 @@ mod tests {
         let mut live = Live { is_moving: true, label: "iteration 1 · m".into(), bar: Some(moving(target, "m")) };
         live.line("reading");
         let mut err = Vec::new();
-        live.end(&mut err, &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None, refused: 2 });
+        live.end(
+            &mut err,
+            &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None, refused: 2 },
+        );
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
         assert_eq!(String::from_utf8(err).unwrap(), "iteration 1 · m · done · 1 min 1 s · 2 not taken over\n");
     }
@@ -206,7 +209,12 @@ mod tests {
         let (mut live, mut err) = (Live::new(false), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
-        let ended = Ended { outcome: Outcome::Retried, duration: Duration::from_millis(42_900), cost_usd: Some(0.314), refused: 0 };
+        let ended = Ended {
+            outcome: Outcome::Retried,
+            duration: Duration::from_millis(42_900),
+            cost_usd: Some(0.314),
+            refused: 0,
+        };
         live.end(&mut err, &ended);
         live.begin(&mut err, 4, None, "opus");
         assert_eq!(

@@ -1,15 +1,20 @@
 //! Asks `git` about a folder.
 //!
-//! This is the only module that runs it, and it never changes a repository: no lock is taken, no
+//! This is the only module that runs it, and it never changes a repository: no lock is taken, nothing is
+//! added to its objects (see [`tree`]), no
 //! hook and no file system monitor of the repository is run. That there is no `git`, or no
 //! repository, is an answer like any other. Paths that are given and returned are relative to the
 //! folder asked about, with `/` between their parts.
+
+mod tree;
 
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
+
+pub use tree::Changes;
 
 /// The most that is read of an answer, in bytes. A work tree with more changes than fit is reported
 /// by its first ones.
@@ -67,7 +72,7 @@ pub struct Uncommitted {
 impl WorkTree {
     /// Looks for the work tree that `folder` is in.
     pub fn find(folder: &Path) -> Lookup {
-        let answer = match run(folder, &["rev-parse", "--is-inside-work-tree", "--show-prefix"], "") {
+        let answer = match run(folder, &["rev-parse", "--is-inside-work-tree", "--show-prefix"], "", &[]) {
             Ok(answer) => answer,
             Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => return Lookup::NoGit,
             Err(error) => return Lookup::Refused(error.to_string()),
@@ -131,12 +136,17 @@ impl WorkTree {
     }
 
     fn ask(&self, arguments: &[&str], input: &str, good: &[i32]) -> Result<Answer> {
-        let command = arguments.join(" ");
-        match run(&self.folder, arguments, input) {
-            Ok(answer) if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) => Ok(answer),
-            Ok(answer) => Err(Error::Git { command, reason: answer.reason() }),
-            Err(error) => Err(Error::Git { command, reason: error.to_string() }),
-        }
+        ask(&self.folder, arguments, input, &[], good)
+    }
+}
+
+/// Runs `git` in a folder with these variables, and refuses exit statuses but the good ones.
+fn ask(folder: &Path, arguments: &[&str], input: &str, variables: &[(&str, &Path)], good: &[i32]) -> Result<Answer> {
+    let command = arguments.join(" ");
+    match run(folder, arguments, input, variables) {
+        Ok(answer) if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) => Ok(answer),
+        Ok(answer) => Err(Error::Git { command, reason: answer.reason() }),
+        Err(error) => Err(Error::Git { command, reason: error.to_string() }),
     }
 }
 
@@ -165,13 +175,14 @@ fn names(output: &[u8]) -> impl Iterator<Item = String> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
-fn run(folder: &Path, arguments: &[&str], input: &str) -> io::Result<Answer> {
+fn run(folder: &Path, arguments: &[&str], input: &str, variables: &[(&str, &Path)]) -> io::Result<Answer> {
     let mut command = Command::new("git");
     // The monitor is a program that a repository names.
     command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
     for variable in ELSEWHERE {
         command.env_remove(variable);
     }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
@@ -224,7 +235,7 @@ mod tests {
 
     /// Runs `git` as a person would, with nobody's settings.
     #[track_caller]
-    fn git(folder: &Path, arguments: &[&str]) {
+    pub(super) fn git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
         for variable in ELSEWHERE {
             command.env_remove(variable);
@@ -341,18 +352,5 @@ mod tests {
         found(&memory).uncommitted().unwrap();
         found(&memory).ignored(&["cache/x"]).unwrap();
         assert!(!trap.exists());
-    }
-}
-pub struct Changes {
-    pub created: Vec<String>,
-    pub modified: Vec<String>,
-    pub deleted: Vec<String>,
-}
-impl WorkTree {
-    pub fn tree(&self, _s: &Path) -> Result<String> {
-        Ok(String::new())
-    }
-    pub fn changes(&self, _s: &Path, _a: &str, _b: &str) -> Result<Changes> {
-        Ok(Changes { created: vec![], modified: vec![], deleted: vec![] })
     }
 }

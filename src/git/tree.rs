@@ -1,0 +1,319 @@
+//! The state of a work tree as one id: the git tree of its files.
+//!
+//! Two attempts that leave the same files have the same tree, whatever was committed in between. The
+//! repository is not touched: index and objects are written to a folder of the caller's, which git reads
+//! beside its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{WorkTree, ask, names};
+use crate::error::{Error, IoContext as _, Result};
+
+/// What differs between two trees; paths are relative to the work tree's root, with `/` between their
+/// parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Changes {
+    pub created: Vec<String>,
+    pub modified: Vec<String>,
+    pub deleted: Vec<String>,
+}
+
+/// Where git works when it makes a tree.
+struct Scratch {
+    /// The root of the work tree.
+    root: PathBuf,
+    /// The repository's objects.
+    objects: PathBuf,
+    /// Where new objects are written.
+    own_objects: PathBuf,
+    /// The copy of the index; removed in the end.
+    index: PathBuf,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays is small, and the next one has another name.
+        let _ = fs::remove_file(&self.index);
+    }
+}
+
+impl WorkTree {
+    /// Returns the id of the git tree of the files as they are now, tracked or not, but for ignored ones
+    /// and those of the folder asked about, which is the memory itself.
+    ///
+    /// `scratch` is a folder, made where there is none, that has the new objects afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` refuses, [`Error::Io`] when `scratch` cannot be written.
+    pub fn tree(&self, scratch: &Path) -> Result<String> {
+        let place = self.scratch(scratch)?;
+        // Objects are small and short-lived, so they are not compressed.
+        let add = ["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "add", "--all", "--", "."];
+        place.ask(&add)?;
+        if !self.prefix.is_empty() {
+            let memory = self.prefix.trim_end_matches('/');
+            place.ask(&[
+                "--literal-pathspecs",
+                "rm",
+                "-r",
+                "--cached",
+                "--quiet",
+                "--force",
+                "--ignore-unmatch",
+                "--",
+                memory,
+            ])?;
+        }
+        let tree = place.ask(&["write-tree"])?;
+        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// Returns what differs between two trees that were made with the same `scratch`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WorkTree::tree`].
+    pub fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
+        let mut changes = Changes::default();
+        if before == after {
+            return Ok(changes);
+        }
+        let place = self.scratch(scratch)?;
+        let output = place.ask(&["diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after])?;
+        let mut records = names(&output);
+        while let (Some(state), Some(path)) = (records.next(), records.next()) {
+            match state.as_str() {
+                "A" => changes.created.push(path),
+                "D" => changes.deleted.push(path),
+                _ => changes.modified.push(path),
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Prepares a place for git to work in.
+    fn scratch(&self, scratch: &Path) -> Result<Scratch> {
+        let asked = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
+        let answer = ask(&self.folder, &asked, "", &[], &[0])?;
+        let text = String::from_utf8_lossy(&answer.output).into_owned();
+        let mut lines = text.lines();
+        let refused = || Error::Git { command: asked.join(" "), reason: "it does not say where things are".to_owned() };
+        // Paths of git are relative to where it was asked.
+        let mut path = || Some(self.folder.join(lines.next()?));
+        let (root, index, objects) =
+            (path().ok_or_else(refused)?, path().ok_or_else(refused)?, path().ok_or_else(refused)?);
+        let own_objects = scratch.join("objects");
+        fs::create_dir_all(&own_objects).io("create", &own_objects)?;
+        let scratch = fs::canonicalize(scratch).io("find", scratch)?;
+        let place = Scratch {
+            root,
+            objects: fs::canonicalize(&objects).io("find", &objects)?,
+            own_objects: scratch.join("objects"),
+            index: scratch.join(
+                format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], ""),
+            ),
+        };
+        // With it git knows which files it need not read again. A new repository has none.
+        match fs::copy(&index, &place.index) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).io("read", &index),
+        }
+        Ok(place)
+    }
+}
+
+impl Scratch {
+    fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>> {
+        let variables = [
+            ("GIT_INDEX_FILE", self.index.as_path()),
+            ("GIT_OBJECT_DIRECTORY", &self.own_objects),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects),
+        ];
+        Ok(ask(&self.root, arguments, "", &variables, &[0])?.output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::tests::git;
+    use super::super::{Lookup, WorkTree};
+    use super::*;
+
+    struct Project {
+        folder: tempfile::TempDir,
+    }
+
+    impl Project {
+        /// Makes a repository with a memory in a folder of it.
+        fn new() -> Project {
+            let folder = tempfile::tempdir().unwrap();
+            let project = Project { folder };
+            project.git(&["init", "--quiet"]);
+            project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x").write(".gitignore", "target/\n");
+            project
+        }
+
+        fn root(&self) -> PathBuf {
+            self.folder.path().join("p")
+        }
+
+        fn git(&self, arguments: &[&str]) {
+            fs::create_dir_all(self.root()).unwrap();
+            git(&self.root(), arguments);
+        }
+
+        fn write(&self, path: &str, text: &str) -> &Project {
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        fn commit(&self) {
+            self.git(&["add", "--all"]);
+            self.git(&["commit", "--quiet", "--message", "m"]);
+        }
+
+        fn scratch(&self) -> PathBuf {
+            self.folder.path().join("scratch/git")
+        }
+
+        fn tree(&self) -> String {
+            tree(&self.root().join(".ralph"), &self.scratch())
+        }
+
+        fn changes(&self, before: &str, after: &str) -> Changes {
+            found(&self.root().join(".ralph")).changes(&self.scratch(), before, after).unwrap()
+        }
+    }
+
+    #[track_caller]
+    fn found(folder: &Path) -> WorkTree {
+        match WorkTree::find(folder) {
+            Lookup::Found(tree) => tree,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn tree(folder: &Path, scratch: &Path) -> String {
+        let tree = found(folder).tree(scratch).unwrap();
+        assert!(tree.len() >= 40 && tree.bytes().all(|byte| byte.is_ascii_hexdigit()), "{tree}");
+        tree
+    }
+
+    #[test]
+    fn a_state_that_comes_back_has_its_tree() {
+        let project = Project::new();
+        let first = project.tree();
+        assert_eq!(project.tree(), first);
+        // Neither the memory nor what is ignored counts, and committing changes nothing.
+        project.write(".ralph/journal/run-1/0001.md", "j").write("target/x", "x");
+        project.commit();
+        assert_eq!(project.tree(), first);
+        project.write("src/b.rs", "b");
+        let second = project.tree();
+        assert_ne!(second, first);
+        fs::remove_file(project.root().join("src/b.rs")).unwrap();
+        assert_eq!(project.tree(), first);
+        // Another folder of the name counts.
+        project.write("sub/.ralph/x", "x");
+        assert_ne!(project.tree(), first);
+    }
+
+    #[test]
+    fn changes_are_told_with_their_paths() {
+        let project = Project::new();
+        project.write("gone", "g");
+        project.commit();
+        let before = project.tree();
+        project.write("src/a.rs", "changed").write("new \u{e9}.rs", "n").write(".ralph/knowledge/y.md", "y");
+        fs::remove_file(project.root().join("gone")).unwrap();
+        project.commit();
+        let after = project.tree();
+        let expected = Changes {
+            created: vec!["new \u{e9}.rs".into()],
+            modified: vec!["src/a.rs".into()],
+            deleted: vec!["gone".into()],
+        };
+        assert_eq!(project.changes(&before, &after), expected);
+        assert_eq!(project.changes(&after, &after), Changes::default());
+    }
+
+    #[test]
+    fn the_repository_stays_as_it_is() {
+        let project = Project::new();
+        project.commit();
+        project.write("src/a.rs", "staged");
+        project.git(&["add", "src/a.rs"]);
+        project.write("src/a.rs", "not staged").write("untracked", "u");
+        let files = || {
+            let mut files = BTreeMap::new();
+            for entry in walkdir::WalkDir::new(project.root()) {
+                let entry = entry.unwrap();
+                if entry.file_type().is_file() {
+                    files.insert(entry.path().to_owned(), fs::read(entry.path()).unwrap());
+                }
+            }
+            files
+        };
+        let before = files();
+        let first = project.tree();
+        project.changes(&first, &first);
+        assert_eq!(files(), before);
+        let left: Vec<_> = fs::read_dir(project.scratch()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["objects"]);
+    }
+
+    #[test]
+    fn linked_work_trees_and_subfolders_have_their_own() {
+        let project = Project::new();
+        project.commit();
+        let linked = project.folder.path().join("linked");
+        project.git(&["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
+        assert_eq!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
+        fs::write(linked.join("src/a.rs"), "other").unwrap();
+        assert_ne!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
+        // A memory in a subfolder leaves itself out, and the other one in.
+        project.write("sub/.ralph/knowledge/z.md", "z");
+        let sub = project.root().join("sub/.ralph");
+        let before = tree(&sub, &project.scratch());
+        project.write("sub/.ralph/knowledge/z.md", "zz");
+        assert_eq!(tree(&sub, &project.scratch()), before);
+        project.write(".ralph/knowledge/x.md", "xx");
+        assert_ne!(tree(&sub, &project.scratch()), before);
+    }
+
+    #[test]
+    fn odd_states_give_a_tree_or_an_error() {
+        let project = Project::new();
+        // Nothing was ever committed, and somebody holds the lock of the index.
+        project.write(".git/index.lock", "");
+        project.tree();
+        fs::remove_file(project.root().join(".git/index.lock")).unwrap();
+        project.commit();
+        project.git(&["checkout", "--quiet", "-b", "other"]);
+        project.write("src/a.rs", "theirs");
+        project.commit();
+        project.git(&["checkout", "--quiet", "-"]);
+        project.write("src/a.rs", "ours");
+        project.commit();
+        let merged = std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@e", "merge", "other"])
+            .current_dir(project.root())
+            .output()
+            .unwrap();
+        assert!(!merged.status.success());
+        project.tree();
+        // An index that is none.
+        project.write(".git/index", "broken");
+        assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
+    }
+}

@@ -1,0 +1,517 @@
+//! What a run has come to so far, as text for the next prompt.
+//!
+//! Every iteration begins with an empty context, so it is told what the iterations before it came to:
+//! `{{progress}}` in a prompt template stands for [`ProgressStrategy::text`]. What is told is what the
+//! command said that verifies the work, since a model cannot talk its way around an exit status. Pure:
+//! the model that sums up is a parameter. After a crash the text is made anew from the journal, and is
+//! the same.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+use crate::entry::Attempt;
+use crate::text::shorten;
+
+/// What stands where the beginning of an output was cut off.
+const TRUNCATED: &str = "...[truncated]...";
+/// How long the line is that says what went wrong, in characters.
+const ERROR_LINE: usize = 200;
+/// How much of an output is summed up, in characters.
+const SUMMED_UP: usize = 8_000;
+
+/// A way to tell of progress.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// What the command printed, as it is.
+    #[default]
+    SystemCaptured,
+    /// One JSON object for each iteration, for templates that read it.
+    StructuredLog,
+    /// A model's summary of each iteration.
+    LlmSummarized,
+    /// The summaries, then what the command printed.
+    Hybrid,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are documented.
+    pub const ALL: [Kind; 4] = [Kind::SystemCaptured, Kind::StructuredLog, Kind::LlmSummarized, Kind::Hybrid];
+
+    /// Returns the word that stands for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::SystemCaptured => "system-captured",
+            Kind::StructuredLog => "structured-log",
+            Kind::LlmSummarized => "llm-summarized",
+            Kind::Hybrid => "hybrid",
+        }
+    }
+
+    /// Returns the one that the word stands for.
+    pub fn parse(text: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Returns whether it tells summaries, which somebody has to make.
+    pub fn needs_summary(self) -> bool {
+        matches!(self, Kind::LlmSummarized | Kind::Hybrid)
+    }
+}
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Of how many iterations, the newest.
+    pub entries: usize,
+    /// How many characters of an iteration's output, the last ones.
+    pub characters: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 5, characters: 500 }
+    }
+}
+
+/// An iteration that was verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Its number in the run.
+    pub iteration: u32,
+    /// The command line that verified it.
+    pub command: String,
+    /// Its exit status.
+    pub exit_code: i32,
+    /// What it printed: its standard output, or, where that is empty, its error output.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The files that the iteration made or changed.
+    pub files_changed: Vec<String>,
+    /// A summary of it, where one was made.
+    pub summary: Option<String>,
+}
+
+impl Finished {
+    /// Returns the iteration of which an entry of the journal tells; `None` where nothing was verified.
+    pub fn of(attempt: &Attempt) -> Option<Finished> {
+        let validation = attempt.head.validation.as_ref()?;
+        let files = &attempt.head.files;
+        Some(Finished {
+            iteration: attempt.head.iteration,
+            command: validation.command.clone(),
+            exit_code: validation.exit_code,
+            output: attempt.sections.validation_output.clone(),
+            duration_ms: validation.duration_ms,
+            files_changed: files.created.iter().chain(&files.modified).cloned().collect(),
+            summary: Some(attempt.sections.progress.clone()).filter(|summary| !summary.is_empty()),
+        })
+    }
+
+    /// Returns what it printed last, at most so many characters, with a mark where more was cut away.
+    fn end_of_output(&self, characters: usize) -> String {
+        let output = self.output.trim();
+        let n_cut = output.chars().count().saturating_sub(characters);
+        if n_cut == 0 {
+            return output.to_owned();
+        }
+        let start = output.char_indices().nth(n_cut).map_or(output.len(), |(at, _)| at);
+        format!("{TRUNCATED}\n{}", output[start..].trim_start())
+    }
+
+    fn files(&self) -> String {
+        if self.files_changed.is_empty() { "none".to_owned() } else { self.files_changed.join(", ") }
+    }
+
+    /// Returns the first line that looks like an error, else the last one that says anything.
+    fn error_line(&self) -> String {
+        let lines = || self.output.lines().map(str::trim).filter(|line| !line.is_empty());
+        let is_error = |line: &&str| {
+            let line = line.to_lowercase();
+            ["error", "fail", "panic", "exception", "fatal"].iter().any(|word| line.contains(word))
+        };
+        shorten(lines().find(is_error).or_else(|| lines().next_back()).unwrap_or_default(), ERROR_LINE)
+    }
+
+    /// Returns a summary in the words of the command, where there is no other.
+    fn plain_summary(&self) -> String {
+        let line = self.error_line();
+        let said = if line.is_empty() { String::new() } else { format!(": {line}") };
+        format!("`{}` exited with {}{said}", self.command, self.exit_code)
+    }
+}
+
+/// Returns what a model is asked that is to sum up an iteration.
+pub fn summary_prompt(finished: &Finished) -> String {
+    format!(
+        "Sum up in one or two sentences what this iteration of a coding loop came to, for whoever works on it next. \
+         Answer with these sentences alone.\n\nIteration: {}\nCommand: {}\nExit code: {}\nFiles changed: {}\nOutput:\n{}\n",
+        finished.iteration,
+        finished.command,
+        finished.exit_code,
+        finished.files(),
+        finished.end_of_output(SUMMED_UP)
+    )
+}
+
+/// Gathers what iterations came to, and tells it.
+pub trait ProgressStrategy {
+    /// Takes an iteration into account, and returns what is told of it.
+    fn record(&mut self, iteration: &Finished) -> String;
+    /// Returns what is told of the iterations so far; empty where there were none.
+    fn text(&self) -> String;
+    /// Forgets all iterations.
+    fn clear(&mut self);
+    /// Returns of how many iterations it tells.
+    fn len(&self) -> usize;
+    /// Returns whether it tells of none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The newest few of what was recorded.
+#[derive(Debug, Clone)]
+struct Newest<T> {
+    items: VecDeque<T>,
+    limit: usize,
+}
+
+impl<T> Newest<T> {
+    fn new(limit: usize) -> Newest<T> {
+        Newest { items: VecDeque::new(), limit }
+    }
+
+    fn push(&mut self, item: T) {
+        self.items.push_back(item);
+        while self.items.len() > self.limit {
+            self.items.pop_front();
+        }
+    }
+}
+
+/// Tells what the command printed, as it is: see [`Kind::SystemCaptured`].
+#[derive(Debug, Clone)]
+pub struct SystemCaptured {
+    entries: Newest<String>,
+    characters: usize,
+}
+
+impl SystemCaptured {
+    /// Returns one that has recorded nothing.
+    pub fn new(limits: Limits) -> SystemCaptured {
+        SystemCaptured { entries: Newest::new(limits.entries), characters: limits.characters }
+    }
+}
+
+impl ProgressStrategy for SystemCaptured {
+    fn record(&mut self, iteration: &Finished) -> String {
+        let output = iteration.end_of_output(self.characters);
+        // No output can end the fence that it stands in.
+        let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        let entry = format!(
+            "## Iteration {}\n**Command:** `{}`\n**Exit code:** {}\n**Duration:** {}ms\n**Files changed:** {}\n**Output:**\n{fence}\n{output}\n{fence}\n\n",
+            iteration.iteration,
+            iteration.command,
+            iteration.exit_code,
+            iteration.duration_ms,
+            iteration.files(),
+        );
+        self.entries.push(entry.clone());
+        entry
+    }
+
+    fn text(&self) -> String {
+        self.entries.items.iter().map(String::as_str).collect()
+    }
+
+    fn clear(&mut self) {
+        self.entries.items.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.entries.items.len()
+    }
+}
+
+/// What [`StructuredLog`] says of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Logged {
+    iteration: u32,
+    exit_code: i32,
+    duration_ms: u64,
+    files_changed: Vec<String>,
+    error_summary: String,
+}
+
+/// Tells one JSON object for each iteration: see [`Kind::StructuredLog`].
+#[derive(Debug, Clone)]
+pub struct StructuredLog {
+    entries: Newest<Logged>,
+}
+
+impl StructuredLog {
+    /// Returns one that has recorded nothing.
+    pub fn new(limits: Limits) -> StructuredLog {
+        StructuredLog { entries: Newest::new(limits.entries) }
+    }
+}
+
+impl ProgressStrategy for StructuredLog {
+    fn record(&mut self, iteration: &Finished) -> String {
+        let logged = Logged {
+            iteration: iteration.iteration,
+            exit_code: iteration.exit_code,
+            duration_ms: iteration.duration_ms,
+            files_changed: iteration.files_changed.clone(),
+            error_summary: if iteration.exit_code == 0 { String::new() } else { iteration.error_line() },
+        };
+        let entry = pretty(&logged);
+        self.entries.push(logged);
+        entry
+    }
+
+    fn text(&self) -> String {
+        if self.is_empty() { String::new() } else { pretty(&self.entries.items) }
+    }
+
+    fn clear(&mut self) {
+        self.entries.items.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.entries.items.len()
+    }
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    // Numbers, texts and lists of texts can always be written.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Makes a summary of what it is asked; `None` where it cannot.
+pub type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
+
+/// Tells a model's summaries: see [`Kind::LlmSummarized`]. A summary that was made before is taken over;
+/// where none can be made, the command's own words stand in.
+pub struct LlmSummarized {
+    entries: Newest<String>,
+    summarize: Summarizer,
+}
+
+impl LlmSummarized {
+    /// Returns one that has recorded nothing.
+    pub fn new(limits: Limits, summarize: Summarizer) -> LlmSummarized {
+        LlmSummarized { entries: Newest::new(limits.entries), summarize }
+    }
+}
+
+impl ProgressStrategy for LlmSummarized {
+    fn record(&mut self, iteration: &Finished) -> String {
+        let made = iteration.summary.clone().or_else(|| (self.summarize)(&summary_prompt(iteration)));
+        let summary = made.map(|made| made.trim().to_owned()).filter(|made| !made.is_empty());
+        let summary = summary.unwrap_or_else(|| iteration.plain_summary());
+        let entry = format!("Iteration {}: {summary}\n", iteration.iteration);
+        self.entries.push(entry.clone());
+        entry
+    }
+
+    fn text(&self) -> String {
+        self.entries.items.iter().map(String::as_str).collect()
+    }
+
+    fn clear(&mut self) {
+        self.entries.items.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.entries.items.len()
+    }
+}
+
+/// Tells the summaries, then what the command printed: see [`Kind::Hybrid`].
+pub struct Hybrid {
+    summaries: LlmSummarized,
+    raw: SystemCaptured,
+}
+
+impl Hybrid {
+    /// Returns one that has recorded nothing.
+    pub fn new(limits: Limits, summarize: Summarizer) -> Hybrid {
+        Hybrid { summaries: LlmSummarized::new(limits, summarize), raw: SystemCaptured::new(limits) }
+    }
+}
+
+impl ProgressStrategy for Hybrid {
+    fn record(&mut self, iteration: &Finished) -> String {
+        format!("{}\n{}", self.summaries.record(iteration), self.raw.record(iteration))
+    }
+
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        format!("## Summary\n{}\n## Raw Output\n{}", self.summaries.text(), self.raw.text())
+    }
+
+    fn clear(&mut self) {
+        self.summaries.clear();
+        self.raw.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.raw.len()
+    }
+}
+
+/// Returns a strategy that has recorded nothing. `summarize` is asked by those that tell summaries.
+pub fn strategy(kind: Kind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
+    match kind {
+        Kind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
+        Kind::StructuredLog => Box::new(StructuredLog::new(limits)),
+        Kind::LlmSummarized => Box::new(LlmSummarized::new(limits, summarize)),
+        Kind::Hybrid => Box::new(Hybrid::new(limits, summarize)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings;
+
+    fn finished(iteration: u32, exit_code: i32, output: &str) -> Finished {
+        Finished {
+            iteration,
+            command: "cargo test".into(),
+            exit_code,
+            output: output.into(),
+            duration_ms: 2341,
+            files_changed: vec!["src/lib.rs".into()],
+            summary: None,
+        }
+    }
+
+    fn never(_: &str) -> Option<String> {
+        panic!("nobody should be asked")
+    }
+
+    fn of(kind: Kind, summarize: Summarizer, recorded: &[Finished]) -> String {
+        let mut progress = strategy(kind, Limits::default(), summarize);
+        recorded.iter().for_each(|finished| {
+            progress.record(finished);
+        });
+        progress.text()
+    }
+
+    #[test]
+    fn what_was_printed_is_told_as_it_is() {
+        let text = of(Kind::SystemCaptured, Box::new(never), &[finished(3, 1, "running 8 tests\ntest x ... FAILED\n")]);
+        assert_eq!(
+            text,
+            "## Iteration 3\n**Command:** `cargo test`\n**Exit code:** 1\n**Duration:** 2341ms\n**Files changed:** src/lib.rs\n\
+             **Output:**\n```\nrunning 8 tests\ntest x ... FAILED\n```\n\n"
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_long_output_is_told() {
+        let text = |output: &str| of(Kind::SystemCaptured, Box::new(never), &[finished(1, 1, output)]);
+        let long = text(&format!("start {}", "é".repeat(500)));
+        assert!(long.contains(&format!("```\n...[truncated]...\n{}\n```", "é".repeat(500))), "{long}");
+        assert!(!text(&"é".repeat(500)).contains("truncated"));
+        assert!(text("a ```` b").contains("`````\na ```` b\n`````\n"));
+    }
+
+    #[test]
+    fn the_newest_iterations_are_told() {
+        for kind in Kind::ALL {
+            let mut progress = strategy(kind, Limits { entries: 3, characters: 100 }, Box::new(|_| None));
+            assert_eq!((progress.text().as_str(), progress.is_empty()), ("", true));
+            (1..=5).for_each(|number| {
+                progress.record(&finished(number, 1, &format!("output {number} failed")));
+            });
+            let text = progress.text();
+            assert_eq!(progress.len(), 3, "{kind:?}");
+            assert!(!text.contains("output 2") && text.contains("output 3") && text.contains("output 5"), "{text}");
+            progress.clear();
+            assert_eq!((progress.text().as_str(), progress.len()), ("", 0));
+        }
+    }
+
+    #[test]
+    fn a_log_is_an_array() {
+        let text = of(
+            Kind::StructuredLog,
+            Box::new(never),
+            &[finished(1, 1, "hm\nerror[E0308]: mismatched\nmore\n"), finished(2, 0, "all well")],
+        );
+        let log: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let expected = serde_json::json!([
+            {"iteration": 1, "exit_code": 1, "duration_ms": 2341, "files_changed": ["src/lib.rs"], "error_summary": "error[E0308]: mismatched"},
+            {"iteration": 2, "exit_code": 0, "duration_ms": 2341, "files_changed": ["src/lib.rs"], "error_summary": ""}
+        ]);
+        assert_eq!(log, expected);
+    }
+
+    #[test]
+    fn summaries_are_made_taken_over_or_done_without() {
+        let asked = |prompt: &str| {
+            assert!(prompt.contains("Exit code: 1") && prompt.contains("it broke"), "{prompt}");
+            Some(" It broke.\n".to_owned())
+        };
+        let text = |summarize: Summarizer, finished: Finished| of(Kind::LlmSummarized, summarize, &[finished]);
+        assert_eq!(text(Box::new(asked), finished(1, 1, "it broke")), "Iteration 1: It broke.\n");
+        let known = Finished { summary: Some("Known.".into()), ..finished(1, 1, "x") };
+        assert_eq!(text(Box::new(never), known), "Iteration 1: Known.\n");
+        let none = text(Box::new(|_| None), finished(1, 1, "x\nfatal: y\n"));
+        assert_eq!(none, "Iteration 1: `cargo test` exited with 1: fatal: y\n");
+        let hybrid = of(Kind::Hybrid, Box::new(asked), &[finished(1, 1, "it broke")]);
+        assert!(
+            hybrid.starts_with("## Summary\nIteration 1: It broke.\n\n## Raw Output\n## Iteration 1\n"),
+            "{hybrid}"
+        );
+    }
+
+    #[test]
+    fn what_the_journal_says_is_told_again() {
+        use crate::entry::{AttemptHead, Outcome, Sections, Source, Validation, parse_time};
+        let attempt = |number: u32, output: String| Attempt {
+            run_id: "run-1".into(),
+            task_id: None,
+            task_title: String::new(),
+            feature: None,
+            source: Source::Agent,
+            started_at: parse_time("2026-02-17").unwrap(),
+            head: AttemptHead {
+                validation: Some(Validation { command: "make".into(), exit_code: 2, duration_ms: 5 }),
+                ..AttemptHead::new(number, Outcome::Retried)
+            },
+            sections: Sections { validation_output: output, progress: format!("Sum {number}."), ..Sections::default() },
+        };
+        let attempts: Vec<Attempt> =
+            (1..8).map(|number| attempt(number, "\u{1b}[31mé\r\n".repeat(9_000)).prepared()).collect();
+        for kind in Kind::ALL {
+            let live: Vec<Finished> = attempts.iter().map(|attempt| Finished::of(attempt).unwrap()).collect();
+            let read_back = |attempt: &Attempt| {
+                let entry = crate::entry::read("journal/run-1/1.md", attempt.to_file().as_bytes());
+                Finished::of(&Attempt::of(&entry).unwrap()).unwrap()
+            };
+            let replayed: Vec<Finished> = attempts.iter().map(read_back).collect();
+            assert_eq!(of(kind, Box::new(never), &live), of(kind, Box::new(never), &replayed));
+        }
+        let unverified = Attempt { head: AttemptHead::new(1, Outcome::Done), ..attempt(1, String::new()) };
+        assert_eq!(Finished::of(&unverified), None);
+    }
+
+    #[test]
+    fn words_and_kinds_go_together() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+        }
+        assert_eq!(Kind::ALL.map(Kind::as_str), settings::PROGRESS);
+        assert_eq!(Kind::default().as_str(), settings::Settings::default().progress);
+        assert_eq!(Kind::parse("none"), None);
+    }
+}
