@@ -1,0 +1,246 @@
+//! Sigils: the marked elements by which an agent's text says something to the memory.
+//!
+//! Pure. [`tokens()`] yields the values of a text in order, and what could not be taken over; [`read`]
+//! says what they mean for one task. Neither fails, panics or takes more than linear time, whatever the
+//! text. Text that goes into a prompt passes [`defuse`], so that an agent which repeats what it was shown
+//! says nothing by it; and the examples of the instructions say nothing, either.
+
+mod tokens;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use self::values::Skip;
+use crate::entry::{Difficulty, Outcome};
+
+/// The elements that are read from an agent's text.
+pub const NAMES: [&str; 9] = [
+    "task-done",
+    "task-failed",
+    "next-model",
+    "journal",
+    "knowledge",
+    "learning",
+    "failure-report",
+    "retry-suggestion",
+    "difficulty-estimate",
+];
+
+/// The heading of the block in which an agent suggests events.
+pub const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
+
+/// Something that an agent says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sigil {
+    /// `<task-done>`: the task with this id is done.
+    Done(String),
+    /// `<task-failed>`: the task with this id is not, and will not be in this iteration.
+    Failed(String),
+    /// `<next-model>`: the model that the run's next iteration should have.
+    NextModel(String),
+    /// `<journal>`: notes for whoever works on it next.
+    Journal(String),
+    /// `<knowledge>` or `<learning>`.
+    Knowledge(Noted),
+    /// `<failure-report>`.
+    FailureReport(FailureReport),
+    /// `<retry-suggestion>`: what to do instead.
+    RetrySuggestion(String),
+    /// `<difficulty-estimate>`.
+    Difficulty(Difficulty),
+}
+
+/// A fact that holds beyond the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The line that it begins in, from 1.
+    pub line: u32,
+    /// The element: `knowledge` or `learning`.
+    pub name: &'static str,
+    /// What it is about; of a learning its first sentence.
+    pub title: String,
+    /// Keywords, lowercase, at least one.
+    pub tags: Vec<String>,
+    /// What sort of learning it is; none of plain knowledge.
+    pub category: Option<String>,
+    /// What it says, markdown.
+    pub body: String,
+}
+
+/// Why an attempt failed, as its agent says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailureReport {
+    /// `what_tried`.
+    pub tried: String,
+    /// `why_failed`.
+    pub why: String,
+    /// `error_category`, such as `test_failure`; `unknown` where none is given.
+    pub category: String,
+    /// `relevant_files`.
+    pub files: Vec<String>,
+    /// `stack_trace`: its first 500 characters.
+    pub stack_trace: Option<String>,
+}
+
+/// An element that could not be taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The line that it begins in, from 1.
+    pub line: u32,
+    /// The element's name.
+    pub name: &'static str,
+    /// What it lacks.
+    pub reason: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "line {}: <{}> {}", self.line, self.name, self.reason)
+    }
+}
+
+/// All that a text says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// The sigils with the lines that they begin in, in order.
+    pub sigils: Vec<(u32, Sigil)>,
+    /// What could not be taken over, in order.
+    pub refused: Vec<Refused>,
+}
+
+/// What a text says of one task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// How it ended: done or failed.
+    pub outcome: Option<Outcome>,
+    /// The model that the run's next iteration should have.
+    pub next_model: Option<String>,
+    /// Notes for whoever works on it next.
+    pub notes: Option<String>,
+    /// The facts that hold beyond it, in order.
+    pub knowledge: Vec<Noted>,
+    /// Why it failed.
+    pub failure: Option<FailureReport>,
+    /// What to do instead.
+    pub retry_suggestion: Option<String>,
+    /// How hard it is.
+    pub difficulty: Option<Difficulty>,
+    /// What could not be taken over, in order.
+    pub refused: Vec<Refused>,
+}
+
+/// Returns what an agent's final text says, outside of code fences, inline code and quotations. A fence
+/// that is left open ends at the first line that begins with a sigil.
+///
+/// An element that is never closed, empty or not what it must be is passed over and reported, and what
+/// stands in it is looked into. The examples of the instructions are passed over in silence.
+///
+/// ```
+/// use ralph_memory::sigil::{Sigil, tokens};
+/// let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
+/// assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
+/// assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
+/// ```
+pub fn tokens(text: &str) -> Tokens {
+    let mut said = Tokens::default();
+    tokens::scan(text, &mut |element| match values::value(&element) {
+        Ok(sigil) => {
+            said.sigils.push((element.line, sigil));
+            true
+        }
+        // Its closing tag is its own, and there is nothing in it.
+        Err(Skip::Example) => true,
+        Err(Skip::Prose) => false,
+        Err(Skip::Refused(reason)) => {
+            said.refused.push(Refused { line: element.line, name: element.name, reason });
+            false
+        }
+    });
+    said
+}
+
+/// Returns what an agent's final text says of the task with this id.
+///
+/// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the
+/// last one that names the task, and of knowledge and learnings all.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// let text = "<task-done>t-1</task-done> No: <task-failed>t-1</task-failed> <task-done>t-2</task-done>";
+/// let said = ralph_memory::sigil::read(text, "t-1");
+/// assert_eq!(said.outcome, Some(Outcome::Failed));
+/// assert_eq!(said.refused[0].to_string(), "line 1: <task-done> names the task `t-2`, and this one is `t-1`");
+/// ```
+pub fn read(text: &str, task_id: &str) -> Said {
+    let Tokens { sigils, refused } = tokens(text);
+    let mut said = Said { refused, ..Said::default() };
+    for (line, sigil) in sigils {
+        match sigil {
+            Sigil::Done(id) => said.end(line, "task-done", Outcome::Done, &id, task_id),
+            Sigil::Failed(id) => said.end(line, "task-failed", Outcome::Failed, &id, task_id),
+            Sigil::NextModel(model) => first(&mut said.next_model, model),
+            Sigil::Journal(notes) => first(&mut said.notes, notes),
+            Sigil::Knowledge(noted) => said.knowledge.push(noted),
+            Sigil::FailureReport(report) => first(&mut said.failure, report),
+            Sigil::RetrySuggestion(suggestion) => first(&mut said.retry_suggestion, suggestion),
+            Sigil::Difficulty(difficulty) => first(&mut said.difficulty, difficulty),
+        }
+    }
+    said.refused.sort_by_key(|refused| refused.line);
+    said
+}
+
+fn first<T>(kept: &mut Option<T>, said: T) {
+    kept.get_or_insert(said);
+}
+
+impl Said {
+    fn end(&mut self, line: u32, name: &'static str, outcome: Outcome, id: &str, task_id: &str) {
+        if id == task_id {
+            self.outcome = Some(outcome);
+        } else {
+            let reason = format!("names the task `{id}`, and this one is `{task_id}`");
+            self.refused.push(Refused { line, name, reason });
+        }
+    }
+}
+
+/// Returns `text` with every sigil in it made plain text: `<` becomes `&lt;` where one begins or
+/// ends, and the heading for suggestions gets a backslash.
+///
+/// ```
+/// use ralph_memory::sigil::defuse;
+/// assert_eq!(defuse("say <task-done>t-1</task-done> or a < b"), "say &lt;task-done>t-1&lt;/task-done> or a < b");
+/// assert_eq!(defuse("## MEMORY_SUGGESTIONS"), "\\## MEMORY_SUGGESTIONS");
+/// ```
+pub fn defuse(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start();
+        let is_heading = bare.starts_with('#')
+            && bare.trim_start_matches('#').trim_start().to_ascii_uppercase().starts_with(SUGGESTIONS_HEADING);
+        let mut rest = line;
+        if is_heading {
+            safe.push_str(&line[..line.len() - bare.len()]);
+            safe.push('\\');
+            rest = bare;
+        }
+        while let Some(at) = rest.find('<') {
+            safe.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            safe.push_str(if begins_sigil(rest) { "&lt;" } else { "<" });
+        }
+        safe.push_str(rest);
+    }
+    safe
+}
+
+/// Returns whether the name of a sigil, or of its end, stands at the start, in whatever case and
+/// with white space before it.
+fn begins_sigil(text: &str) -> bool {
+    let name = text.trim_start().trim_start_matches('/').trim_start();
+    NAMES.iter().any(|known| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known)))
+}

@@ -1,0 +1,222 @@
+//! What texts say, and what they do not.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[track_caller]
+fn refused(text: &str, expected: &[&str]) -> Said {
+    let said = read(text, "t-1");
+    let refused: Vec<String> = said.refused.iter().map(Refused::to_string).collect();
+    assert_eq!(refused, expected, "{text:?}");
+    said
+}
+
+#[test]
+fn every_sigil_is_defused_and_nothing_else() {
+    for name in NAMES {
+        assert_eq!(defuse(&format!("a<{name} x=\"y\">b</{name}>")), format!("a&lt;{name} x=\"y\">b&lt;/{name}>"));
+    }
+    assert_eq!(defuse("## MEMORY_SUGGESTIONS <journal>"), "\\## MEMORY_SUGGESTIONS &lt;journal>");
+    assert_eq!(defuse("< / Journal>"), "&lt; / Journal>");
+    assert_eq!(defuse("<b> <é <<journal>"), "<b> <é <&lt;journal>");
+    assert_eq!(
+        defuse("x\n  ###  memory_suggestions\ny ## MEMORY_SUGGESTIONS"),
+        "x\n  \\###  memory_suggestions\ny ## MEMORY_SUGGESTIONS"
+    );
+}
+
+#[test]
+fn every_element_says_its_own() {
+    let said = refused(
+        "<task-done>`t-1`</task-done><next-model> Opus </next-model><journal>\nn\n\nm\n</journal>\
+         <retry-suggestion>r</retry-suggestion><difficulty-estimate> HARD</difficulty-estimate>\n\
+         <knowledge title=\" A  title \" tags='A, b c,,a'>k</knowledge>\n\
+         <learning tags=x category=Pitfall>Use it. Or not.</learning>",
+        &[],
+    );
+    let noted = |line, name, title: &str, tags: &[&str], category: Option<&str>, body: &str| Noted {
+        line,
+        name,
+        title: title.into(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        category: category.map(str::to_owned),
+        body: body.into(),
+    };
+    let expected = Said {
+        outcome: Some(Outcome::Done),
+        next_model: Some("Opus".into()),
+        notes: Some("n\n\nm".into()),
+        knowledge: vec![
+            noted(6, "knowledge", "A title", &["a", "b c"], None, "k"),
+            noted(7, "learning", "Use it.", &["x"], Some("pitfall"), "Use it. Or not."),
+        ],
+        retry_suggestion: Some("r".into()),
+        difficulty: Some(Difficulty::Hard),
+        ..Said::default()
+    };
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_failure_report_is_read_line_by_line() {
+    let said = refused(
+        "<failure-report>\nwhy_failed: it broke\n  in two\nwhat_tried: a thing: with a colon\nmine: ignored\nmore of mine\n\
+         error_category: Test Failure\nrelevant_files: `src/a.rs`, src/b.rs\n- src/c.rs\nstack_trace: at x\nnote: y\nstd::fs\n</failure-report>",
+        &[],
+    );
+    let expected = FailureReport {
+        tried: "a thing: with a colon".into(),
+        why: "it broke\n  in two".into(),
+        category: "test_failure".into(),
+        files: vec!["src/a.rs".into(), "src/b.rs".into(), "src/c.rs".into()],
+        stack_trace: Some("at x\nnote: y\nstd::fs".into()),
+    };
+    assert_eq!(said.failure, Some(expected));
+    let report = |lines: &str| refused(&format!("<failure-report>{lines}</failure-report>"), &[]).failure.unwrap();
+    assert_eq!(report("\nwhat_tried: a\nwhy_failed: see http://x\nhttp://y").why, "see http://x\nhttp://y");
+    assert_eq!(report("what_tried: a\nwhy_failed: b\nerror_category: …").category, "unknown");
+    let long = report(&format!("what_tried: a\nwhy_failed: b\nstack_trace: {}", "é".repeat(600)));
+    assert_eq!(long.stack_trace.unwrap().chars().count(), 500);
+}
+
+#[test]
+fn what_is_not_what_it_must_be_is_refused() {
+    refused("<learning category=\"pitfall\">x</learning>", &["line 1: <learning> without tags"]);
+    refused("\n<learning tags=\"a\">x</learning>", &["line 2: <learning> without a category"]);
+    refused(
+        "<learning tags=\"a\" category=\"a b\">x</learning>",
+        &["line 1: <learning> has a category that is not one word"],
+    );
+    refused("<knowledge tags=\" , \" title=\"t\">x</knowledge>", &["line 1: <knowledge> without tags"]);
+    refused("<knowledge tags=\"a\">x</knowledge>", &["line 1: <knowledge> without a title"]);
+    refused("<knowledge tags=\"a\" title=\"t\"> </knowledge>", &["line 1: <knowledge> is empty"]);
+    refused("<journal></journal>", &["line 1: <journal> is empty"]);
+    refused("<journal>\nx", &["line 1: <journal> is never closed"]);
+    refused("<next-model>the big one</next-model>", &["line 1: <next-model> does not name a model in one word"]);
+    refused("<next-model>--yes</next-model>", &["line 1: <next-model> does not name a model in one word"]);
+    refused(
+        "<difficulty-estimate>steep</difficulty-estimate>",
+        &["line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked"],
+    );
+    refused("<failure-report>what_tried: x</failure-report>", &["line 1: <failure-report> without `why_failed:`"]);
+    refused("<task-done>the first task</task-done>", &["line 1: <task-done> does not hold the id of a task"]);
+    refused("<task-failed>t-2</task-failed>", &["line 1: <task-failed> names the task `t-2`, and this one is `t-1`"]);
+    // What is wrong hides nothing that comes after it, nor what is in it.
+    let said = refused("<knowledge>\n<task-done>t-1</task-done>\n</knowledge>", &["line 1: <knowledge> without tags"]);
+    assert_eq!(said.outcome, Some(Outcome::Done));
+}
+
+#[test]
+fn of_several_the_first_or_the_last_counts() {
+    let said = refused(
+        "<journal></journal><journal>a</journal><journal>b</journal>\
+         <difficulty-estimate>x</difficulty-estimate><difficulty-estimate>easy</difficulty-estimate>",
+        &[
+            "line 1: <journal> is empty",
+            "line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked",
+        ],
+    );
+    assert_eq!((said.notes.as_deref(), said.difficulty), (Some("a"), Some(Difficulty::Easy)));
+    let last = |text: &str| read(text, "t-1").outcome;
+    assert_eq!(last("<task-failed>t-1</task-failed><task-done>t-1</task-done>"), Some(Outcome::Done));
+    assert_eq!(last("<task-done>t-1</task-done><task-failed>t-2</task-failed>"), Some(Outcome::Done));
+}
+
+/// The lines of the instructions that have sigils, without their fences.
+const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<task-failed>TASK-ID</task-failed>\n<journal>\n…\n</journal>\n\
+    <knowledge tags=\"tag1,tag2\" title=\"Short descriptive title\">\n…\n</knowledge>\n<learning category=\"pitfall\" tags=\"tag1,tag2\">\n…\n</learning>\n\
+    <failure-report>\nwhat_tried: …\nwhy_failed: …\nerror_category: …\nrelevant_files: …\n</failure-report>\n<retry-suggestion>…</retry-suggestion>\n\
+    <difficulty-estimate>trivial, easy, moderate, hard or blocked</difficulty-estimate>\n<next-model>…</next-model>\n";
+
+#[test]
+fn repeated_instructions_say_nothing() {
+    assert_eq!(refused(REPEATED, &[]), Said::default());
+    assert_eq!(refused(&REPEATED.replace('…', "..."), &[]), Said::default());
+    let said =
+        refused(&format!("{REPEATED}\n<journal>real</journal>\n<task-failed>t-1</task-failed>\n{REPEATED}"), &[]);
+    assert_eq!((said.notes.as_deref(), said.outcome), (Some("real"), Some(Outcome::Failed)));
+}
+
+#[test]
+fn a_learning_is_named_by_its_first_sentence() {
+    let title =
+        |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>"), "t").knowledge[0].title.clone();
+    assert_eq!(title("Use it. Or not."), "Use it.");
+    assert_eq!(title("\n## - Use\nit all. Or not."), "Use it all.");
+    assert_eq!(title("```\ncode\n```"), "code ```");
+    assert_eq!(title("one\n\ntwo"), "one");
+    let long = title(&"word ".repeat(50));
+    assert!(long.chars().count() <= 80 && long.ends_with("word…"), "{long}");
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let fixed = [
+        "<journal>",
+        "</journal>",
+        "<knowledge tags=\"a\" title='b'",
+        ">",
+        "</knowledge>",
+        "```\n",
+        "`",
+        "\n> ",
+        "<task-done>t-1</task-done>",
+        "<failure-report>\nwhat_tried: x\n",
+        "</failure-report>",
+        "\r\n",
+        "\u{feff}\0\u{202e}é語\u{1f980}",
+    ];
+    prop_oneof![proptest::sample::select(fixed.to_vec()).prop_map(str::to_owned), ".{0,20}"]
+}
+
+const PROSE: [&str; 6] = [
+    "\nSome words.\n",
+    "\n```\n<journal>no</journal>\n```\n",
+    "\n> <task-done>t-9</task-done>\n",
+    "\na `<journal>no</journal>` b\n",
+    "\nI will use <journal> later.\n\n",
+    "\n~~~~\n```\n<learning>\n~~~~\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_text_is_read(pieces in proptest::collection::vec(pieces(), 0..40)) {
+        let text = pieces.concat();
+        let said = read(&text, "t-1");
+        let n_lines = text.split('\n').count();
+        prop_assert!(said.refused.iter().all(|refused| refused.line as usize <= n_lines));
+        prop_assert!(said.refused.is_sorted_by_key(|refused| refused.line));
+        // Defused, it says nothing any more.
+        prop_assert_eq!(tokens(&defuse(&text)), Tokens::default());
+    }
+
+    /// What is said between prose, code and quotations is read as it was said.
+    #[test]
+    fn what_is_said_is_read(
+        said in proptest::collection::vec((0..6usize, "[a-z][a-zé ]{0,12}[a-z.]"), 0..8),
+        prose in 0..6usize,
+    ) {
+        let mut text = PROSE[prose].to_owned();
+        let mut expected = Vec::new();
+        for (kind, words) in &said {
+            let easy = "<difficulty-estimate>easy</difficulty-estimate>";
+            let (written, sigil) = match kind {
+                0 => (format!("<journal>\n{words}\n</journal>"), Sigil::Journal(words.clone())),
+                1 => {
+                    (format!("<retry-suggestion>{words}</retry-suggestion>"), Sigil::RetrySuggestion(words.clone()))
+                }
+                2 => ("<task-done>t-1</task-done>".to_owned(), Sigil::Done("t-1".into())),
+                3 => ("<task-failed> t-1</task-failed>".to_owned(), Sigil::Failed("t-1".into())),
+                4 => (easy.to_owned(), Sigil::Difficulty(Difficulty::Easy)),
+                _ => ("<next-model>opus</next-model>".to_owned(), Sigil::NextModel("opus".into())),
+            };
+            text.push_str(&written);
+            text.push_str(PROSE[(prose + kind) % PROSE.len()]);
+            expected.push(sigil);
+        }
+        let found: Vec<Sigil> = tokens(&text).sigils.into_iter().map(|(_, sigil)| sigil).collect();
+        prop_assert_eq!(found, expected, "{}", text);
+    }
+}

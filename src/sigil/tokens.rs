@@ -1,0 +1,525 @@
+//! Finds sigils in a text: in one pass, in linear time, whatever the text.
+//!
+//! It knows where elements may stand and where they end, and nothing of what they mean. What would take
+//! a search for each element (the next closing tag, the next closing fence, the other end of inline code)
+//! is looked up in tables that one pass made.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::NAMES;
+
+/// The longest opening tag, in bytes.
+const MAX_TAG: usize = 4096;
+/// The shortest code fence, in marks.
+const FENCE: usize = 3;
+
+/// An element of a text that is outside of code and quotations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Element<'a> {
+    /// One of [`NAMES`].
+    pub(super) name: &'static str,
+    /// The attributes of its opening tag, names in lower case.
+    pub(super) attributes: Vec<(String, &'a str)>,
+    /// What stands in it, trimmed; `None` where it is never closed.
+    pub(super) content: Option<&'a str>,
+    /// The line that it begins in, from 1.
+    pub(super) line: u32,
+    /// Whether it begins its line.
+    pub(super) is_first: bool,
+}
+
+/// Calls `each` for the elements of a text, in order. It says whether an element was what it must be:
+/// behind one that was not, its content is looked into as well. Returns how many steps that took.
+pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
+    Scanner::new(text).run(each)
+}
+
+/// A line, without its end.
+struct Line<'a> {
+    start: usize,
+    text: &'a str,
+}
+
+/// A code fence: its mark, and how many of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
+}
+
+/// Where the tags of one name are, in order.
+#[derive(Default)]
+struct Tags {
+    /// The opening ones that begin a line.
+    first: Vec<usize>,
+    /// All opening ones.
+    opening: Vec<usize>,
+    /// The closing ones, with their ends.
+    closing: Vec<Range<usize>>,
+    /// Those of them that are outside of code and quotations.
+    clean: Vec<Range<usize>>,
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    lines: Vec<Line<'a>>,
+    /// For each line and the marks `` ` `` and `~`, how long the longest fence is that could close one from
+    /// here on.
+    closers: Vec<[usize; 2]>,
+    /// Where inline code ends that begins here.
+    code: HashMap<usize, usize>,
+    tags: HashMap<&'static str, Tags>,
+    steps: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str) -> Scanner<'a> {
+        let mut start = 0;
+        let lines: Vec<Line<'a>> = text
+            .split('\n')
+            .map(|line| {
+                let line = Line { start, text: line };
+                start += line.text.len() + 1;
+                line
+            })
+            .collect();
+        let mut closers = vec![[0; 2]; lines.len() + 1];
+        for (at, line) in lines.iter().enumerate().rev() {
+            closers[at] = closers[at + 1];
+            if let Some(fence) = closing_fence(line.text) {
+                let longest = &mut closers[at][usize::from(fence.mark == '~')];
+                *longest = fence.length.max(*longest);
+            }
+        }
+        let mut scanner = Scanner { text, lines, closers, code: HashMap::new(), tags: HashMap::new(), steps: 0 };
+        scanner.find_code();
+        scanner.find_tags();
+        scanner
+    }
+
+    /// Notes where inline code is: between runs of backticks of one length, within a paragraph.
+    fn find_code(&mut self) {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for at in 0..=self.lines.len() {
+            let line = self.lines.get(at);
+            // A sigil that begins a line is never inside code that a stray backtick opened before it.
+            let ends_paragraph = line.is_none_or(|line| {
+                let bare = line.text.trim();
+                bare.is_empty() || bare.starts_with('>') || opening_fence(line.text).is_some() || opens(bare).is_some()
+            });
+            if ends_paragraph {
+                let mut next: HashMap<usize, usize> = HashMap::new();
+                for run in runs.drain(..).rev() {
+                    if let Some(end) = next.insert(run.len(), run.end) {
+                        self.code.insert(run.start, end);
+                    }
+                }
+            }
+            let Some(line) = line else { break };
+            let mut rest = 0;
+            while let Some(found) = line.text[rest..].find('`') {
+                let start = rest + found;
+                let length = line.text[start..].bytes().take_while(|byte| *byte == b'`').count();
+                runs.push(line.start + start..line.start + start + length);
+                rest = start + length;
+            }
+        }
+    }
+
+    /// Notes where tags are, and which closing ones are outside of code.
+    fn find_tags(&mut self) {
+        let mut at = 0;
+        // A fence that is open here is closed in this line.
+        let mut closed_in = None;
+        while let Some(line) = self.lines.get(at) {
+            if closed_in.is_some_and(|closed_in| at > closed_in) {
+                closed_in = None;
+            }
+            if closed_in.is_none() {
+                closed_in = opening_fence(line.text).and_then(|fence| self.closing_line(at + 1, fence));
+            }
+            let is_quoted = line.text.trim_start().starts_with('>');
+            let first = line.text.len() - line.text.trim_start().len();
+            let mut code_end = 0;
+            let mut rest = 0;
+            while let Some(found) = line.text[rest..].find(['<', '`']) {
+                let start = rest + found;
+                let offset = line.start + start;
+                let tail = &line.text[start..];
+                if let Some(run) = tail.strip_prefix('`').map(|_| tail.len() - tail.trim_start_matches('`').len()) {
+                    // Code that goes on in the next line is left alone: what ends in it would end nowhere.
+                    if offset >= code_end
+                        && let Some(end) = self.code.get(&offset).filter(|end| **end <= line.start + line.text.len())
+                    {
+                        code_end = *end;
+                    }
+                    rest = start + run;
+                    continue;
+                }
+                rest = start + 1;
+                if let Some((name, length)) = closes(tail) {
+                    let tags = self.tags.entry(name).or_default();
+                    tags.closing.push(offset..offset + length);
+                    if closed_in.is_none() && !is_quoted && offset >= code_end {
+                        tags.clean.push(offset..offset + length);
+                    }
+                } else if let Some(name) = opens(tail) {
+                    let tags = self.tags.entry(name).or_default();
+                    tags.opening.push(offset);
+                    if start == first {
+                        tags.first.push(offset);
+                    }
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Returns the first line from `at` on that closes a fence, if there is one.
+    fn closing_line(&self, at: usize, fence: Fence) -> Option<usize> {
+        if self.closers.get(at)?[usize::from(fence.mark == '~')] < fence.length {
+            return None;
+        }
+        let closes = |line: &Line<'_>| {
+            closing_fence(line.text).is_some_and(|other| other.mark == fence.mark && other.length >= fence.length)
+        };
+        self.lines[at..].iter().position(closes).map(|found| at + found)
+    }
+
+    fn run(mut self, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
+        let (mut at, mut offset) = (0, 0);
+        while at < self.lines.len() {
+            self.steps += 1;
+            let (start, line) = (self.lines[at].start, self.lines[at].text);
+            if offset <= start {
+                offset = start;
+                if line.trim_start().starts_with('>') {
+                    at += 1;
+                    continue;
+                }
+                if let Some(fence) = opening_fence(line) {
+                    let end = match self.closing_line(at + 1, fence) {
+                        Some(closed) => closed + 1,
+                        // It was left open, and what begins with a sigil is behind it.
+                        None => self.line_with_sigil(at + 1),
+                    };
+                    self.steps += end - at;
+                    at = end;
+                    continue;
+                }
+            }
+            match self.look_at_line(at, offset, each) {
+                Some(next) => {
+                    offset = next;
+                    // Whatever was skipped may have ended in a later line.
+                    while self.lines.get(at + 1).is_some_and(|line| line.start <= offset) {
+                        self.steps += 1;
+                        at += 1;
+                    }
+                }
+                None => {
+                    at += 1;
+                    offset = 0;
+                }
+            }
+        }
+        self.steps
+    }
+
+    fn line_with_sigil(&self, at: usize) -> usize {
+        let found = self.lines.iter().skip(at).position(|line| opens(line.text.trim_start()).is_some());
+        found.map_or(self.lines.len(), |found| at + found)
+    }
+
+    /// Looks at the rest of a line. Returns where to go on after something that may end in another line.
+    fn look_at_line(
+        &mut self,
+        at: usize,
+        mut offset: usize,
+        each: &mut dyn FnMut(Element<'a>) -> bool,
+    ) -> Option<usize> {
+        let (start, text) = (self.lines[at].start, self.lines[at].text);
+        let end = start + text.len();
+        while let Some(found) = self.text.get(offset..end)?.find(['<', '`']) {
+            self.steps += 1;
+            offset += found;
+            let tail = &self.text[offset..];
+            if tail.starts_with('`') {
+                if let Some(end) = self.code.get(&offset) {
+                    return Some(*end);
+                }
+                offset += text[offset - start..].bytes().take_while(|byte| *byte == b'`').count();
+                continue;
+            }
+            let Some(name) = opens(tail) else {
+                offset += 1;
+                continue;
+            };
+            let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            let is_first = text[..offset - start].trim().is_empty();
+            let Some((attributes, length)) = attributes(tail, name, &mut self.steps) else {
+                each(Element { name, attributes: Vec::new(), content: None, line, is_first });
+                offset += 1;
+                continue;
+            };
+            let content = offset + length;
+            let closing = self.closing(name, content, is_first);
+            let element = Element {
+                name,
+                attributes,
+                content: closing.as_ref().map(|closing| self.text[content..closing.start].trim()),
+                line,
+                is_first,
+            };
+            let is_good = each(element);
+            return Some(closing.filter(|_| is_good).map_or(content, |closing| closing.end));
+        }
+        None
+    }
+
+    /// Returns the closing tag that ends the content which begins at `content`: the first one outside of
+    /// code, or, where another element of the name comes before that, the first one at all. One that
+    /// comes only after the next element of the name is not its own, and one in code does not end what
+    /// began in the middle of a line, which is prose.
+    fn closing(&self, name: &str, content: usize, is_first: bool) -> Option<Range<usize>> {
+        let tags = self.tags.get(name)?;
+        let next = |all: &[usize]| all.get(all.partition_point(|at| *at < content)).copied().unwrap_or(usize::MAX);
+        let after = |all: &[Range<usize>]| all.get(all.partition_point(|tag| tag.start < content)).cloned();
+        let any = after(&tags.closing)?;
+        // What holds one short word, or lines of its own form, holds no other element.
+        let other = if is_free(name) { next(&tags.first) } else { next(&tags.opening) };
+        if any.start > other {
+            return None;
+        }
+        let clean = after(&tags.clean).filter(|clean| clean.start < other);
+        clean.or_else(|| Some(any).filter(|_| is_first))
+    }
+}
+
+/// Returns whether an element holds any text, that of others included.
+fn is_free(name: &str) -> bool {
+    matches!(name, "journal" | "knowledge" | "learning" | "retry-suggestion")
+}
+
+/// Returns the name of the opening tag at the start of a text.
+fn opens(text: &str) -> Option<&'static str> {
+    let (name, rest) = named(text.strip_prefix('<')?)?;
+    rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(name)
+}
+
+/// Returns the name of the closing tag at the start of a text, and its length.
+fn closes(text: &str) -> Option<(&'static str, usize)> {
+    let (name, rest) = named(text.strip_prefix("</")?)?;
+    let rest = rest.trim_start_matches([' ', '\t']).strip_prefix('>')?;
+    Some((name, text.len() - rest.len()))
+}
+
+fn named(text: &str) -> Option<(&'static str, &str)> {
+    NAMES.into_iter().find_map(|name| {
+        let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
+        // `journal` is no beginning of `journalist`; what follows says so.
+        Some((name, &text[start.len()..]))
+    })
+}
+
+/// Returns the attributes of the opening tag at the start of a text, and the tag's length; `None` where
+/// it has no end.
+fn attributes<'a>(text: &'a str, name: &str, steps: &mut usize) -> Option<(Vec<(String, &'a str)>, usize)> {
+    let mut attributes = Vec::new();
+    let mut rest = &text[1 + name.len()..];
+    loop {
+        *steps += 1;
+        rest = rest.trim_start();
+        if text.len() - rest.len() > MAX_TAG {
+            return None;
+        }
+        if let Some(behind) = rest.strip_prefix('>') {
+            return Some((attributes, text.len() - behind.len()));
+        }
+        if let Some(behind) = rest.strip_prefix('/') {
+            rest = behind;
+            continue;
+        }
+        let is_end = |next: char| next.is_whitespace() || matches!(next, '=' | '>' | '/' | '<' | '"' | '\'');
+        let length = limited(rest).find(is_end)?;
+        let key = rest[..length].to_lowercase();
+        let behind = rest[length..].trim_start();
+        rest = match behind.strip_prefix('=').map(str::trim_start) {
+            Some(value) => {
+                let (value, behind) = attribute_value(value)?;
+                attributes.push((key, value));
+                behind
+            }
+            // What stands alone says nothing; what can be no name means that there is no tag.
+            None if length == 0 => return None,
+            None => behind,
+        };
+    }
+}
+
+fn attribute_value(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+    if let Some(quote) = quote {
+        let inner = &text[1..];
+        let end = limited(inner).find(quote)?;
+        return Some((&inner[..end], &inner[end + 1..]));
+    }
+    let end = limited(text).find(|next: char| next.is_whitespace() || matches!(next, '>' | '<'))?;
+    Some(text.split_at(end))
+}
+
+/// Returns the part of a text that a tag may reach into.
+fn limited(text: &str) -> &str {
+    let end = (0..=text.len().min(MAX_TAG)).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Returns the fence that a line opens. What follows backticks has none of them, or it is inline code.
+fn opening_fence(line: &str) -> Option<Fence> {
+    let (fence, rest) = fence(line)?;
+    (fence.mark == '~' || !rest.contains('`')).then_some(fence)
+}
+
+/// Returns the fence that a line could close.
+fn closing_fence(line: &str) -> Option<Fence> {
+    let (fence, rest) = fence(line)?;
+    rest.trim().is_empty().then_some(fence)
+}
+
+fn fence(line: &str) -> Option<(Fence, &str)> {
+    let bare = line.trim_start();
+    let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = bare.trim_start_matches(mark);
+    let length = bare.len() - rest.len();
+    (length >= FENCE).then_some((Fence { mark, length }, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the names and contents of a text, where an element is good when it has a content.
+    fn found(text: &str) -> Vec<(&'static str, Option<&str>, u32)> {
+        let mut found = Vec::new();
+        scan(text, &mut |element| {
+            found.push((element.name, element.content, element.line));
+            element.content.is_some()
+        });
+        found
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&'static str, &str)]) {
+        let found: Vec<_> = found(text).into_iter().map(|(name, content, _)| (name, content.unwrap_or("!"))).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn elements_are_found_in_order() {
+        check("a <journal> x </journal> b\n<task-done>t</task-done>", &[("journal", "x"), ("task-done", "t")]);
+        check("<Journal >\n\nx\n\n</JOURNAL >", &[("journal", "x")]);
+        check("<journalist>x</journalist> <jour>", &[]);
+        assert_eq!(found("\r\n\r\n<journal>x\r\n</journal>\r\n"), [("journal", Some("x"), 3)]);
+    }
+
+    #[test]
+    fn code_and_quotations_are_passed_over() {
+        check("```\n<journal>x</journal>\n```\n<task-done>t</task-done>", &[("task-done", "t")]);
+        check("  ~~~~ text\n```\n<journal>x</journal>\n~~~\n~~~~\n", &[]);
+        check("a `<journal>x</journal>` b", &[]);
+        check("a ``<journal>`x</journal>`` b", &[]);
+        check("`a\n<b> <journal>x</journal>` b", &[]);
+        check("> <journal>x</journal>\n  > more", &[]);
+        // A stray backtick hides nothing that begins a line, nor what is in another paragraph.
+        check("a ` b\n<journal>x</journal>\n`", &[("journal", "x")]);
+        check("a ` b\n\nc <journal>x</journal> `", &[("journal", "x")]);
+        check("```rust `x`\n<journal>x</journal>", &[("journal", "x")]);
+    }
+
+    #[test]
+    fn a_fence_left_open_ends_at_a_sigil() {
+        check("```\ncode\n<journal>x</journal>\n", &[("journal", "x")]);
+        check("```\ncode a <journal>x</journal>\n  <task-done>t</task-done>\n", &[("task-done", "t")]);
+        check("````\n```\n<journal>x</journal>\n", &[("journal", "x")]);
+    }
+
+    #[test]
+    fn contents_may_hold_anything() {
+        check("<journal>\n```\n</journal>\n```\nx\n</journal>", &[("journal", "```\n</journal>\n```\nx")]);
+        check("<journal>a `</journal>` b</journal>", &[("journal", "a `</journal>` b")]);
+        check("<journal>a <task-done>t</task-done> b</journal>", &[("journal", "a <task-done>t</task-done> b")]);
+        check(
+            "<journal>\n```sh\nopen\n</journal>\n<task-done>t</task-done>",
+            &[("journal", "```sh\nopen"), ("task-done", "t")],
+        );
+        check("<journal>one ` tick</journal>\nand ` more", &[("journal", "one ` tick")]);
+        check("<journal>I used <journal> here</journal>", &[("journal", "I used <journal> here")]);
+    }
+
+    #[test]
+    fn what_is_never_closed_swallows_nothing() {
+        check("<journal>\nx\n<task-done>t</task-done>", &[("journal", "!"), ("task-done", "t")]);
+        check("<journal>\nx\n<journal>\ny\n</journal>", &[("journal", "!"), ("journal", "y")]);
+        check("I end with <task-done> once done.\n<task-done>t</task-done>", &[("task-done", "!"), ("task-done", "t")]);
+        check("use <task-done> so: <task-done>t</task-done>", &[("task-done", "!"), ("task-done", "t")]);
+        check("<journal", &[]);
+        check("<journal a", &[("journal", "!")]);
+        check("<journal a=\"x>\n<task-done>t</task-done>", &[("journal", "!"), ("task-done", "t")]);
+    }
+
+    #[test]
+    fn attributes_come_in_every_style() {
+        let mut found = Vec::new();
+        scan("<knowledge Tags = 'a, \"b\"' title=\"x > y\"\n other=z alone/ >c</knowledge>", &mut |element| {
+            found.extend(element.attributes.into_iter().map(|(key, value)| format!("{key}={value}")));
+            true
+        });
+        assert_eq!(found, ["tags=a, \"b\"", "title=x > y", "other=z"]);
+    }
+
+    /// Four times the text takes about four times the steps, and a rejected element does not change that.
+    #[test]
+    fn the_time_is_linear() {
+        let steps = |unit: &str, n: usize, is_good: bool| scan(&unit.repeat(n), &mut |_| is_good);
+        let growing = |n: usize| (1..n).map(|length| "`".repeat(length) + " ").collect::<String>();
+        for unit in [
+            "<journal>",
+            "<journal>\n",
+            "<task-done>",
+            "</journal>",
+            "`",
+            "` ",
+            "``` \n",
+            "~~~\n",
+            "<",
+            "<journal ",
+            "<journal a=\"",
+            "<journal a='x\"",
+            "<failure-report>",
+            "<failure-report>`</failure-report>`",
+            "<journal>x`</journal>`",
+            "<journal>\n```\n</journal>\n",
+            "```\n<journal>\n",
+            "> <journal>\n",
+            "\n",
+            "<knowledge tags=a>",
+            "`<journal>",
+            "<journal>`",
+        ] {
+            for is_good in [true, false] {
+                // The tail closes everything at the far end.
+                let few = steps(unit, 1_000, is_good);
+                let many = steps(unit, 4_000, is_good);
+                assert!(many <= 5 * few + 100, "{unit:?} {is_good}: {few} {many}");
+                let tailed = |n: usize| unit.repeat(n) + "`</journal></failure-report></task-done></knowledge>`";
+                let few = scan(&tailed(1_000), &mut |_| is_good);
+                let many = scan(&tailed(4_000), &mut |_| is_good);
+                assert!(many <= 5 * few + 100, "{unit:?} {is_good}: {few} {many}");
+            }
+        }
+        let few = scan(&growing(200), &mut |_| true);
+        let many = scan(&growing(400), &mut |_| true);
+        assert!(many <= 3 * few + 100);
+    }
+}

@@ -1,0 +1,220 @@
+//! What an element means: its attributes and content as a value, or why it cannot be taken over.
+
+use super::tokens::Element;
+use super::{FailureReport, Noted, Sigil};
+use crate::entry::Difficulty;
+use crate::settings;
+use crate::text::first_sentence;
+
+/// The id that stands in the instructions for the task's own.
+const ID_PLACEHOLDER: &str = "TASK-ID";
+/// What stands in the instructions in the place of a difficulty.
+const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
+/// The longest word that an element may hold, in bytes: what is longer is prose.
+const MAX_WORD: usize = 200;
+/// How long a title is that is made of a sentence, in characters.
+const MAX_TITLE: usize = 80;
+/// How much of a stack trace is kept, in characters.
+const MAX_STACK_TRACE: usize = 500;
+/// The keys of a failure report.
+const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
+
+/// Why an element is not taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Skip {
+    /// It is one of the instructions, repeated.
+    Example,
+    /// It is prose that names an element.
+    Prose,
+    /// It says something in a way that it must not; with what it lacks.
+    Refused(String),
+}
+
+/// Reads an element.
+pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
+    let refused = |reason: &str| Err(Skip::Refused(reason.to_owned()));
+    let Some(content) = element.content else {
+        return if element.is_first { refused("is never closed") } else { Err(Skip::Prose) };
+    };
+    let attribute = |name: &str| {
+        element
+            .attributes
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    };
+    // An element without its attributes is refused before anybody looks at what it holds.
+    let tags = attribute("tags").map(tags).unwrap_or_default();
+    match element.name {
+        "knowledge" | "learning" if is_placeholder(content) => return Err(Skip::Example),
+        "knowledge" | "learning" if tags.is_empty() => return refused("without tags"),
+        "knowledge" if attribute("title").is_none() => return refused("without a title"),
+        "learning" if attribute("category").is_none() => return refused("without a category"),
+        _ => {}
+    }
+    if content.is_empty() {
+        return refused("is empty");
+    }
+    if is_placeholder(content) {
+        return Err(Skip::Example);
+    }
+    match element.name {
+        "task-done" => id(content).map(Sigil::Done),
+        "task-failed" => id(content).map(Sigil::Failed),
+        "next-model" => match word(content) {
+            model if settings::is_model(model) => Ok(Sigil::NextModel(model.to_owned())),
+            _ => refused("does not name a model in one word"),
+        },
+        "difficulty-estimate" if content == DIFFICULTY_PLACEHOLDER => Err(Skip::Example),
+        "difficulty-estimate" => match Difficulty::parse(&word(content).to_lowercase()) {
+            Some(difficulty) => Ok(Sigil::Difficulty(difficulty)),
+            None => refused("is none of trivial, easy, moderate, hard and blocked"),
+        },
+        "retry-suggestion" => Ok(Sigil::RetrySuggestion(content.to_owned())),
+        "journal" => Ok(Sigil::Journal(content.to_owned())),
+        "failure-report" => failure_report(content).map(Sigil::FailureReport),
+        "knowledge" => Ok(Sigil::Knowledge(Noted {
+            line: element.line,
+            name: element.name,
+            title: attribute("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
+            tags,
+            category: None,
+            body: content.to_owned(),
+        })),
+        _ => {
+            let category = attribute("category").unwrap_or_default().to_lowercase();
+            let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+            if !category.chars().all(is_word) {
+                return refused("has a category that is not one word");
+            }
+            Ok(Sigil::Knowledge(Noted {
+                line: element.line,
+                name: element.name,
+                title: title(content),
+                tags,
+                category: Some(category),
+                body: content.to_owned(),
+            }))
+        }
+    }
+}
+
+/// Returns whether a text only stands for one, as those in the instructions do.
+fn is_placeholder(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|character| matches!(character, '…' | '.' | ' ' | '\n' | '\r' | '\t'))
+}
+
+/// Returns a content without the backticks or quotes that agents put around words.
+fn word(content: &str) -> &str {
+    content.trim_matches(['`', '"', '\'', '*']).trim()
+}
+
+fn id(content: &str) -> Result<String, Skip> {
+    let id = word(content);
+    if id == ID_PLACEHOLDER {
+        return Err(Skip::Example);
+    }
+    if id.is_empty() || id.len() > MAX_WORD || id.contains(char::is_whitespace) {
+        return Err(Skip::Refused("does not hold the id of a task".to_owned()));
+    }
+    Ok(id.to_owned())
+}
+
+fn tags(text: &str) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in text.split(',') {
+        let tag = tag.trim().trim_matches(['`', '"', '\'', '[', ']', '#']).trim().to_lowercase();
+        if !tag.is_empty() && !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    tags
+}
+
+/// Returns the first sentence of a text, without the marks of a list, a heading or a quotation.
+fn title(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
+        // A line that is markup alone says nothing.
+        line.contains(char::is_alphanumeric)
+    });
+    let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
+    // A sentence may go on in the next line.
+    let from = line.as_ptr() as usize - text.as_ptr() as usize;
+    let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
+    first_sentence(&paragraph.join(" "), MAX_TITLE)
+}
+
+/// Reads the lines of a failure report.
+fn failure_report(content: &str) -> Result<FailureReport, Skip> {
+    let mut values: Vec<(&str, String)> = Vec::new();
+    let mut is_known = false;
+    for line in content.lines() {
+        let inside_trace = values.last().is_some_and(|(key, _)| *key == "stack_trace");
+        match key(line) {
+            // A trace has lines of this form, too: only the keys of a report end it.
+            Some((key, value)) if KEYS.contains(&key) || !inside_trace => {
+                is_known = KEYS.contains(&key);
+                if is_known {
+                    values.push((key, value.to_owned()));
+                }
+            }
+            _ if is_known || inside_trace => {
+                if let Some((_, value)) = values.last_mut() {
+                    value.push('\n');
+                    value.push_str(line);
+                }
+            }
+            _ => {}
+        }
+    }
+    let all = |name: &str| {
+        values.iter().find(|(key, value)| *key == name && !value.trim().is_empty()).map(|(_, value)| value.trim())
+    };
+    let (tried, why) = (all("what_tried"), all("why_failed"));
+    if tried.is_some_and(is_placeholder) && why.is_some_and(is_placeholder) {
+        return Err(Skip::Example);
+    }
+    let (Some(tried), Some(why)) = (tried, why) else {
+        let missing = if tried.is_none() { "what_tried" } else { "why_failed" };
+        return Err(Skip::Refused(format!("without `{missing}:`")));
+    };
+    let given = |name: &str| all(name).filter(|value| !is_placeholder(value));
+    let category = given("error_category").map(category).filter(|category| !category.is_empty());
+    Ok(FailureReport {
+        tried: tried.to_owned(),
+        why: why.to_owned(),
+        category: category.unwrap_or_else(|| "unknown".to_owned()),
+        files: given("relevant_files").map(files).unwrap_or_default(),
+        stack_trace: given("stack_trace").map(|trace| trace.chars().take(MAX_STACK_TRACE).collect()),
+    })
+}
+
+/// Returns the key that a line begins with, and its value.
+fn key(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let is_key = key.starts_with(|first: char| first.is_ascii_lowercase())
+        && key
+            .chars()
+            .all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_');
+    // In `http://…` and `std::fs` the colon ends no key.
+    (is_key && !value.starts_with([':', '/'])).then_some((key, value))
+}
+
+fn category(text: &str) -> String {
+    let word = word(text).lines().next().unwrap_or_default().to_lowercase();
+    let folded: String =
+        word.chars().map(|character| if character.is_alphanumeric() { character } else { '_' }).collect();
+    folded.split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+fn files(text: &str) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for file in text.split([',', '\n']) {
+        let file = file.trim().trim_start_matches(['-', '*', ' ']).trim_matches(['`', '"', '\'', '[', ']']).trim();
+        if !file.is_empty() && !files.iter().any(|known| known == file) {
+            files.push(file.to_owned());
+        }
+    }
+    files
+}
