@@ -365,7 +365,7 @@ mod tests {
 
     /// Short where something is held open, long where an interrupt must be enough.
     const SHORT: Patience = Patience { outputs: Duration::from_millis(20), interrupted: Duration::from_millis(20) };
-    const LONG: Patience = Patience { outputs: Duration::from_secs(600), interrupted: Duration::from_secs(600) };
+    const LONG: Patience = Patience { outputs: Duration::from_secs(60), interrupted: Duration::from_secs(60) };
 
     fn job<'a>(arguments: &'a [String], stdin: &'a [u8]) -> Job<'a> {
         Job { program: "sh", arguments, stdin, environment: &[("RALPH_MODEL", "a model")], folder: Path::new("/") }
@@ -497,6 +497,11 @@ mod tests {
         check_gone(&lines[0]);
         let (ran, lines) = interrupt("sh -c 'trap \"\" INT; echo $$; while :; do sleep 1000; done'; :", SHORT);
         assert!(ran.interrupted);
+        check_gone(&lines[0]);
+        // It ends, its child does not, and holds nothing open by which that could be seen.
+        let script = "sleep 1000 > /dev/null 2>&1 & echo $!; trap 'exit 0' INT; while :; do sleep 0.01; done";
+        let (ran, lines) = interrupt(script, LONG);
+        assert!(ran.duration < LONG.interrupted);
         check_gone(&lines[0]);
     }
 

@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn a_tick_keeps_permissions_and_links() {
         let file = File::new("- [ ] a\n");
-        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o646)).unwrap();
         let other = tempfile::tempdir().unwrap();
         let link = other.path().join("link.md");
         symlink(file.path(), &link).unwrap();
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(tick(&link, &item).unwrap(), Ticked::Now);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [x] a\n");
-        assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o646);
         assert_eq!(next(&link).unwrap(), Next::AllTicked(1));
     }
 
