@@ -373,7 +373,9 @@ mod tests {
         assert_eq!(shuffled, attempts("dfi"));
         let mut same_second = attempts("dfi");
         let at = same_second[0].started_at;
-        same_second.iter_mut().for_each(|past| past.started_at = at);
+        for past in &mut same_second {
+            past.started_at = at;
+        }
         same_second.reverse();
         sort(&mut same_second);
         assert_eq!(same_second.iter().map(|past| past.head.iteration).collect::<Vec<_>>(), [1, 2, 3]);

@@ -399,9 +399,9 @@ mod tests {
 
     fn of(kind: Kind, summarize: Summarizer, recorded: &[Finished]) -> String {
         let mut progress = strategy(kind, Limits::default(), summarize);
-        recorded.iter().for_each(|finished| {
+        for finished in recorded {
             progress.record(finished);
-        });
+        }
         progress.text()
     }
 

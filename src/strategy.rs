@@ -138,9 +138,7 @@ pub fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evide
     let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
     match (strategy, evidence.rung) {
         (Strategy::Fixed, _) => choice(fixed.unwrap_or(models.middle()), "fixed"),
-        (Strategy::CostOptimized, STRONGEST_RUNG..) | (Strategy::Escalate, STRONGEST_RUNG..) => {
-            choice(models.strongest(), &escalated)
-        }
+        (Strategy::CostOptimized | Strategy::Escalate, STRONGEST_RUNG..) => choice(models.strongest(), &escalated),
         (Strategy::CostOptimized, 0) if goes_well && !is_hard => {
             choice(models.cheapest(), &format!("run is going well ({succeeded} of {counted})"))
         }

@@ -210,8 +210,12 @@ fn bullets(attempt: &Attempt, limits: Limits) -> String {
     let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
-    bullets += &output("Error output", &sections.error_output);
-    if head.outcome == Outcome::Retried {
+    // Of one that was refuted, what refuted it counts; without a report the other is the end of its claim.
+    let is_refuted = head.outcome == Outcome::Retried && !sections.validation_output.trim().is_empty();
+    if is_report || !is_refuted {
+        bullets += &output("Error output", &sections.error_output);
+    }
+    if is_refuted {
         bullets += &output("Validation output", &sections.validation_output);
     }
     bullets + &bullet("Notes", facts::notes(attempt), NOTES_CHARACTERS)

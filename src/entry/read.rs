@@ -60,9 +60,8 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         Some(attempt) if attempt.outcome.is_success() == Some(false) => {
             attempt.error_fingerprint = attempt.fingerprint_of(&Sections::read(body));
         }
-        Some(_) => {}
         None if kind == Kind::Knowledge => reader.look_at_body(body, body_start),
-        None => {}
+        _ => {}
     }
     measure(reader.head, body, body_line)
 }

@@ -232,9 +232,8 @@ impl Memory {
 fn outcome(said: &Said, report: &Report) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, said.outcome) {
-        (Some(outcome), _) => outcome,
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
-        (None, Some(outcome)) => outcome,
+        (Some(outcome), _) | (None, Some(outcome)) => outcome,
         (None, None) if report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
         (None, None) => Outcome::Blocked,
     }

@@ -209,19 +209,16 @@ impl<'a> Scanner<'a> {
                     continue;
                 }
             }
-            match self.look_at_line(at, offset, each) {
-                Some(next) => {
-                    offset = next;
-                    // Whatever was skipped may have ended in a later line.
-                    while self.lines.get(at + 1).is_some_and(|line| line.start <= offset) {
-                        self.steps += 1;
-                        at += 1;
-                    }
-                }
-                None => {
+            if let Some(next) = self.look_at_line(at, offset, each) {
+                offset = next;
+                // Whatever was skipped may have ended in a later line.
+                while self.lines.get(at + 1).is_some_and(|line| line.start <= offset) {
+                    self.steps += 1;
                     at += 1;
-                    offset = 0;
                 }
+            } else {
+                at += 1;
+                offset = 0;
             }
         }
         self.steps
