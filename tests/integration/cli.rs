@@ -8,13 +8,15 @@ use serde_json::Value;
 use crate::support::{NOW, TestBase, without_scores};
 
 /// The commands, for what holds for all of them.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "init",
     "add",
     "search",
     "show",
     "list",
     "context",
+    "record",
+    "run",
     "check",
     "status",
     "doctor",
@@ -24,13 +26,14 @@ const COMMANDS: [&str; 13] = [
     "completions",
 ];
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 13] = [
+const COMPLETE: [&[&str]; 14] = [
     &["init"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
     &["search", "nightly"],
     &["show", "wal"],
     &["list"],
     &["context", "--task", "run the benches"],
+    &["record", "--task-id", "t-1"],
     &["check"],
     &["status"],
     &["doctor"],
@@ -516,7 +519,7 @@ fn list_lists() {
 #[test]
 fn context_is_for_an_agent() {
     let base = sample();
-    let ran = base.run(["context", "--task", "install the nightly toolchain"]);
+    let ran = base.run(["context", "--task", "install the nightly toolchain", "--dry-run"]);
     let (knowledge, instructions) = ran.stdout.split_once("## Memory\n").unwrap();
     assert_snapshot!(knowledge, @"
     ## Project Knowledge
@@ -531,7 +534,7 @@ fn context_is_for_an_agent() {
     ~~~
     ");
     assert!(instructions.contains("<knowledge tags="));
-    assert_eq!(base.run(["prime", "--task", "install the nightly toolchain"]).answer(0), ran.stdout);
+    assert_eq!(base.run(["prime", "--task", "install the nightly toolchain", "--dry-run"]).answer(0), ran.stdout);
     // What is scoped is seen by its own tasks alone, and what has expired by none.
     let now = |time: &str, feature: &str| {
         base.with(["context", "--task", "logins", "--feature", feature, "--json"]).now(time).run().json(0)["entries"]
@@ -857,7 +860,10 @@ fn json_has_what_was_promised() {
         keys(&listed["entries"][0]),
         "archived category created_at expired feature id kind path scope superseded tags title updated_at"
     );
-    assert_eq!(keys(&answer(&["context", "--task", "nightly"])), "context entries left_out problems schema_version");
+    assert_eq!(
+        keys(&answer(&["context", "--task", "nightly"])),
+        "context entries iteration left_out problems schema_version"
+    );
     assert_eq!(keys(&answer(&["status"])), "problems schema_version status");
     assert_eq!(keys(&answer(&["index"])), "index problems schema_version");
     assert_eq!(keys(&answer(&["supersede", "bench", "wal"])["superseded"]), "changed new old");

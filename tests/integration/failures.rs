@@ -15,7 +15,7 @@ const READING: [&[&str]; 8] = [
     &["show", "bench"],
     &["list"],
     &["list", "--tags"],
-    &["context", "--task", "bench"],
+    &["context", "--task", "bench", "--dry-run"],
     &["check"],
     &["status"],
     &["doctor"],

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use ralph_memory::Memory;
 use ralph_memory::entry::{Attempt, Outcome, read};
 
 use crate::support::TestBase;
@@ -105,5 +106,5 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
         let path = format!("journal/{run}/{:04}.md", number.parse::<u32>().unwrap());
         assert!(attempts.contains_key(&path), "{turn}");
     }
-    assert!(base.files(".ralph/state").iter().all(|path| !path.contains("iterations")), "nothing is left open");
+    assert_eq!(Memory::open(&base.root()).unwrap().open_iterations(), [], "nothing is left open");
 }
