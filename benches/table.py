@@ -213,6 +213,8 @@ class Bench:
 
     def begin(self):
         task = [q.split() for q in self.queries[10:16]]
+        # A task that was tried, in a run that is under way: every section has something to say.
+        tried = self.tried(len(task))
         help_ = subprocess.run([self.binary, "context", "--help"], capture_output=True, text=True)
         if help_.returncode:
             raise Failed("no `context` command yet")
@@ -221,7 +223,7 @@ class Bench:
         try:
             for _ in range(self.rounds(8, 6, 3)):
                 for i, t in enumerate(task):
-                    runs[i].append(self.ralph("context", "--task=" + " ".join(t[:8]), "--description=" + " ".join(t[8:])))
+                    runs[i].append(self.ralph("context", "--task=" + " ".join(t[:8]), "--description=" + " ".join(t[8:]), *tried[i]))
                     alone[i].append(self.search(" ".join(t)))
                     self.restore(before, ["state"])
         finally:
@@ -230,6 +232,16 @@ class Bench:
         self.cells["begin_search"] = Cell(ours / search)
         self.notes.append(f"begin: {ours:.2f} ms CPU, {statistics.mean(min(x.wall for x in q) for q in runs):.2f} ms wall; search for the same "
                           f"text {search:.2f} ms CPU; the peak memory of begin {max(x.mb for q in runs for x in q):.1f} MB")
+
+    def tried(self, n):
+        """The runs with most iterations, each with the task of its last one, as options."""
+        journal = os.path.join(self.dir, ".ralph", "journal")
+        runs = sorted(os.listdir(journal), key=lambda run: (-len(os.listdir(os.path.join(journal, run))), run))[:n]
+        options = []
+        for run in runs:
+            with open(os.path.join(journal, run, max(os.listdir(os.path.join(journal, run)))), encoding="utf-8") as file:
+                options.append(["--run=" + run, "--task-id=" + re.search(r"^task_id: \"?([^\s\"]+)", file.read(), re.M)[1]])
+        return options
 
     def add(self):
         w = corpus.Words(987654)

@@ -1,12 +1,18 @@
-//! A coding-agent loop that remembers: each iteration begins with what earlier ones learned.
+//! A coding-agent loop that remembers: each iteration begins with what earlier ones tried and learned.
 //!
 //! `cargo run --example agent_loop -- AGENT TASK` gives the context to the standard input of `AGENT`,
-//! a program, and keeps what it prints as knowledge.
+//! a program, until it says that the task is done. `ralph-memory run` is the same with all that people
+//! expect of it.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use ralph_memory::{Knowledge, Memory, Request, Source, Task};
+use ralph_memory::entry::Outcome;
+use ralph_memory::memory::{Report, Run};
+use ralph_memory::{Memory, Task};
+
+/// How often it is tried.
+const ITERATIONS: u32 = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -14,16 +20,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let task = Task::new(arguments.next().unwrap_or_else(|| "Speed up the search".to_owned()));
 
     let memory = Memory::discover(&std::env::current_dir()?)?;
-    let context = memory.context(&Request { task: task.clone(), budget: None })?;
-
-    let mut child = Command::new(agent).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let prompt = format!("{}\n{}", task.text(), context.text);
-    child.stdin.take().ok_or("the agent has no input")?.write_all(prompt.as_bytes())?;
-    let answer = String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned();
-
-    let note =
-        Knowledge { source: Source::Agent, ..Knowledge::new(format!("Notes on: {}", task.title), ["loop"], answer) };
-    let added = memory.add(&note)?;
-    writeln!(std::io::stdout(), "{} {}", added.action.as_str(), added.id)?;
+    let run = Run { limit: Some(ITERATIONS), ..memory.new_run() };
+    for _ in 0..ITERATIONS {
+        let iteration = memory.begin(&task, &run)?;
+        let mut child = Command::new(&agent)
+            .env("RALPH_MODEL", &iteration.model)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let prompt = format!("{}\n\n{}", task.text(), iteration.context);
+        // An agent that does not read it closes its input.
+        let _ = child.stdin.take().ok_or("the agent has no input")?.write_all(prompt.as_bytes());
+        let output = child.wait_with_output()?;
+        let report = Report {
+            text: String::from_utf8_lossy(&output.stdout).into_owned(),
+            agent_exit: output.status.code(),
+            ..Report::default()
+        };
+        let recorded = memory.finish(&iteration, &report)?;
+        writeln!(std::io::stdout(), "{} {}", recorded.id, recorded.outcome.as_str())?;
+        if recorded.outcome == Outcome::Done {
+            break;
+        }
+    }
     Ok(())
 }

@@ -1,12 +1,15 @@
 //! The memory of a coding-agent loop.
 //!
-//! Every iteration of such a loop starts with an empty context. This gives it one: knowledge that was
-//! learned in the project, as markdown files with YAML frontmatter under `.ralph/`, found again for
-//! the task at hand and put before the agent within a budget. The files are the truth. Everything
-//! else is made from them, and may be deleted at any time.
+//! Every iteration of such a loop starts with an empty context. This gives it one: what was tried on
+//! the task and why it failed, what was learned elsewhere in the project, how the run is going and which
+//! model to use, within a budget. It reads what the agent answers for what should be remembered. All of
+//! it is markdown files with YAML frontmatter under `.ralph/`. The files are the truth. Everything else is
+//! made from them, and may be deleted at any time.
 //!
 //! ```
-//! use ralph_memory::{Knowledge, Memory, Request, Task};
+//! use ralph_memory::entry::Outcome;
+//! use ralph_memory::memory::Report;
+//! use ralph_memory::{Knowledge, Memory, Task};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let root = folder.path();
@@ -20,23 +23,40 @@
 //! assert_eq!(added.id.as_str(), "knowledge/benches-need-nightly");
 //!
 //! let task = Task::new("Make the benches run in CI");
-//! let context = memory.context(&Request { task, budget: None })?;
-//! assert_eq!(context.entries, [added.id]);
-//! assert!(context.text.contains("Use `cargo +nightly bench`."));
+//! let run = memory.new_run();
+//! let iteration = memory.begin(&task, &run)?;
+//! assert_eq!(iteration.entries, [added.id]);
+//! assert!(iteration.context.contains("Use `cargo +nightly bench`."));
+//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized strategy)"));
+//!
+//! // … give `iteration.context` to an agent; this is the end of what it answers.
+//! let text = format!("<journal>No runner has nightly.</journal>\n<task-failed>{}</task-failed>", iteration.task_id());
+//! let recorded = memory.finish(&iteration, &Report { text, ..Report::default() })?;
+//! assert_eq!(recorded.outcome, Outcome::Failed);
+//! let again = memory.begin(&task, &run)?;
+//! assert!(again.context.contains("This task has been attempted 1 time(s) before."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # How it flows
 //!
 //! ```text
-//!  files ─store─► catalog ─► index ─► retrieve ─► context ─► agent
-//!    ▲               │
-//!    └─── memory ────┘
+//!                 agent output
+//!                      │ sigil
+//!                      ▼
+//!  files ─store─► catalog ─► index ─► retrieve ─┐
+//!    ▲               │                          ├─► context ─► agent
+//!    └─── memory ────┴──► history, strategy ────┘
 //! ```
 //!
 //! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
 //! is committed to the [`index`] together with a small one in memory of what is not. So an answer
 //! holds every change that was complete before the call began, and there is no daemon to keep it so.
+//!
+//! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] folds the
+//! journal ([`history`]) into streaks and rates, chooses a model ([`strategy`]) and puts the
+//! [`context`](mod@context) together; [`Memory::finish`] reads the agent's text ([`sigil`]) and writes the
+//! journal. In between the iteration is a file in `.ralph/state/`, so that these may be two processes.
 //!
 //! # Words
 //!
@@ -46,6 +66,8 @@
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
 //! | [`Scope`] | whom it concerns |
 //! | [head](entry::Head) | what lists, dedup and checks need of an entry |
+//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
+//! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
 //! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |
 //! | [`Problem`] | something wrong with one file, reported beside a result |
@@ -60,15 +82,19 @@
 //! * One bad file never hides another.
 //! * A locked, broken or missing cache makes a call slower, never wrong, and never fails a write.
 //! * Equal input gives equal bytes. A context never exceeds its budget.
-//! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only fenced
-//!   and with sigils defused.
+//! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only folded to
+//!   a line, quoted or fenced, and with sigils defused.
+//! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
+//!   else.
+//! * A file that comes with a repository names no command that is run.
 //!
 //! # Where to read
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`settings`], [`entry`] (pure: what a file says), [`sigil`], [`dedup`], [`store`] (the only module
-//! that touches entry files), [`git`], [`catalog`], [`index`] (the only one that knows Tantivy),
-//! [`retrieve`], [`context`], [`check`], [`doctor`], and [`memory`], which puts them in sequence.
+//! [`settings`], [`entry`] (pure: what a file says), [`sigil`] (what an agent's text says), [`history`],
+//! [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
+//! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`context`](mod@context),
+//! [`check`], [`doctor`], and [`memory`], which puts them in sequence.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 

@@ -15,7 +15,7 @@ pub(super) fn line(text: &str) -> String {
     for_terminal(&defuse(&folded(text)))
 }
 
-/// Returns [`line`] of the text's beginning, cut between words to at most `limit` characters.
+/// Returns [`line()`] of the text's beginning, cut between words to at most `limit` characters.
 pub(super) fn short(text: &str, limit: usize) -> String {
     for_terminal(&defuse(&shorten(&folded(text), limit)))
 }

@@ -1,7 +1,7 @@
 //! Asks `git` about a folder.
 //!
 //! This is the only module that runs it, and it never changes a repository: no lock is taken, nothing is
-//! added to its objects (see [`tree`]), no
+//! added to its objects (see [`WorkTree::tree`]), no
 //! hook and no file system monitor of the repository is run. That there is no `git`, or no
 //! repository, is an answer like any other. Paths that are given and returned are relative to the
 //! folder asked about, with `/` between their parts.

@@ -177,8 +177,8 @@ impl Memory {
         let names = self.store.folder(&format!("state/{OPEN}")).and_then(|folder| folder.names()).unwrap_or_default();
         let read = |name: std::ffi::OsString| {
             // What a crash left has another name.
-            let name = name.to_str().filter(|name| name.ends_with(".json") && !name.starts_with('.'))?;
-            let file = self.store.read(&format!("state/{OPEN}/{name}")).ok()?;
+            let stem = name.to_str()?.strip_suffix(".json").filter(|stem| !stem.starts_with('.'))?;
+            let file = self.store.read(&format!("state/{OPEN}/{stem}.json")).ok()?;
             serde_json::from_slice::<Iteration>(&file.bytes).ok()
         };
         let mut open: Vec<Iteration> = names.into_iter().filter_map(read).collect();
