@@ -6,11 +6,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Memory;
+use super::runs::pasts;
 use super::write::{no_such_entry, shown};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{Head, Id, Kind, Scope, Source, frontmatter};
+use crate::entry::{Head, Id, Kind, Outcome, Scope, Source, frontmatter};
 use crate::error::{Problem, Result, Severity};
+use crate::history::{self, Usage};
 use crate::retrieve::superseded;
 use crate::store::version_of;
 use crate::text::fold;
@@ -66,6 +68,8 @@ pub struct EntryView {
     pub backlinks: Vec<Backlink>,
     /// Its archived versions, oldest first.
     pub versions: Vec<Id>,
+    /// What became of the attempts in whose context it stood; none of one that never did.
+    pub usage: Option<Usage>,
 }
 
 /// One end of a `[[…]]` between entries.
@@ -118,6 +122,8 @@ pub struct ListItem {
     pub path: String,
     /// Its tags.
     pub tags: Vec<String>,
+    /// How it ended; only an attempt has that.
+    pub outcome: Option<Outcome>,
     /// Its category.
     pub category: Option<String>,
     /// Its feature.
@@ -243,6 +249,7 @@ impl Memory {
             links: links.collect(),
             backlinks,
             versions: versions(&archive, id),
+            usage: usage_of(&[&live, &archive], id),
             body: entry.body,
         };
         Ok(Shown { entry: view, problems: catalog.head(row).problems })
@@ -282,6 +289,7 @@ impl Memory {
                     title: head.title,
                     path: shown(&path),
                     tags: head.tags,
+                    outcome: head.attempt.map(|attempt| attempt.outcome),
                     category: head.category,
                     feature: head.feature,
                     scope: head.scope,
@@ -344,6 +352,15 @@ pub(super) fn resolve(live: &Catalog, heads: &[(RowId, Head)], target: &str) -> 
             heads.iter().find(|(_, head)| !title.is_empty() && fold(&head.title) == title).map(|(row, _)| *row)?;
         live.id(row)
     })
+}
+
+/// Folds all attempts, archived ones included, for one entry.
+fn usage_of(catalogs: &[&Catalog], id: &Id) -> Option<Usage> {
+    if id.kind() != Kind::Knowledge {
+        return None;
+    }
+    let pasts = pasts(catalogs, |catalog| catalog.journal_rows().collect());
+    history::usage(pasts.iter()).remove(id)
 }
 
 fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {

@@ -1,5 +1,6 @@
 //! Runs of a loop: their names, the iterations that are begun, and those that are in the journal.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
 
@@ -159,7 +160,7 @@ impl Memory {
             Some((Past::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
         });
         let open = self.open_iterations().into_iter().map(|open| (open.started_at, open.run_id));
-        finished.chain(open).filter(|(at, _)| *at >= since).max().map(|(_, run)| run)
+        self.newest(finished.chain(open).filter(|(at, _)| *at >= since))
     }
 
     /// Returns the name of the run that began an iteration last, however long ago.
@@ -168,7 +169,28 @@ impl Memory {
         let finished =
             catalog.journal_rows().filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
         let open = self.open_iterations().into_iter().map(|open| (open.started_at.timestamp(), open.run_id));
-        finished.chain(open).max().map(|(_, run)| run)
+        self.newest(finished.chain(open))
+    }
+
+    /// Returns the run with the latest time. Times are whole seconds; of several runs in one the folder
+    /// tells which was written to last.
+    fn newest<T: Ord>(&self, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
+        let written = |run: &str| {
+            let folder = self.store.folder(&format!("journal/{run}")).and_then(|folder| folder.stat());
+            folder.map_or(i64::MAX, |stat| stat.mtime)
+        };
+        let mut latest: Vec<(T, String)> = Vec::new();
+        for (at, run) in runs {
+            match latest.first().map(|(newest, _)| at.cmp(newest)) {
+                Some(std::cmp::Ordering::Less) => continue,
+                Some(std::cmp::Ordering::Equal) => {}
+                Some(std::cmp::Ordering::Greater) | None => latest.clear(),
+            }
+            if latest.iter().all(|(_, known)| *known != run) {
+                latest.push((at, run));
+            }
+        }
+        latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
     }
 
     /// Returns the iterations that are begun and not finished, by run and number. What cannot be read of
@@ -306,11 +328,12 @@ impl Memory {
 /// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
 pub(super) fn pasts(catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
     let mut pasts: Vec<Past> = Vec::new();
+    let mut known: HashSet<Id> = HashSet::new();
     for catalog in catalogs {
         for row in rows(catalog) {
             let past =
                 catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
-            pasts.extend(past.filter(|past| pasts.iter().all(|known| known.id != past.id)));
+            pasts.extend(past.filter(|past| known.insert(past.id.clone())));
         }
     }
     history::sort(&mut pasts);

@@ -858,7 +858,7 @@ fn json_has_what_was_promised() {
     assert_eq!(keys(&listed), "entries problems schema_version tags");
     assert_eq!(
         keys(&listed["entries"][0]),
-        "archived category created_at expired feature id kind path scope superseded tags title updated_at"
+        "archived category created_at expired feature id kind outcome path scope superseded tags title updated_at"
     );
     assert_eq!(
         keys(&answer(&["context", "--task", "nightly"])),

@@ -284,3 +284,63 @@ fn the_library_and_two_commands_write_the_same_files() {
         assert!(by_run.contains(&by_library), "{by_run}\n-- does not contain --\n{by_library}");
     }
 }
+
+#[test]
+fn a_loop_is_seen_in_lists_and_entries() {
+    let (driven, _) = by_run();
+    let run = driven.runs().pop().unwrap();
+    let listed = driven.base.run(["list", "--kind", "journal"]).answer(0);
+    let expected: Vec<String> = [(1, "failed"), (2, "retried"), (3, "done")]
+        .map(|(number, outcome)| format!("journal/{run}/{number:04}  {TITLE}  [{outcome}]"))
+        .into();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), expected);
+    let shown = driven.base.run(["show", "the-greeting-lies-in-hello-txt"]).answer(0);
+    assert!(shown.contains("used         in 2 contexts, last on 2026-11-20; 1 succeeded, 1 failed"), "{shown}");
+    let shown = driven.base.run(["show", &format!("journal/{run}/0002")]).answer(0);
+    assert!(shown.contains("outcome      retried") && shown.contains("model        sonnet"), "{shown}");
+    assert_eq!(driven.base.run(["check", "--strict"]).code, Some(0));
+}
+
+#[test]
+fn the_newest_run_goes_on() {
+    let base = TestBase::new();
+    let with_path = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
+    assert_eq!(with_path(&["run", "--resume", "--agent", "true"]).code, Some(2));
+    // All in one second of the clock: the order is that in which they were written.
+    for task in ["one", "two", "three", "four"] {
+        assert_eq!(with_path(&["run", "--task", task, "--agent", "true", "--max-iterations", "1"]).code, Some(1));
+    }
+    let agent = "sh -c 'echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
+    let summary = with_path(&["run", "--resume", "--agent", agent, "--json"]).json(0);
+    assert_eq!(summary["tasks"][0]["title"], "four");
+    assert_eq!((&summary["iterations"], &summary["done"]), (&1.into(), &true.into()));
+}
+
+#[test]
+fn what_is_recorded_late_is_recorded_all_the_same() {
+    let base = TestBase::new();
+    let begin = |task: &str| base.run(["context", "--task", task, "--run", RUN, "--json"]).json(0)["iteration"].clone();
+    let record = |arguments: &[&str], text: &str| base.with([&["record"], arguments].concat()).input(text).run();
+    // Nothing is begun, and nobody says which task it was.
+    assert_eq!(record(&[], "x").code, Some(2));
+    let first = begin("one");
+    let id = first["task"]["id"].as_str().unwrap().to_owned();
+    let failed = format!("<journal>late</journal><task-failed>{id}</task-failed>");
+    // The same run begins the task again, so the first one is taken for interrupted.
+    assert_eq!(begin("one")["number"], 2);
+    begin("two");
+    let several = record(&[], &failed);
+    assert_eq!(several.code, Some(2), "{several}");
+    assert!(several.stderr.contains("several are begun and not recorded: 2 of run-0a1b2c3d, 3 of run-0a1b2c3d"));
+    assert_eq!(record(&["--run", RUN, "--iteration", "1"], &failed).code, Some(0));
+    assert_eq!(record(&["--run", RUN, "--iteration", "2"], &failed).code, Some(0));
+    assert_eq!(record(&["--iteration", "3"], "").code, Some(0));
+    assert_eq!(record(&["--task-id", "t-other", "--outcome", "partial"], "").code, Some(0));
+    let outcomes: Vec<String> = (1..=5)
+        .map(|number| base.read(&format!(".ralph/journal/{RUN}/{number:04}.md")))
+        .map(|text| text.lines().find_map(|line| line.strip_prefix("outcome: ").map(str::to_owned)).unwrap())
+        .collect();
+    assert_eq!(outcomes, ["interrupted", "failed", "blocked", "failed", "partial"]);
+    let late = base.read(&format!(".ralph/journal/{RUN}/0004.md"));
+    assert!(late.contains("task_title: \"one\"") && late.contains("> late"), "{late}");
+}

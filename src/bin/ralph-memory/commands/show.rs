@@ -1,13 +1,14 @@
 //! `show`: one entry with all that it says.
 
-use ralph_memory::Id;
+use ralph_memory::history::Usage;
 use ralph_memory::memory::{Backlink, EntryView};
+use ralph_memory::{Id, Kind};
 use serde::Serialize;
 
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, TITLE, Ui};
+use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// Show an entry: its fields, its links both ways, its versions and its body
 #[derive(Debug, clap::Args)]
@@ -52,6 +53,9 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     let archived = if entry.archived { " (archived)" } else { "" };
     // What every entry has unless told otherwise says nothing.
     let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
+    let said =
+        |key: &str| entry.frontmatter.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    let attempt = |key: &str| if entry.kind == Kind::Journal { said(key) } else { String::new() };
     let fields = [
         ("path", format!("{}{archived}", entry.path)),
         ("category", text(&entry.category)),
@@ -60,6 +64,8 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("scope", entry.scope.to_string()),
         ("importance", importance),
         ("source", entry.source.as_str().to_owned()),
+        ("outcome", attempt("outcome")),
+        ("model", attempt("model")),
         ("task", text(&entry.task_id)),
         ("run", text(&entry.run_id)),
         ("created", text(&entry.created_at)),
@@ -71,12 +77,20 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("links to", links(&entry.links)),
         ("linked from", links(&entry.backlinks)),
         ("versions", ids(&entry.versions)),
+        ("used", entry.usage.as_ref().map(used).unwrap_or_default()),
     ];
     ui.field("id", ID, entry.id.as_str())?;
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         ui.field(name, PLAIN, value)?;
     }
     Ok(())
+}
+
+/// Says in how many contexts it stood, and what became of them.
+fn used(usage: &Usage) -> String {
+    let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
+    let contexts = count(usage.recalls, "context");
+    format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
 }
 
 fn links(links: &[Backlink]) -> String {
