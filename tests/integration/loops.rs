@@ -344,3 +344,34 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     let late = base.read(&format!(".ralph/journal/{RUN}/0004.md"));
     assert!(late.contains("task_title: \"one\"") && late.contains("> late"), "{late}");
 }
+
+#[test]
+fn an_interrupt_is_written_down_and_leaves_nothing_running() {
+    let base = TestBase::new();
+    let pids = base.home().join("pids");
+    // The agent has a child, which would go on without it.
+    let script = format!("sleep 1000 & echo $$ $! > {0}.new; mv {0}.new {0}; wait", pids.display());
+    base.write("../home/agent.sh", script);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let _ = fs::remove_file(&pids);
+        let mut command = base.with(["run", "--task", "wait", "--agent", &agent]).env("PATH", path()).command();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !pids.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it goes on until it is told to stop");
+            std::thread::yield_now();
+        }
+        let id = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{told}");
+        assert!(told.contains("interrupted"), "{told}");
+        for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
+            assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "{pid}");
+        }
+    }
+    let journal: Vec<String> = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
+    assert_eq!(journal.iter().filter(|text| text.contains("outcome: interrupted")).count(), 2);
+    assert_eq!(base.files(".ralph/state"), [".ralph/state/lock"]);
+}
