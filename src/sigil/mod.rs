@@ -32,6 +32,12 @@ pub const NAMES: [&str; 9] = [
 /// The heading of the block in which an agent suggests events.
 pub const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
 
+/// How much knowledge is taken from one text. An agent that says more than this is in a loop of its own,
+/// and each fact is a file that a person is to review.
+pub const MAX_KNOWLEDGE: usize = 100;
+/// How many elements that could not be taken over are told one by one.
+pub const MAX_REFUSED: usize = 100;
+
 /// Something that an agent says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sigil {
@@ -165,7 +171,8 @@ pub fn tokens(text: &str) -> Tokens {
 /// Returns what an agent's final text says of the task with this id.
 ///
 /// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the
-/// last one that names the task, and of knowledge and learnings all.
+/// last one that names the task, and of knowledge and learnings the first [`MAX_KNOWLEDGE`]. Of what
+/// could not be taken over the first [`MAX_REFUSED`] are told one by one; the last of them counts the rest.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -177,19 +184,34 @@ pub fn tokens(text: &str) -> Tokens {
 pub fn read(text: &str, task_id: &str) -> Said {
     let Tokens { sigils, refused } = tokens(text);
     let mut said = Said { refused, ..Said::default() };
+    let mut too_many: Option<(Refused, usize)> = None;
     for (line, sigil) in sigils {
         match sigil {
             Sigil::Done(id) => said.end(line, "task-done", Outcome::Done, &id, task_id),
             Sigil::Failed(id) => said.end(line, "task-failed", Outcome::Failed, &id, task_id),
             Sigil::NextModel(model) => first(&mut said.next_model, model),
             Sigil::Journal(notes) => first(&mut said.notes, notes),
-            Sigil::Knowledge(noted) => said.knowledge.push(noted),
+            Sigil::Knowledge(noted) if said.knowledge.len() < MAX_KNOWLEDGE => said.knowledge.push(noted),
+            Sigil::Knowledge(noted) => {
+                let reason = String::new();
+                too_many.get_or_insert((Refused { line, name: noted.name, reason }, 0)).1 += 1;
+            }
             Sigil::FailureReport(report) => first(&mut said.failure, report),
             Sigil::RetrySuggestion(suggestion) => first(&mut said.retry_suggestion, suggestion),
             Sigil::Difficulty(difficulty) => first(&mut said.difficulty, difficulty),
         }
     }
+    if let Some((mut refused, count)) = too_many {
+        refused.reason = format!("and what follows, {count} in all: one text has at most {MAX_KNOWLEDGE}");
+        said.refused.push(refused);
+    }
     said.refused.sort_by_key(|refused| refused.line);
+    if let Some(more) = said.refused.len().checked_sub(MAX_REFUSED).filter(|more| *more > 0) {
+        said.refused.truncate(MAX_REFUSED);
+        if let Some(last) = said.refused.last_mut() {
+            last.reason.push_str(&format!("; and {more} more after it that could not be taken over"));
+        }
+    }
     said
 }
 

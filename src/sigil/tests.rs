@@ -139,6 +139,23 @@ fn repeated_instructions_say_nothing() {
 }
 
 #[test]
+fn what_an_agent_says_without_end_is_cut_and_counted() {
+    let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250), "t-1");
+    assert_eq!(said.knowledge.len(), 100);
+    let told: Vec<String> = said.refused.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["line 101: <learning> and what follows, 150 in all: one text has at most 100"]);
+    let said = read(&"<task-done>other</task-done>\n".repeat(250), "t-1");
+    assert_eq!(said.refused.len(), 100);
+    assert_eq!(said.refused[98].to_string(), "line 99: <task-done> names the task `other`, and this one is `t-1`");
+    let last = said.refused[99].to_string();
+    assert!(last.starts_with("line 100: ") && last.ends_with("; and 150 more after it that could not be taken over"));
+    assert_eq!(
+        read(&"<task-done>other</task-done>\n".repeat(100), "t-1").refused[99].reason.matches("more").count(),
+        0
+    );
+}
+
+#[test]
 fn a_learning_is_named_by_its_first_sentence() {
     let title =
         |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>"), "t").knowledge[0].title.clone();
