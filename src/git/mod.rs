@@ -72,7 +72,7 @@ pub struct Uncommitted {
 impl WorkTree {
     /// Looks for the work tree that `folder` is in.
     pub fn find(folder: &Path) -> Lookup {
-        let answer = match run(folder, &["rev-parse", "--is-inside-work-tree", "--show-prefix"], "", &[]) {
+        let answer = match run(folder, &["rev-parse", "--is-inside-work-tree", "--show-prefix"], b"", &[]) {
             Ok(answer) => answer,
             Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => return Lookup::NoGit,
             Err(error) => return Lookup::Refused(error.to_string()),
@@ -136,12 +136,12 @@ impl WorkTree {
     }
 
     fn ask(&self, arguments: &[&str], input: &str, good: &[i32]) -> Result<Answer> {
-        ask(&self.folder, arguments, input, &[], good)
+        ask(&self.folder, arguments, input.as_bytes(), &[], good)
     }
 }
 
 /// Runs `git` in a folder with these variables, and refuses exit statuses but the good ones.
-fn ask(folder: &Path, arguments: &[&str], input: &str, variables: &[(&str, &Path)], good: &[i32]) -> Result<Answer> {
+fn ask(folder: &Path, arguments: &[&str], input: &[u8], variables: &[(&str, &Path)], good: &[i32]) -> Result<Answer> {
     let command = arguments.join(" ");
     match run(folder, arguments, input, variables) {
         Ok(answer) if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) => Ok(answer),
@@ -175,7 +175,7 @@ fn names(output: &[u8]) -> impl Iterator<Item = String> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
-fn run(folder: &Path, arguments: &[&str], input: &str, variables: &[(&str, &Path)]) -> io::Result<Answer> {
+fn run(folder: &Path, arguments: &[&str], input: &[u8], variables: &[(&str, &Path)]) -> io::Result<Answer> {
     let mut command = Command::new("git");
     // The monitor is a program that a repository names.
     command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
@@ -190,7 +190,7 @@ fn run(folder: &Path, arguments: &[&str], input: &str, variables: &[(&str, &Path
     // All at once: a full pipe that nobody reads would stop it.
     let (output, complaint) = std::thread::scope(|scope| {
         // What it does not want to read it says in its complaint.
-        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
+        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
         let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
         let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, MAX_OUTPUT + 1));
         if output.as_ref().map_or(true, |output| output.len() as u64 > MAX_OUTPUT) {

@@ -21,6 +21,15 @@ pub struct Changes {
     pub deleted: Vec<String>,
 }
 
+/// What is left of a tree when something is taken out of it.
+enum Left {
+    /// All of it: there was nothing to take out.
+    All,
+    Nothing,
+    /// A tree with this id.
+    Tree(String),
+}
+
 /// Where git works when it makes a tree.
 struct Scratch {
     /// The root of the work tree.
@@ -52,24 +61,22 @@ impl WorkTree {
     pub fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
         // Objects are small and short-lived, so they are not compressed.
-        let add = ["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "add", "--all", "--", "."];
-        place.ask(&add)?;
-        if !self.prefix.is_empty() {
-            let memory = self.prefix.trim_end_matches('/');
-            place.ask(&[
-                "--literal-pathspecs",
-                "rm",
-                "-r",
-                "--cached",
-                "--quiet",
-                "--force",
-                "--ignore-unmatch",
-                "--",
-                memory,
-            ])?;
+        let mut add = vec!["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "add", "--all", "--", "."];
+        let memory = self.prefix.trim_end_matches('/');
+        let but_memory = format!(":(exclude,top,literal){memory}");
+        if !memory.is_empty() {
+            add.push(&but_memory);
         }
-        let tree = place.ask(&["write-tree"])?;
-        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+        place.ask(&add, b"")?;
+        let tree = String::from_utf8_lossy(&place.ask(&["write-tree"], b"")?).trim().to_owned();
+        // What is committed of the memory is still in it. Taking it out of the index instead would cost
+        // three times the rest where there are thousands of entries.
+        let parts: Vec<&str> = memory.split('/').filter(|part| !part.is_empty()).collect();
+        match place.without(&tree, &parts)? {
+            Left::All => Ok(tree),
+            Left::Nothing => place.make_tree(&[]),
+            Left::Tree(tree) => Ok(tree),
+        }
     }
 
     /// Returns what differs between two trees that were made with the same `scratch`.
@@ -83,7 +90,7 @@ impl WorkTree {
             return Ok(changes);
         }
         let place = self.scratch(scratch)?;
-        let output = place.ask(&["diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after])?;
+        let output = place.ask(&["diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after], b"")?;
         let mut records = names(&output);
         while let (Some(state), Some(path)) = (records.next(), records.next()) {
             match state.as_str() {
@@ -98,7 +105,7 @@ impl WorkTree {
     /// Prepares a place for git to work in.
     fn scratch(&self, scratch: &Path) -> Result<Scratch> {
         let asked = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
-        let answer = ask(&self.folder, &asked, "", &[], &[0])?;
+        let answer = ask(&self.folder, &asked, b"", &[], &[0])?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let mut lines = text.lines();
         let refused = || Error::Git { command: asked.join(" "), reason: "it does not say where things are".to_owned() };
@@ -119,7 +126,13 @@ impl WorkTree {
         };
         // With it git knows which files it need not read again. A new repository has none.
         match fs::copy(&index, &place.index) {
-            Ok(_) => {}
+            Ok(_) => {
+                // Git reads again what changed about as late as the index did. A copy that is younger than
+                // the index would hide such a change.
+                let time = fs::metadata(&index).and_then(|stat| stat.modified()).io("read", &index)?;
+                let copy = fs::File::options().write(true).open(&place.index).io("open", &place.index)?;
+                copy.set_modified(time).io("set the time of", &place.index)?;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error).io("read", &index),
         }
@@ -128,13 +141,57 @@ impl WorkTree {
 }
 
 impl Scratch {
-    fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>> {
+    /// Returns what is left of a tree without what stands under the path of these parts.
+    fn without(&self, tree: &str, path: &[&str]) -> Result<Left> {
+        let Some((part, rest)) = path.split_first() else { return Ok(Left::All) };
+        let listing = self.ask(&["ls-tree", "-z", tree], b"")?;
+        // A record is mode, kind, id and, after a tab, the name.
+        let mut records: Vec<&[u8]> = listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()).collect();
+        let name = |record: &[u8]| record.iter().position(|byte| *byte == b'\t').map(|tab| record[tab + 1..].to_vec());
+        let Some(at) = records.iter().position(|record| name(record).as_deref() == Some(part.as_bytes())) else {
+            return Ok(Left::All);
+        };
+        let record = String::from_utf8_lossy(records[at]).into_owned();
+        let changed;
+        if rest.is_empty() {
+            records.remove(at);
+        } else {
+            let below = record.split([' ', '\t']).nth(2).unwrap_or_default();
+            match self.without(below, rest)? {
+                Left::All => return Ok(Left::All),
+                // Git has no empty folders.
+                Left::Nothing => drop(records.remove(at)),
+                Left::Tree(tree) => {
+                    changed = record.replacen(below, &tree, 1);
+                    records[at] = changed.as_bytes();
+                }
+            }
+        }
+        if records.is_empty() {
+            return Ok(Left::Nothing);
+        }
+        self.make_tree(&records).map(Left::Tree)
+    }
+
+    fn make_tree(&self, records: &[&[u8]]) -> Result<String> {
+        let input: Vec<u8> = records.iter().flat_map(|record| record.iter().copied().chain([0])).collect();
+        // Objects may be missing in a partial clone.
+        let made = self.ask(&["mktree", "-z", "--missing"], &input)?;
+        Ok(String::from_utf8_lossy(&made).trim().to_owned())
+    }
+
+    fn ask(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
         let variables = [
             ("GIT_INDEX_FILE", self.index.as_path()),
             ("GIT_OBJECT_DIRECTORY", &self.own_objects),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects),
         ];
-        Ok(ask(&self.root, arguments, "", &variables, &[0])?.output)
+        let answer = ask(&self.root, arguments, input, &variables, &[0])?;
+        if answer.is_cut {
+            let reason = "its answer is too long".to_owned();
+            return Err(Error::Git { command: arguments.join(" "), reason });
+        }
+        Ok(answer.output)
     }
 }
 
@@ -226,6 +283,48 @@ mod tests {
         // Another folder of the name counts.
         project.write("sub/.ralph/x", "x");
         assert_ne!(project.tree(), first);
+    }
+
+    #[test]
+    fn the_committed_memory_is_no_part_of_it() {
+        let project = Project::new();
+        project.write("deep/er/.ralph/knowledge/x.md", "x").write("deep/beside", "b");
+        let sub = project.root().join("deep/er/.ralph");
+        let before = tree(&sub, &project.scratch());
+        project.commit();
+        assert_eq!(tree(&sub, &project.scratch()), before);
+        project.write("deep/er/.ralph/knowledge/x.md", "xx");
+        project.commit();
+        assert_eq!(tree(&sub, &project.scratch()), before);
+        assert_eq!(project.changes(&before, &before), Changes::default());
+        // It is the tree that git makes of the rest, also where nothing is left.
+        project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
+        let output =
+            std::process::Command::new("git").arg("write-tree").current_dir(project.root()).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(output).unwrap().trim(), before);
+        project.git(&["rm", "-r", "--quiet", "src", "deep/beside", ".gitignore"]);
+        fs::remove_dir_all(project.root().join("deep")).unwrap();
+        project.commit();
+        // The empty tree has the same id everywhere.
+        assert_eq!(project.tree(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+    }
+
+    #[test]
+    fn a_change_in_the_moment_of_the_index_is_seen() {
+        let project = Project::new();
+        project.git(&["config", "core.trustctime", "false"]);
+        let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        let stamp = |path: &str| {
+            fs::File::options().write(true).open(project.root().join(path)).unwrap().set_modified(at).unwrap();
+        };
+        stamp("src/a.rs");
+        project.git(&["add", "--all"]);
+        stamp(".git/index");
+        let before = project.tree();
+        // As long as it was, and with its times.
+        project.write("src/a.rs", "b");
+        stamp("src/a.rs");
+        assert_ne!(project.tree(), before);
     }
 
     #[test]
