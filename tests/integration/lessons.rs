@@ -187,3 +187,37 @@ fn two_loops_in_two_worktrees_merge() {
     let context = base.run(["context", "--task", "one task", "--dry-run", "--json"]).json(0);
     assert!(context["context"].as_str().unwrap().contains("This task has been attempted 6 time(s) before."));
 }
+
+#[test]
+fn what_was_recorded_before_a_crash_is_not_recorded_again() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let (task, run) = (Task::new("a task"), Run::named("run-1"));
+    let iteration = memory.begin(&task, &run).unwrap();
+    let trace = base.files(".ralph/state/iterations").pop().unwrap();
+    let text = base.read(&trace);
+    memory.finish(&iteration, &Report::default()).unwrap();
+    // The journal was written, and the trace of what was begun is still there.
+    base.write(&trace, text);
+    let next = memory.begin(&task, &run).unwrap();
+    assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-1/0001.md"]);
+    assert_eq!((next.number, memory.open_iterations().len()), (2, 1));
+}
+
+#[test]
+fn what_has_no_room_among_the_attempts_is_not_told_as_another_run() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let why = "The frobnicator is upside down. ".repeat(60);
+    for number in 0..4 {
+        let text = format!(
+            "<failure-report>\nwhat_tried: frobnicate {number}\nwhy_failed: {why}\n</failure-report>\n<task-failed>ID</task-failed>"
+        );
+        say(&memory, "run-1", "frobnicate it", &text);
+    }
+    say(&memory, "run-1", "frobnicate another", "<journal>frobnicate it</journal>\n<task-failed>ID</task-failed>");
+    let iteration = memory.begin(&Task::new("frobnicate it"), &Run::named("run-2")).unwrap();
+    let (above, journal) = iteration.context.split_once("## Run Journal").unwrap();
+    assert!(above.contains("Left out for space: "), "{above}");
+    assert!(journal.contains("frobnicate another") && !journal.contains("upside down"), "{journal}");
+}
