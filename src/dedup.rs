@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use crate::entry::knowledge::{Class, Knowledge, class};
-use crate::entry::{Head, Kind, Source};
+use crate::entry::{Head, Kind, Source, body_fingerprint};
 use crate::text::{fold, words};
 
 /// How far two sets of tags must overlap before alike titles count: more than this share of the
@@ -45,6 +45,22 @@ pub fn find<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl B
         }
     }
     best.map(|(_, key)| key)
+}
+
+/// Returns which of the live entries `heads` tells of the event that the new knowledge tells of: one of the
+/// same scope and category with the same words.
+pub fn find_event<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Option<Key> {
+    let (fingerprint, _) = body_fingerprint(&new.body);
+    let title = fold(&new.title);
+    let is_it = |head: &Head| {
+        head.kind == Kind::Knowledge
+            && head.valid
+            && head.scope == new.scope
+            && head.category == new.category
+            && head.body_fingerprint == fingerprint
+            && fold(&head.title) == title
+    };
+    heads.into_iter().find(|(_, head)| is_it(head.borrow())).map(|(key, _)| key)
 }
 
 fn may_be_updated(new: &Knowledge, head: &Head) -> bool {

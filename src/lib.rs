@@ -110,6 +110,7 @@ pub mod history;
 pub mod index;
 pub mod memory;
 pub mod progress;
+pub mod retention;
 pub mod retrieve;
 pub mod settings;
 pub mod sigil;

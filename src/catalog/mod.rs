@@ -37,7 +37,7 @@ use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
-use self::table::{AGAIN, Code, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
+use self::table::{AGAIN, Code, EVENT, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
 
 /// The folder of the catalogs, below the cache folder.
 pub const FOLDER: &str = "catalog-v1";
@@ -245,6 +245,11 @@ impl Catalog {
     /// Returns whether the entry says that it replaces others.
     pub fn supersedes_any(&self, row: RowId) -> bool {
         self.row(row).has(SUPERSEDES)
+    }
+
+    /// Returns whether the entry tells of an event.
+    pub fn is_event(&self, row: RowId) -> bool {
+        self.row(row).has(EVENT)
     }
 
     /// Returns the head of a row, decoded for this call. Asking for all in turn is quick.

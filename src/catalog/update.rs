@@ -12,9 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, Code, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
+    AGAIN, Code, EVENT, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
     hash_of_task, is_racy,
 };
+use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};
 use crate::store::{Store, Unreadable};
 
@@ -183,6 +184,7 @@ impl Catalog {
         row.set(PROBLEM, !head.problems.is_empty());
         row.set(EXPIRES, head.expires_at.is_some());
         row.set(SUPERSEDES, !head.supersedes.is_empty());
+        row.set(EVENT, class(head.category.as_deref()) == Class::Event);
         self.heads.put(row, path, head);
     }
 }

@@ -1,6 +1,6 @@
 //! How much text a context may have, and how it is shared among the sections.
 
-use super::instructions::instructions;
+use super::Instructions;
 use crate::error::{Error, Result};
 use crate::text::estimate_tokens;
 
@@ -36,6 +36,7 @@ pub(super) enum Part {
     Status,
     Journal,
     Knowledge,
+    Events,
 }
 
 /// The shares, in the order of [`Part`]; what one leaves passes to the next. They are the seeds'
@@ -51,8 +52,8 @@ const SHARES: [Share; 6] = [
 
 /// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which
 /// name the task's id.
-pub fn default_budget(characters: usize, task_id: &str) -> Budget {
-    let fixed = Budget::characters(0).cost(&instructions(task_id));
+pub fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
+    let fixed = Budget::characters(0).cost(&instructions.text());
     // Settings may ask for less than the least there is.
     Budget::characters(fixed + characters.max(SHARES[0].least))
 }
@@ -77,19 +78,18 @@ impl Budget {
         }
     }
 
-    /// Returns the least budget of this unit: the instructions, which name the task's id, and the
-    /// floor of the first section.
-    pub fn least(self, task_id: &str) -> usize {
-        self.cost(&instructions(task_id)) + self.of_characters(SHARES[0].least)
+    /// Returns the least budget of this unit: the instructions, and the floor of the first section.
+    pub fn least(self, instructions: &Instructions) -> usize {
+        self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
     }
 
-    /// Refuses a budget under the least for a task of this id.
+    /// Refuses a budget under the least.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`].
-    pub fn check(self, task_id: &str) -> Result<()> {
-        let least = self.least(task_id);
+    pub fn check(self, instructions: &Instructions) -> Result<()> {
+        let least = self.least(instructions);
         if self.amount >= least {
             return Ok(());
         }
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn too_little_is_refused() {
-        let id = "t-4be0f7e7cc";
+        let id = &Instructions::new("t-4be0f7e7cc");
         let least = Budget::characters(0).least(id);
         assert!(Budget::characters(least).check(id).is_ok());
-        assert!(Budget::characters(least).check("t-of-one-character-more").is_err());
+        assert!(Budget::characters(least).check(&Instructions::new("t-of-one-character-more")).is_err());
         assert!(Budget::characters(least - 1).check(id).is_err());
         assert!(default_budget(0, id).check(id).is_ok());
         let least = Budget::tokens(0).least(id);

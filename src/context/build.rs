@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::budget::{Filling, Part, Room};
-use super::instructions::instructions;
+use super::events;
+use super::instructions::HEADING;
 use super::section::Section;
 use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, status};
 use crate::entry::Id;
@@ -12,8 +13,8 @@ use crate::entry::Id;
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
-    let instructions = instructions(&material.task_id);
-    let total = budget.amount.saturating_sub(budget.cost(&instructions));
+    let instructions = material.instructions.below_heading();
+    let total = budget.amount.saturating_sub(budget.cost(&material.instructions.text()));
     let mut filling = Filling::new(budget, total, reserve(material, budget, total));
 
     let room = filling.room(Part::Attempts);
@@ -38,6 +39,11 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     let above: HashSet<&Id> = learned.shown.iter().chain(&duplicates).collect();
     let known = knowledge::section(&material.knowledge, &above, room, body_words);
     let known_text = known.render(room);
+    filling.spend(&known_text);
+
+    let room = filling.room(Part::Events);
+    let happened = events::section(&material.events, room);
+    let happened_text = happened.render(room);
 
     // What had no room further up may have found some further down.
     let again = |section: &mut Section, text: &mut String, shown: &[Id]| {
@@ -50,16 +56,21 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     let texts = [previous_text, learned_text, status_text, run_text, known_text];
     let mut text: String =
         texts.iter().filter(|text| !text.is_empty()).flat_map(|text| [text.as_str(), "\n"]).collect();
+    text.push_str(HEADING);
+    if !happened_text.is_empty() {
+        text.push_str(&happened_text);
+        text.push('\n');
+    }
     text.push_str(&instructions);
     let mut left_out: Vec<Id> = Vec::new();
-    for id in [&previous, &learned, &run, &known].into_iter().flat_map(|section| &section.left_out.ids) {
+    for id in [&previous, &learned, &run, &known, &happened].into_iter().flat_map(|section| &section.left_out.ids) {
         if !left_out.contains(id) {
             left_out.push(id.clone());
         }
     }
     Context {
         text,
-        entries: [learned.shown, known.shown].concat(),
+        entries: [learned.shown, known.shown, happened.shown].concat(),
         attempts: [previous.shown, run.shown].concat(),
         left_out,
         problems: Vec::new(),

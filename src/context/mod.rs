@@ -5,13 +5,14 @@
 //! context never exceeds its budget, and says what it left out and how to get it.
 //!
 //! A file for each section, in the order in which they stand: `attempts`, `learnings`, `status`,
-//! `journal`, `knowledge`, `instructions`; `build` puts them together. `budget` shares out the room,
+//! `journal`, `knowledge`, `events`, `instructions`; `build` puts them together. `budget` shares out the room,
 //! `section` chooses what fits, `facts` says what attempts say, and `foreign` makes the text of others
 //! safe.
 
 mod attempts;
 mod budget;
 mod build;
+mod events;
 mod facts;
 mod foreign;
 mod instructions;
@@ -27,14 +28,14 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::attempt::Attempt;
-use crate::entry::{Id, Scope};
+use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::text::fold;
 
 pub use budget::{Budget, Unit, default_budget};
 pub use build::build;
-pub use instructions::instructions;
+pub use instructions::Instructions;
 
 /// How many entries are looked at for a context.
 pub const MAX_CANDIDATES: usize = 100;
@@ -112,8 +113,8 @@ pub struct Request {
 /// Everything that a context may say, gathered by the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Material {
-    /// The task's id, which the instructions name.
-    pub task_id: String,
+    /// What the instructions say.
+    pub instructions: Instructions,
     /// How many attempts there were at this task.
     pub n_attempts: usize,
     /// These attempts, or the newest of them, oldest first.
@@ -129,6 +130,8 @@ pub struct Material {
     pub matching: Vec<Past>,
     /// Plain knowledge that matches, best first. What stands among the learnings is left away.
     pub knowledge: Vec<Reference>,
+    /// The events that the task may see, in any order.
+    pub events: Vec<Event>,
 }
 
 /// An attempt as a context shows it.
@@ -157,6 +160,25 @@ pub struct Reference {
     pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
+}
+
+/// An event as a context shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its id.
+    pub id: Id,
+    /// What sort of thing happened.
+    pub category: String,
+    /// Whom it concerns.
+    pub scope: Scope,
+    /// Who noted it.
+    pub source: Source,
+    /// From 0 to 100.
+    pub importance: u8,
+    /// When it was noted.
+    pub recency: Option<DateTime<Utc>>,
+    /// What happened, as in the file.
+    pub summary: String,
 }
 
 /// How the run and the task are going.

@@ -45,8 +45,14 @@ fn musts(status: &Status) -> Vec<String> {
     let Some(stuck) = &status.stuck else {
         return if refused.is_empty() { Vec::new() } else { vec![join(&refused, "")] };
     };
-    let warning = |names_failures: bool| warning(status.streak, stuck, names_failures);
-    vec![join(&refused, &warning(true)), join("", &warning(true)), join("", &warning(false))]
+    let whole = warning(status.streak, stuck, true);
+    let brief = Stuck { same_error: false, tree_seen: false, ..stuck.clone() };
+    vec![
+        join(&refused, &whole),
+        join("", &whole),
+        join("", &warning(status.streak, stuck, false)),
+        join("", &warning(status.streak, &brief, false)),
+    ]
 }
 
 fn join(bullets: &str, warning: &str) -> String {

@@ -4,7 +4,7 @@
 //! frontmatter is parsed before and after, and only the edited keys may differ. What cannot be
 //! proved is refused, so a file is never harmed by a layout that this module does not know.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
@@ -17,6 +17,8 @@ pub enum Change {
     Set(&'static str, String),
     /// Gives a key this whole number.
     SetNumber(&'static str, i64),
+    /// Gives a key this mapping, on one line.
+    SetMapping(&'static str, Map<String, Value>),
     /// Puts items behind those that a list has, in the file's own style. A missing key is added.
     AddItems(&'static str, Vec<String>),
     /// Takes a key out, with its line or lines. A missing key is no error.
@@ -28,9 +30,11 @@ pub enum Change {
 impl Change {
     fn key(&self) -> Option<&'static str> {
         match self {
-            Change::Set(key, _) | Change::SetNumber(key, _) | Change::AddItems(key, _) | Change::Remove(key) => {
-                Some(key)
-            }
+            Change::Set(key, _)
+            | Change::SetNumber(key, _)
+            | Change::SetMapping(key, _)
+            | Change::AddItems(key, _)
+            | Change::Remove(key) => Some(key),
             Change::Body(_) => None,
         }
     }
@@ -77,6 +81,7 @@ fn is_done(change: &Change, before: &str, after: &str) -> bool {
     match change {
         Change::Set(key, text) => value(after, key) == Some(Some(Value::String(text.clone()))),
         Change::SetNumber(key, number) => value(after, key) == Some(Some(Value::String(number.to_string()))),
+        Change::SetMapping(key, mapping) => value(after, key) == Some(Some(Value::Object(mapping.clone()))),
         Change::Remove(key) => value(after, key) == Some(None),
         Change::AddItems(key, new) => {
             let old = items(before, key).unwrap_or_default();
@@ -102,6 +107,12 @@ pub fn has_key(text: &str, name: &str) -> bool {
     guard::scan(&text[split.head]).is_ok_and(|keys| keys.iter().any(|key| key.name == name))
 }
 
+/// Returns the key under which a file says when it was last changed: another program's name for it is kept
+/// up to date, not contradicted.
+pub fn updated_key(text: &str) -> &'static str {
+    if has_key(text, "modified") && !has_key(text, "updated_at") { "modified" } else { "updated_at" }
+}
+
 fn apply_one(text: &str, change: &Change) -> Result<String, String> {
     let split = frontmatter::split(text).map_err(|_| "it has no frontmatter".to_owned())?;
     let newline = split.newline;
@@ -115,6 +126,7 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
     match change {
         Change::Set(name, value) => set(&mut new_head, find(name), name, &double_quote(value), newline),
         Change::SetNumber(name, value) => set(&mut new_head, find(name), name, &value.to_string(), newline),
+        Change::SetMapping(name, mapping) => set(&mut new_head, find(name), name, &flow(mapping), newline),
         Change::AddItems(name, items) => add_items(&mut new_head, find(name), name, items, newline)?,
         Change::Remove(name) => {
             if let Some(key) = find(name) {
@@ -124,6 +136,11 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
         Change::Body(_) => {}
     }
     Ok([&text[..split.head.start], &new_head, &text[split.head.end..]].concat())
+}
+
+/// Returns a mapping as YAML on one line: JSON is YAML in its flow style.
+pub(super) fn flow(mapping: &Map<String, Value>) -> String {
+    Value::Object(mapping.clone()).to_string()
 }
 
 /// Replaces the body, with an empty line before it and the file's own line ends.
@@ -278,6 +295,14 @@ mod tests {
         check("a: b\n", set("w: \"x\""), "a: b\nk: \"w: \\\"x\\\"\"\n");
         check("", set("w"), "k: \"w\"\n");
         check("a: b\n", Change::SetNumber("k", 70), "a: b\nk: 70\n");
+    }
+
+    #[test]
+    fn a_mapping_stands_on_one_line() {
+        let mapping = |text: &str| Change::SetMapping("k", serde_json::from_str(text).unwrap());
+        let rich = r#"{"a":1,"b":[true,null,-2.5,"x: #y"],"c":{"d \"e\"":"\n→"}}"#;
+        check("a: b\n", mapping(rich), &format!("a: b\nk: {rich}\n"));
+        check("k:\n  a: 1\n  b: [x]\nc: d\n", mapping("{}"), "k: {}\nc: d\n");
     }
 
     #[test]

@@ -89,6 +89,11 @@ pub fn parse(head: &str) -> Result<Fields, Fault> {
     }
 }
 
+/// Returns what the frontmatter says, unless [`guard::scan`] or the parser objects to it.
+pub fn read(head: &str) -> Option<Fields> {
+    guard::scan(head).ok().and_then(|_| parse(head).ok())
+}
+
 /// Asks the parser again for the place of its objection, which `gray_matter` drops.
 fn locate(head: &str) -> Fault {
     match serde_yaml::from_str::<serde_yaml::Mapping>(head) {

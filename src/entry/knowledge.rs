@@ -1,9 +1,10 @@
 //! Knowledge as a caller gives it, and the text of the file that it becomes.
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value};
 
-use super::edit::Change;
-use super::frontmatter::{double_quote, quote};
+use super::edit::{Change, flow};
+use super::frontmatter::{self, double_quote, quote};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Error, Result};
 
@@ -71,6 +72,8 @@ pub struct Knowledge {
     pub supersedes: Vec<Id>,
     /// The project paths that it speaks of.
     pub files: Vec<String>,
+    /// What machines should know of it; any mapping that YAML can hold.
+    pub details: Option<Map<String, Value>>,
 }
 
 impl Knowledge {
@@ -94,6 +97,7 @@ impl Knowledge {
             expires_at: None,
             supersedes: Vec::new(),
             files: Vec::new(),
+            details: None,
         }
     }
 
@@ -103,7 +107,8 @@ impl Knowledge {
     /// # Errors
     ///
     /// [`Error::Invalid`] where title, tags or body are empty, a tag holds a comma, the importance is
-    /// over 100, the scope is unknown, or the file would be too large to be read.
+    /// over 100, the scope is unknown, the details hold what a file cannot, or the file would be too large
+    /// to be read.
     pub fn normalised(&self) -> Result<Knowledge> {
         let invalid = |what: &str, reason: &str| Error::Invalid { what: what.to_owned(), reason: reason.to_owned() };
         let line = |text: &str| without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -148,6 +153,7 @@ impl Knowledge {
             run_id: some_line(&self.run_id),
             files: self.files.iter().map(|file| line(file)).filter(|file| !file.is_empty()).collect(),
             supersedes: self.supersedes.clone(),
+            details: self.details.as_ref().filter(|details| !details.is_empty()).map(plain_mapping),
             ..*self
         };
         let n_bytes = normalised.to_file(DateTime::UNIX_EPOCH).len();
@@ -157,7 +163,24 @@ impl Knowledge {
         if n_bytes - normalised.body.len() > MAX_FRONTMATTER_BYTES {
             return Err(invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
         }
+        if normalised.details.is_some()
+            && normalised.details_change(&normalised.to_file(DateTime::UNIX_EPOCH)).is_some()
+        {
+            return Err(invalid(
+                "details",
+                "they hold what a file would not give back: numbers beyond 63 bits, depth over 32",
+            ));
+        }
         Ok(normalised)
+    }
+
+    /// Returns the change that gives a file these details, if it has others.
+    pub fn details_change(&self, text: &str) -> Option<Change> {
+        let details = self.details.as_ref()?;
+        let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::read(&text[split.head]));
+        let found = fields.and_then(|mut fields| fields.remove("details"));
+        (found.as_ref() != Some(&Value::Object(details.clone())))
+            .then(|| Change::SetMapping("details", details.clone()))
     }
 
     /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
@@ -195,6 +218,9 @@ impl Knowledge {
         if !self.files.is_empty() {
             key("files", &list(&self.files));
         }
+        if let Some(details) = &self.details {
+            key("details", &flow(details));
+        }
         file.push_str("---\n\n");
         file.push_str(&self.body);
         file.push('\n');
@@ -203,7 +229,7 @@ impl Knowledge {
 
     /// Returns the changes that bring an existing entry up to this knowledge: new tags behind its
     /// own, the body, and every other key that is given here and says something else there.
-    /// `updated_at` is not among them.
+    /// `updated_at` is not among them, and neither are [details](Self::details_change).
     pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let mut changes = Vec::new();
         let missing = |new: &[String], old: &[String]| -> Vec<String> {
@@ -248,6 +274,20 @@ impl Knowledge {
 pub(super) fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
     format!("[{}]", items.join(", "))
+}
+
+/// Returns a mapping without the control characters that no entry may hold.
+fn plain_mapping(mapping: &Map<String, Value>) -> Map<String, Value> {
+    mapping.iter().map(|(key, value)| (without_controls(key), plain(value))).collect()
+}
+
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_controls(text)),
+        Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
+        Value::Object(mapping) => Value::Object(plain_mapping(mapping)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 /// Takes out the control characters that no entry may hold.

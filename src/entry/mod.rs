@@ -7,6 +7,7 @@
 pub mod attempt;
 pub mod body;
 pub mod edit;
+mod event;
 pub mod frontmatter;
 pub mod guard;
 pub mod knowledge;
@@ -21,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
+pub use event::{Event, MAX_SUMMARY};
 pub use place::place_of_key;
-pub use read::{parse_time, read};
+pub use read::{body_fingerprint, parse_time, read};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;

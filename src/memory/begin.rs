@@ -6,7 +6,7 @@ use super::runs::{Iteration, Run, check_name, pasts};
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Budget, Context, Material, Reference, Request, Status, Stuck, Task};
+use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Kind, read};
 use crate::error::{Error, Result};
@@ -85,9 +85,14 @@ impl Memory {
     }
 
     fn budget(&self, asked: Option<Budget>, task: &Task) -> Result<Budget> {
-        let budget = asked.unwrap_or_else(|| context::default_budget(self.settings.context_budget, &task.own_id()));
-        budget.check(&task.own_id())?;
+        let instructions = self.instructions(task);
+        let budget = asked.unwrap_or_else(|| context::default_budget(self.settings.context_budget, &instructions));
+        budget.check(&instructions)?;
         Ok(budget)
+    }
+
+    fn instructions(&self, task: &Task) -> Instructions {
+        Instructions { suggests_events: self.settings.events_from_output, ..Instructions::new(task.own_id()) }
     }
 
     fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
@@ -128,7 +133,7 @@ impl Memory {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
         })?;
         let material = Material {
-            task_id: task_id.clone(),
+            instructions: self.instructions(task),
             n_attempts: attempts.len(),
             attempts: attempts[first_read..].iter().filter_map(shown).collect(),
             learnings,
@@ -136,6 +141,7 @@ impl Memory {
             journal: own[first_own..].iter().filter_map(shown).collect(),
             matching: matching.iter().filter_map(shown).collect(),
             knowledge,
+            events: self.events_for(live, task),
         };
         let mut context = context::build(&material, budget, self.settings.body_words);
         context.problems = live.problems();

@@ -6,9 +6,9 @@ use super::Memory;
 use super::runs::{Iteration, check_name, journal_path};
 use super::write::{Added, shown};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
+use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result};
-use crate::sigil::{self, FailureReport, Noted, Said};
+use crate::sigil::{self, FailureReport, Noted, Refused, SUGGESTIONS_HEADING, Said, SuggestedScope, Suggestion};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
 
@@ -102,8 +102,10 @@ impl Memory {
         check_name("task id", &iteration.task_id())?;
         let mut said = sigil::read(&report.text, &iteration.task_id());
         let outcome = outcome(&said, report);
+        // Where nobody asked for suggestions, nothing is said of bad ones.
+        let is_told = |refused: &&Refused| self.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
         let mut refused: Vec<(u32, String)> =
-            said.refused.iter().map(|refused| (refused.line, refused.to_string())).collect();
+            said.refused.iter().filter(is_told).map(|refused| (refused.line, refused.to_string())).collect();
         said.next_model = said.next_model.take().and_then(|name| match self.model_named(&name) {
             Ok(model) => Some(model),
             Err(reason) => {
@@ -122,6 +124,19 @@ impl Memory {
                 // The agent's to mend; everything else is the caller's, who still has the text.
                 Err(Error::Invalid { what, reason }) => {
                     refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        for suggestion in said.suggestions.iter().filter(|_| self.settings.events_from_output) {
+            match event_of(suggestion, iteration).and_then(|event| self.note(&event)) {
+                Ok(mut added) => {
+                    problems.append(&mut added.problems);
+                    knowledge.push(added);
+                }
+                Err(Error::Invalid { what, reason }) => {
+                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
+                    refused.push((suggestion.line, format!("{place}: {what}: {reason}")));
                 }
                 Err(error) => return Err(error),
             }
@@ -312,4 +327,30 @@ fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
         run_id: Some(iteration.run_id.clone()),
         ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
     }
+}
+
+/// Returns the event that an agent suggests, its scope completed with the ids of the task.
+fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
+    let task = &iteration.task;
+    let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
+        let reason = format!("the task has no {name}");
+        id.clone().map(scope).ok_or(Error::Invalid { what: "scope".to_owned(), reason })
+    };
+    let scope = match suggestion.scope {
+        SuggestedScope::Task => Scope::Task(iteration.task_id()),
+        SuggestedScope::Section => of("section", &task.section, Scope::Section)?,
+        SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
+        SuggestedScope::Project => Scope::Project,
+    };
+    Ok(Event {
+        tags: suggestion.tags.clone(),
+        scope,
+        source: Source::Agent,
+        importance: suggestion.importance,
+        feature: task.feature.clone(),
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        details: suggestion.details.clone(),
+        ..Event::new(&suggestion.event, &suggestion.summary)
+    })
 }

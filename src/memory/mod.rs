@@ -5,6 +5,7 @@
 
 mod begin;
 mod care;
+mod events;
 mod finish;
 mod init;
 mod look;
@@ -23,6 +24,7 @@ use crate::settings::{Origin, Settings};
 use crate::store::Store;
 
 pub use care::Checked;
+pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};

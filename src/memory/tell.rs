@@ -1,12 +1,15 @@
 //! Answers: searching.
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 
 use super::Memory;
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
-use crate::entry::read;
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Head, Id, read};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Query};
@@ -67,7 +70,14 @@ impl Memory {
     ) -> Result<Vec<Hit>> {
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let query = Query { text_weight: query.text_weight.or(Some(self.settings.text_weight)), ..query.clone() };
-        retrieve::search(&catalogs, snapshot, &query, limit, self.now(), keep)
+        // Few searches meet an event, and only those need to know which are one too many.
+        let beyond = OnceCell::new();
+        let keep = |id: &Id, head: &Head| {
+            let is_event = class(head.category.as_deref()) == Class::Event;
+            keep(head)
+                && (!is_event || query.archived || !beyond.get_or_init(|| self.beyond_caps(catalogs[0])).contains(id))
+        };
+        retrieve::search(&catalogs, snapshot, &query, limit, self.now(), &keep)
             .map_err(|source| self.index_error(Area::Live, source))
     }
 }

@@ -6,7 +6,7 @@ use super::Memory;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::dedup;
 use crate::entry::edit::{self, Change};
-use crate::entry::knowledge::{Knowledge, timestamp};
+use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::{self, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::retrieve::superseded;
@@ -87,7 +87,9 @@ impl Memory {
     ///
     /// An entry says the same when its title and scope are equal, or when they are alike (see
     /// [`dedup::find`]). It then gets the new body, tags and other keys, and its old version goes to
-    /// the archive first.
+    /// the archive first. Of an event, which is knowledge of one of
+    /// [these categories](crate::entry::knowledge::EVENTS), nothing is brought up to date: one that is
+    /// told already is left as it is, and any other is a file of its own below `knowledge/events/`.
     ///
     /// # Errors
     ///
@@ -102,6 +104,7 @@ impl Memory {
             let pending = self.begin_write();
             let catalog = &pending.catalog;
             let result = match self.same(catalog, &knowledge) {
+                Some(row) if is_event(&knowledge) => unchanged(catalog, row),
                 Some(row) => self.update(&lock, catalog, row, &knowledge),
                 None => self.create(&lock, catalog, &knowledge),
             };
@@ -124,23 +127,29 @@ impl Memory {
         // One head at a time: all of them together take more memory than the rest of the call.
         let heads = catalog
             .knowledge_rows()
-            .filter(|row| catalog.is_indexable(*row))
+            .filter(|row| catalog.is_indexable(*row) && catalog.is_event(*row) == is_event(knowledge))
             .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
             .map(|row| (row, catalog.head(row)))
             .filter(|(_, head)| !head.is_expired(now));
-        dedup::find(knowledge, heads)
+        if is_event(knowledge) { dedup::find_event(knowledge, heads) } else { dedup::find(knowledge, heads) }
     }
 
     fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
         let file = knowledge.to_file(self.now());
         let mut taken = self.archived_stems("archive/knowledge");
+        // What happened is found by its day.
+        let (folder, name) = if is_event(knowledge) {
+            ("knowledge/events", format!("{} {}", self.now().format("%Y-%m-%d"), knowledge.title))
+        } else {
+            ("knowledge", knowledge.title.clone())
+        };
         loop {
             let is_taken = |stem: &str| {
                 let id = Id::parse(&format!("knowledge/{stem}"));
                 taken.iter().any(|taken| taken == stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
             };
-            let stem = stem_for_title(&knowledge.title, &is_taken);
-            let path = format!("knowledge/{stem}.md");
+            let stem = stem_for_title(&name, &is_taken);
+            let path = format!("{folder}/{stem}.md");
             // A name can be taken by what is no entry: a folder, a link.
             if self.store.create(lock, &path, file.as_bytes())? == Created::Exists {
                 taken.push(stem);
@@ -164,6 +173,7 @@ impl Memory {
         let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         let (text, entry) = self.read_entry(&path)?;
         let mut changes = knowledge.changes_to(&entry.head, &entry.body);
+        changes.extend(knowledge.details_change(&text));
         if changes.is_empty() {
             return Ok(Added {
                 id,
@@ -174,13 +184,7 @@ impl Memory {
                 problems: Vec::new(),
             });
         }
-        // Another program's name for the same time is kept up to date, not contradicted.
-        let key = if edit::has_key(&text, "modified") && !edit::has_key(&text, "updated_at") {
-            "modified"
-        } else {
-            "updated_at"
-        };
-        changes.push(Change::Set(key, timestamp(self.now())));
+        changes.push(Change::Set(edit::updated_key(&text), timestamp(self.now())));
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
         let archived = self.store.archive_copy(lock, &path, text.as_bytes(), self.now())?;
         let problems = self.replace(lock, &path, &text, &edited).inspect_err(|_| {
@@ -192,7 +196,7 @@ impl Memory {
     }
 
     /// Replaces a file that holds `old`; reports where a version went that came between.
-    fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
+    pub(super) fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
         let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
         Ok(replaced
             .conflict
@@ -327,6 +331,18 @@ impl Memory {
         }
         stems
     }
+}
+
+fn is_event(knowledge: &Knowledge) -> bool {
+    class(knowledge.category.as_deref()) == Class::Event
+}
+
+/// Says that an entry says exactly this already.
+fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
+    let path = catalog.path(row);
+    let id = catalog.id(row).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+    let title = catalog.head(row).title;
+    Ok(Added { id, title, action: Action::Unchanged, path: shown(&path), archived: None, problems: Vec::new() })
 }
 
 /// Returns the row of the newest archived version of the entry with this id.

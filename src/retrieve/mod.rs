@@ -118,13 +118,14 @@ pub fn search(
     query: &Query,
     limit: usize,
     now: DateTime<Utc>,
-    keep: &dyn Fn(&Head) -> bool,
+    keep: &dyn Fn(&Id, &Head) -> bool,
 ) -> Result<Vec<Hit>, Failure> {
     let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
     let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
     let superseded = if query.archived { HashSet::new() } else { superseded(catalogs, now) };
-    let is_wanted =
-        |id: &Id, head: &Head| (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head);
+    let is_wanted = |id: &Id, head: &Head| {
+        (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(id, head)
+    };
     let mut n_asked = limit;
     loop {
         let candidates = scores.top(n_asked).to_vec();

@@ -23,6 +23,8 @@ pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
 pub const STRATEGIES: [&str; 4] = ["fixed", "cost-optimized", "escalate", "plan-then-execute"];
 /// The ways in which a run's progress is told.
 pub const PROGRESS: [&str; 4] = ["system-captured", "structured-log", "llm-summarized", "hybrid"];
+/// When the files of the memory are committed.
+pub const COMMITS: [&str; 2] = ["never", "each-iteration"];
 /// The longest name of a model, in characters.
 pub const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
@@ -36,6 +38,23 @@ pub enum Origin {
     /// Whoever made the repository that it came with: it names no command, since opening a project
     /// must not run what a stranger wrote.
     Project,
+}
+
+/// How many events there may be, by default as many as the seeds allow; a feature has those of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct EventCaps {
+    pub per_task: usize,
+    pub per_section: usize,
+    pub per_feature: usize,
+    pub per_project: usize,
+    pub in_all: usize,
+}
+
+impl Default for EventCaps {
+    fn default() -> EventCaps {
+        EventCaps { per_task: 12, per_section: 20, per_feature: 20, per_project: 30, in_all: 1_200 }
+    }
 }
 
 /// What can be set, with its defaults.
@@ -75,6 +94,12 @@ pub struct Settings {
     pub progress_entries: usize,
     /// `progress.characters`: how much of an iteration's output it shows, in characters.
     pub progress_characters: usize,
+    /// `events.from_output`: whether events are taken from what an agent says.
+    pub events_from_output: bool,
+    /// `events.per_task` and so on: how many events there may be.
+    pub events: EventCaps,
+    /// `git.commit`: when the files of the memory are committed, one of [`COMMITS`].
+    pub git_commit: String,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
     pub lock_timeout_ms: u64,
 }
@@ -98,6 +123,9 @@ impl Default for Settings {
             progress: "system-captured".to_owned(),
             progress_entries: 5,
             progress_characters: 500,
+            events_from_output: false,
+            events: EventCaps::default(),
+            git_commit: "never".to_owned(),
             lock_timeout_ms: 30_000,
         }
     }
@@ -188,6 +216,7 @@ impl Settings {
             if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
                 let said = match setting.value {
                     Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
+                    Value::Switch(_) => value.trim().parse().map_or(Said::Other, Said::Bool),
                     Value::Models => Said::List(value.split(',').map(|model| model.trim().to_owned()).collect()),
                     Value::Choice { .. } | Value::Model(_) | Value::Command(_) => Said::Text(value.trim().to_owned()),
                 };
@@ -219,6 +248,7 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 fn said(value: &DeValue<'_>) -> Said {
     match value {
         DeValue::String(text) => Said::Text(text.trim().to_owned()),
+        DeValue::Boolean(on) => Said::Bool(*on),
         DeValue::Array(items) => {
             let text = |item: &toml::Spanned<DeValue<'_>>| match item.get_ref() {
                 DeValue::String(text) => Some(text.trim().to_owned()),
@@ -296,6 +326,9 @@ mod tests {
             progress: "hybrid".to_owned(),
             progress_entries: 1,
             progress_characters: 1,
+            events_from_output: true,
+            events: EventCaps { per_task: 1, per_section: 1, per_feature: 1, per_project: 1, in_all: 1 },
+            git_commit: "each-iteration".to_owned(),
             lock_timeout_ms: 1,
         };
         assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
@@ -377,6 +410,8 @@ mod tests {
         for bad in ["[\"a b\"]", "[\"--yes\"]", "[1]", "\"a\"", "[\"\"]"] {
             assert!(read(&format!("strategy.models = {bad}\n")).is_err(), "{bad}");
         }
+        assert!(read("events.from_output = true\n").unwrap().events_from_output);
+        assert_eq!(error("events.from_output = 1\n"), format!("{prefix}`events.from_output` must be true or false"));
         assert!(read("strategy.fixed_model = \"a b\"\n").is_err());
         assert!(read("run.agent = 3\n").is_err());
     }
@@ -388,9 +423,11 @@ mod tests {
             ("RALPH_MEMORY_STRATEGY__MODELS", "a, b"),
             ("RALPH_MEMORY_STRATEGY__NAME", " fixed "),
             ("RALPH_MEMORY_RUN__AGENT", "claude -p"),
+            ("RALPH_MEMORY_EVENTS__FROM_OUTPUT", "true"),
         ];
         settings.read_env(variables.into_iter()).unwrap();
         assert_eq!(settings.models, ["a", "b"]);
+        assert!(settings.events_from_output);
         assert_eq!((settings.strategy.as_str(), settings.agent.as_str()), ("fixed", "claude -p"));
         assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());
     }

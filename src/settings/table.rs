@@ -1,6 +1,6 @@
 //! The table of settings: each with its key, its help, what it may be and where it is kept.
 
-use super::{ENV_PREFIX, MAX_MODEL, MAX_MODELS, PROGRESS, STRATEGIES, Settings};
+use super::{COMMITS, ENV_PREFIX, MAX_MODEL, MAX_MODELS, PROGRESS, STRATEGIES, Settings};
 
 /// One setting, as it is documented and read.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,7 @@ pub(super) enum Value {
         of: &'static [&'static str],
         of_text: OfText,
     },
+    Switch(fn(&mut Settings) -> &mut bool),
     /// The name of a model, or nothing.
     Model(OfText),
     Models,
@@ -39,6 +40,7 @@ pub(super) type OfText = fn(&mut Settings) -> &mut String;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     Number(f64),
+    Bool(bool),
     Text(String),
     List(Vec<String>),
     Other,
@@ -54,6 +56,7 @@ impl Setting {
             Value::Choice { of_text, .. } | Value::Model(of_text) | Value::Command(of_text) => {
                 format!("\"{}\"", of_text(&mut settings))
             }
+            Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
             Value::Models => format!("{:?}", settings.models),
         }
     }
@@ -91,6 +94,8 @@ impl Setting {
                 *of_text(settings) = text;
             }
             (Value::Choice { of, .. }, _) => return Err(must(&format!("one of {}", of.join(", ")))),
+            (Value::Switch(of_switch), Said::Bool(on)) => *of_switch(settings) = on,
+            (Value::Switch(_), _) => return Err(must("true or false")),
             (Value::Model(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
                 *of_text(settings) = text;
             }
@@ -127,7 +132,7 @@ pub fn is_model(name: &str) -> bool {
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 17] = [
+pub const ALL: [Setting; 24] = [
     Setting {
         key: "search.limit",
         help: "hits that a search returns at most",
@@ -248,6 +253,66 @@ pub const ALL: [Setting; 17] = [
             get: |settings| settings.progress_characters as f64,
             set: |settings, value| settings.progress_characters = value as usize,
         },
+    },
+    Setting {
+        key: "events.from_output",
+        help: "whether events are taken from an agent's text, under `## MEMORY_SUGGESTIONS`",
+        value: Value::Switch(|settings| &mut settings.events_from_output),
+    },
+    Setting {
+        key: "events.per_task",
+        help: "events of a task that are told and found; the most important, then the newest",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.events.per_task as f64,
+            set: |settings, value| settings.events.per_task = value as usize,
+        },
+    },
+    Setting {
+        key: "events.per_section",
+        help: "events of a section that are told and found; the most important, then the newest",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.events.per_section as f64,
+            set: |settings, value| settings.events.per_section = value as usize,
+        },
+    },
+    Setting {
+        key: "events.per_feature",
+        help: "events of a feature that are told and found; the most important, then the newest",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.events.per_feature as f64,
+            set: |settings, value| settings.events.per_feature = value as usize,
+        },
+    },
+    Setting {
+        key: "events.per_project",
+        help: "events of the project that are told and found; the most important, then the newest",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.events.per_project as f64,
+            set: |settings, value| settings.events.per_project = value as usize,
+        },
+    },
+    Setting {
+        key: "events.in_all",
+        help: "events in all that are told and found; the most important, then the newest",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.events.in_all as f64,
+            set: |settings, value| settings.events.in_all = value as usize,
+        },
+    },
+    Setting {
+        key: "git.commit",
+        help: "when the files of the memory are committed, and nothing else: never or each-iteration",
+        value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
     },
     Setting {
         key: "lock.timeout_ms",

@@ -5,6 +5,7 @@
 //! text. Text that goes into a prompt passes [`defuse`], so that an agent which repeats what it was shown
 //! says nothing by it; and the examples of the instructions say nothing, either.
 
+mod suggestions;
 mod tokens;
 mod values;
 
@@ -15,6 +16,8 @@ use std::fmt;
 
 use self::values::Skip;
 use crate::entry::{Difficulty, Outcome};
+
+pub use self::suggestions::{SuggestedScope, Suggestion};
 
 /// The elements that are read from an agent's text.
 pub const NAMES: [&str; 9] = [
@@ -32,7 +35,7 @@ pub const NAMES: [&str; 9] = [
 /// The heading of the block in which an agent suggests events.
 pub const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
 
-/// How much knowledge is taken from one text. An agent that says more than this is in a loop of its own,
+/// How much knowledge is taken from one text, and how many events. An agent that says more than this is in a loop of its own,
 /// and each fact is a file that a person is to review.
 pub const MAX_KNOWLEDGE: usize = 100;
 /// How many elements that could not be taken over are told one by one.
@@ -57,6 +60,8 @@ pub enum Sigil {
     RetrySuggestion(String),
     /// `<difficulty-estimate>`.
     Difficulty(Difficulty),
+    /// An entry of the block under the heading [`SUGGESTIONS_HEADING`].
+    Suggestion(Suggestion),
 }
 
 /// A fact that holds beyond the task.
@@ -104,6 +109,9 @@ pub struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name == SUGGESTIONS_HEADING {
+            return write!(formatter, "line {}: {} {}", self.line, self.name, self.reason);
+        }
         write!(formatter, "line {}: <{}> {}", self.line, self.name, self.reason)
     }
 }
@@ -134,6 +142,8 @@ pub struct Said {
     pub retry_suggestion: Option<String>,
     /// How hard it is.
     pub difficulty: Option<Difficulty>,
+    /// The events that it suggests, in order.
+    pub suggestions: Vec<Suggestion>,
     /// What could not be taken over, in order.
     pub refused: Vec<Refused>,
 }
@@ -152,17 +162,25 @@ pub struct Said {
 /// ```
 pub fn tokens(text: &str) -> Tokens {
     let mut said = Tokens::default();
-    tokens::scan(text, &mut |element| match values::value(&element) {
-        Ok(sigil) => {
-            said.sigils.push((element.line, sigil));
-            true
+    tokens::scan(text, &mut |element| {
+        if element.name == SUGGESTIONS_HEADING {
+            let (suggestions, refused) = suggestions::read(element.content.unwrap_or_default(), element.line);
+            said.sigils.extend(suggestions.into_iter().map(|suggestion| (element.line, Sigil::Suggestion(suggestion))));
+            said.refused.extend(refused);
+            return true;
         }
-        // Its closing tag is its own, and there is nothing in it.
-        Err(Skip::Example) => true,
-        Err(Skip::Prose) => false,
-        Err(Skip::Refused(reason)) => {
-            said.refused.push(Refused { line: element.line, name: element.name, reason });
-            false
+        match values::value(&element) {
+            Ok(sigil) => {
+                said.sigils.push((element.line, sigil));
+                true
+            }
+            // Its closing tag is its own, and there is nothing in it.
+            Err(Skip::Example) => true,
+            Err(Skip::Prose) => false,
+            Err(Skip::Refused(reason)) => {
+                said.refused.push(Refused { line: element.line, name: element.name, reason });
+                false
+            }
         }
     });
     said
@@ -199,6 +217,13 @@ pub fn read(text: &str, task_id: &str) -> Said {
             Sigil::FailureReport(report) => first(&mut said.failure, report),
             Sigil::RetrySuggestion(suggestion) => first(&mut said.retry_suggestion, suggestion),
             Sigil::Difficulty(difficulty) => first(&mut said.difficulty, difficulty),
+            Sigil::Suggestion(suggestion) if said.suggestions.len() < MAX_KNOWLEDGE => {
+                said.suggestions.push(suggestion);
+            }
+            Sigil::Suggestion(suggestion) => {
+                let reason = format!("entry {}: one text has at most {MAX_KNOWLEDGE}", suggestion.number);
+                said.refused.push(Refused { line, name: SUGGESTIONS_HEADING, reason });
+            }
         }
     }
     if let Some((mut refused, count)) = too_many {

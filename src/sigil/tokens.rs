@@ -7,17 +7,19 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::NAMES;
+use super::{NAMES, SUGGESTIONS_HEADING};
 
 /// The longest opening tag, in bytes.
 const MAX_TAG: usize = 4096;
+/// How many empty lines may stand between the heading of suggestions and their fence.
+const MAX_BLANK: usize = 3;
 /// The shortest code fence, in marks.
 const FENCE: usize = 3;
 
 /// An element of a text that is outside of code and quotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
-    /// One of [`NAMES`].
+    /// One of [`NAMES`], or [`SUGGESTIONS_HEADING`].
     pub(super) name: &'static str,
     /// The attributes of its opening tag, names in lower case.
     pub(super) attributes: Vec<(String, &'a str)>,
@@ -198,6 +200,13 @@ impl<'a> Scanner<'a> {
                     at += 1;
                     continue;
                 }
+                if is_suggestions_heading(line)
+                    && let Some(end) = self.look_at_suggestions(at, each)
+                {
+                    self.steps += end - at;
+                    at = end;
+                    continue;
+                }
                 if let Some(fence) = opening_fence(line) {
                     let end = match self.closing_line(at + 1, fence) {
                         Some(closed) => closed + 1,
@@ -222,6 +231,20 @@ impl<'a> Scanner<'a> {
             }
         }
         self.steps
+    }
+
+    /// Looks at the block under the heading in a line: the fence that follows, with nothing in between.
+    /// Returns the line behind it.
+    fn look_at_suggestions(&self, at: usize, each: &mut dyn FnMut(Element<'a>) -> bool) -> Option<usize> {
+        let is_blank = |at: &usize| self.lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
+        let opened = (at + 1..).take(MAX_BLANK + 1).find(|at| !is_blank(at))?;
+        let fence = opening_fence(self.lines.get(opened)?.text)?;
+        let closed = self.closing_line(opened + 1, fence)?;
+        let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
+        let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let (name, attributes) = (SUGGESTIONS_HEADING, Vec::new());
+        each(Element { name, attributes, content: Some(content.trim()), line, is_first: true });
+        Some(closed + 1)
     }
 
     fn line_with_sigil(&self, at: usize) -> usize {
@@ -292,6 +315,12 @@ impl<'a> Scanner<'a> {
         let clean = after(&tags.clean).filter(|clean| clean.start < other);
         clean.or_else(|| Some(any).filter(|_| is_first))
     }
+}
+
+/// Returns whether a line is the heading of the block in which events are suggested.
+fn is_suggestions_heading(line: &str) -> bool {
+    let name = line.trim().trim_start_matches('#');
+    name.len() < line.trim().len() && name.trim() == SUGGESTIONS_HEADING
 }
 
 /// Returns whether an element holds any text, that of others included.

@@ -101,7 +101,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
 }
 
 /// Returns whether a text only stands for one, as those in the instructions do.
-fn is_placeholder(text: &str) -> bool {
+pub(super) fn is_placeholder(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| matches!(character, '…' | '.' | ' ' | '\n' | '\r' | '\t'))
 }
 

@@ -103,9 +103,9 @@ fn add_writes_a_file() {
     assert_snapshot!(base.with([&long[..], &rest, &last].concat()).input("Readers go on.\n").run(), @"
     exit 0
     --- stdout
-    created knowledge/wal-why
+    created knowledge/2026-11-20-wal-why
     ");
-    assert_snapshot!(base.read(".ralph/knowledge/wal-why.md"), @r#"
+    assert_snapshot!(base.read(".ralph/knowledge/events/2026-11-20-wal-why.md"), @r#"
     ---
     title: "WAL: why"
     tags: [sqlite, locking]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
@@ -347,6 +349,10 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
 
 #[test]
 fn an_interrupt_is_written_down_and_leaves_nothing_running() {
+    // Tests that run in the background of a script ignore the signal, and so would the program. What has a
+    // handler here is no longer ignored there.
+    let ends = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGINT, 130, ends).unwrap();
     let base = TestBase::new();
     let pids = base.home().join("pids");
     // The agent has a child, which would go on without it.

@@ -5,6 +5,7 @@
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod cli; // each command: output, messages and exit code
+mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, context, doctor, index, init, list, record, restore, run as run_command, search, show,
-    status, supersede,
+    add, check, completions, context, doctor, index, init, list, note, promote, record, restore, run as run_command,
+    search, show, status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -49,6 +49,7 @@ pub(crate) struct Cli {
 enum Command {
     Init(init::Args),
     Add(add::Args),
+    Note(note::Args),
     Search(search::Args),
     Show(show::Args),
     List(list::Args),
@@ -61,6 +62,7 @@ enum Command {
     Doctor(doctor::Args),
     Restore(restore::Args),
     Supersede(supersede::Args),
+    Promote(promote::Args),
     Index(index::Args),
     Completions(completions::Args),
 }
@@ -99,6 +101,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Init(args) => init::run(ui, globals, &args),
         Command::Add(args) => add::run(ui, globals, args),
+        Command::Note(args) => note::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
         Command::Show(args) => show::run(ui, globals, &args),
         Command::Check(args) => check::run(ui, globals, &args),
@@ -106,6 +109,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
+        Command::Promote(args) => promote::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Context(args) => context::run(ui, globals, args),
         Command::Run(args) => run_command::run(ui, globals, &args),

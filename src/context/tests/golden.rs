@@ -6,9 +6,9 @@ use super::*;
 
 /// Returns the sections of a context of default size, without the instructions.
 fn sections(material: &Material) -> String {
-    let context = build(material, default_budget(27_000, &material.task_id), 500);
+    let context = build(material, default_budget(27_000, &material.instructions), 500);
     let (sections, instructions) = context.text.split_at(context.text.find("## Memory\n").unwrap());
-    assert_eq!(instructions, super::instructions(&material.task_id));
+    assert_eq!(instructions, material.instructions.text());
     assert_eq!(context.left_out, []);
     sections.to_owned()
 }
@@ -26,9 +26,13 @@ fn failed(number: usize, model: &str, report: [&str; 4]) -> Past {
 
 #[test]
 fn first_attempt_without_anything_known() {
-    let material = Material { task_id: "t-f13cf2".to_owned(), ..Material::default() };
+    let material = Material { instructions: Instructions::new("t-f13cf2"), ..Material::default() };
     assert_eq!(sections(&material), "");
-    assert_snapshot!("instructions", instructions(&material.task_id));
+    assert_snapshot!("instructions", material.instructions.text());
+    let suggests = Instructions { suggests_events: true, ..material.instructions };
+    assert_snapshot!("instructions_with_suggestions", suggests.text());
+    // An agent that repeats them says nothing.
+    assert_eq!(crate::sigil::tokens(&suggests.text()), crate::sigil::Tokens::default());
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn second_attempt_after_a_failure() {
     );
     attempt.attempt.sections.retry_suggestion = "Focus on Phase 1 and Phase 2 first, then signal task-done. The remaining phases can be covered in a follow-up task or a second pass.".to_owned();
     let material = Material {
-        task_id: "t-76ba69".to_owned(),
+        instructions: Instructions::new("t-76ba69"),
         n_attempts: 1,
         attempts: vec![attempt.clone()],
         status: Some(Status {
@@ -115,7 +119,7 @@ fn fourth_attempt_with_learnings_and_warning() {
         ),
     ];
     let material = Material {
-        task_id: "t-84be01".to_owned(),
+        instructions: Instructions::new("t-84be01"),
         n_attempts: 3,
         attempts,
         learnings: learnings.map(|(category, body)| reference(category, Some(category), body)).to_vec(),
@@ -147,7 +151,7 @@ fn first_attempt_with_learnings() {
         ),
     ];
     let material = Material {
-        task_id: "t-71b433".to_owned(),
+        instructions: Instructions::new("t-71b433"),
         learnings: learnings.map(|(category, body)| reference(category, Some(category), body)).to_vec(),
         status: Some(Status {
             iteration: 8,

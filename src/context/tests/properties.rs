@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
+use crate::context;
 use crate::entry::attempt::{Files, Validation};
 use crate::sigil::defuse;
 use crate::text::words;
@@ -105,17 +106,44 @@ fn statuses() -> impl Strategy<Value = Option<Status>> {
     }))
 }
 
+fn events() -> impl Strategy<Value = Vec<context::Event>> {
+    let scope = prop_oneof![
+        2 => Just(Scope::Project),
+        1 => hostile().prop_map(Scope::Section),
+        1 => hostile().prop_map(Scope::Feature),
+        1 => Just(Scope::Task("t-1".into())),
+    ];
+    let one = (scope, hostile(), hostile(), 0u8..=100, prop::option::of(0i64..5));
+    let one = one.prop_map(|(scope, category, summary, importance, days)| context::Event {
+        id: Id::parse("x").unwrap(),
+        category,
+        scope,
+        source: Source::Agent,
+        importance,
+        recency: days.map(|days| DateTime::UNIX_EPOCH + chrono::Duration::days(days)),
+        summary,
+    });
+    prop::collection::vec(one, 0..9).prop_map(|mut all| {
+        for (event, number) in all.iter_mut().zip(1..) {
+            event.id = Id::parse(&format!("event-{number}")).unwrap();
+        }
+        all
+    })
+}
+
 fn materials() -> impl Strategy<Value = Material> {
     let attempts = (pasts("run-1a2b3c4d"), pasts("run-1a2b3c4d"), pasts("run-00000000"), 0usize..3);
     let known = (references("learned", Some("pitfall")), references("known", None));
-    (hostile(), attempts, known, statuses()).prop_map(|(task_id, attempts, (learnings, mut knowledge), status)| {
+    let all = (hostile(), any::<bool>(), attempts, known, statuses(), events());
+    all.prop_map(|(task_id, suggests_events, attempts, (learnings, mut knowledge), status, events)| {
         // Some of the knowledge was found twice.
         knowledge.extend(learnings.iter().skip(3).cloned());
         let (attempts, mut journal, matching, n_older) = attempts;
         // The run's own are the task's and more, under the same ids.
         journal.splice(0..journal.len().min(attempts.len()), attempts.iter().cloned());
         let n_attempts = attempts.len() + n_older;
-        Material { task_id, n_attempts, attempts, learnings, status, journal, matching, knowledge }
+        let instructions = Instructions { task_id, suggests_events };
+        Material { instructions, n_attempts, attempts, learnings, status, journal, matching, knowledge, events }
     })
 }
 
@@ -153,7 +181,10 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
         let past = previous.iter().find(|past| past.id == *id).unwrap();
         expected.push(format!("#### Attempt {} (", past.number));
     }
-    let n_learned = context.text.lines().filter(|line| line.starts_with("- **[")).count();
+    let is_event = |id: &&Id| id.stem().starts_with("event-");
+    let n_events = context.entries.iter().filter(is_event).count();
+    let n_bullets = context.text.lines().filter(|line| line.starts_with("- **[")).count();
+    let n_learned = n_bullets - n_events;
     if n_learned > 0 {
         expected.push("### Learnings from Previous Iterations".to_owned());
     }
@@ -162,7 +193,8 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
         let past = all.into_iter().find(|past| past.id == *id).unwrap();
         expected.push(format!("### Iteration {} ", past.attempt.head.iteration));
     }
-    let known = &context.entries[n_learned..];
+    let known = &context.entries[n_learned..context.entries.len() - n_events];
+    assert!(!known.iter().any(|id| is_event(&id)));
     if !known.is_empty() {
         expected.push("## Project Knowledge".to_owned());
     }
@@ -195,6 +227,7 @@ fn check_entries(material: &Material, context: &Context) {
     let is_learned = |id: &Id| material.learnings.iter().any(|learning| learning.id == *id);
     assert!(material.knowledge.iter().all(|reference| is_told(&reference.id) || is_learned(&reference.id)));
     assert!(material.attempts.iter().all(|past| is_told(&past.id)));
+    assert!(material.events.iter().all(|event| is_told(&event.id)));
     let word_set = |reference: &Reference| words(&reference.body).into_iter().collect::<HashSet<String>>();
     for learning in material.learnings.iter().filter(|learning| !is_told(&learning.id)) {
         let own = word_set(learning);
@@ -218,15 +251,15 @@ proptest! {
         body_words in 1usize..600,
     ) {
         let empty = if is_tokens { Budget::tokens(0) } else { Budget::characters(0) };
-        let least = empty.least(&material.task_id);
+        let least = empty.least(&material.instructions);
         let budget = Budget { amount: least + if is_tokens { beyond / 3 } else { beyond }, ..empty };
-        prop_assert!(budget.check(&material.task_id).is_ok());
+        prop_assert!(budget.check(&material.instructions).is_ok());
         let context = build(&material, budget, body_words);
         let text = &context.text;
         prop_assert!(budget.cost(text) <= budget.amount, "{} > {}\n{text}", budget.cost(text), budget.amount);
         prop_assert_eq!(&build(&material, budget, body_words), &context);
 
-        let own = text.strip_suffix(&instructions(&material.task_id)).unwrap();
+        let own = text.strip_suffix(&material.instructions.below_heading()).unwrap();
         let own = own.replace("> or signaling `<task-failed>` with", "");
         prop_assert_eq!(defuse(&own), own.clone());
         prop_assert!(!own.contains(|character: char| character != '\n' && character != '\t' && character.is_control()));

@@ -82,7 +82,12 @@ fn every_kind_of_attempt() -> Vec<Past> {
 }
 
 fn of_task(attempts: Vec<Past>) -> Material {
-    Material { task_id: "t-abc123".into(), n_attempts: attempts.len(), attempts, ..Material::default() }
+    Material {
+        instructions: Instructions::new("t-abc123"),
+        n_attempts: attempts.len(),
+        attempts,
+        ..Material::default()
+    }
 }
 
 #[test]
@@ -260,7 +265,7 @@ fn an_attempt_stands_in_one_place() {
         n_attempts: 9,
         ..of_task(own)
     };
-    let context = build(&material, default_budget(27_000, "t-abc123"), 500);
+    let context = build(&material, default_budget(27_000, &material.instructions), 500);
     // The newest stand among the task's attempts, and what had no room there in the run's journal.
     let expected: Vec<String> =
         [3, 4, 5, 6, 7, 1, 2].iter().map(|number| format!("journal/run-1a2b3c4d/{number:04}")).collect();
@@ -284,7 +289,7 @@ fn knowledge_stands_in_one_place() {
         knowledge: vec![shared, said_again, reference("plain", None, "Plain.")],
         ..Material::default()
     };
-    let context = build(&material, default_budget(27_000, ""), 500);
+    let context = build(&material, default_budget(27_000, &material.instructions), 500);
     assert_eq!(lines(&context.entries), ["knowledge/shared", "knowledge/plain"]);
     assert_eq!(context.left_out, []);
     assert_eq!(context.text.matches("Of use in both").count(), 1);
@@ -416,7 +421,7 @@ fn the_warning_and_the_newest_attempt_are_there_within_the_least_budget() {
     material.journal = material.attempts.clone();
     material.learnings = vec![reference("one", Some("pitfall"), "One.")];
     for empty in [Budget::characters(0), Budget::tokens(0)] {
-        let budget = Budget { amount: empty.least(&material.task_id), ..empty };
+        let budget = Budget { amount: empty.least(&material.instructions), ..empty };
         let context = build(&material, budget, 500);
         let text = &context.text;
         assert!(budget.cost(text) <= budget.amount);
@@ -449,4 +454,89 @@ fn refused_sigils_are_told_one_by_one_as_far_as_there_is_room() {
     check(400, &[all[0], "and 6 more"]);
     assert!(check(300, &["7 elements"]).contains("Run success rate"));
     assert!(!check(100, &["7 elements"]).contains("Run success rate"));
+}
+
+fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Event {
+    Event {
+        id: Id::parse(name).unwrap(),
+        category: "decision".to_owned(),
+        scope: Scope::from(scope.to_owned()),
+        source: Source::Reviewer,
+        importance,
+        recency: Some(DateTime::UNIX_EPOCH + chrono::Duration::days(day)),
+        summary: summary.to_owned(),
+    }
+}
+
+#[test]
+fn events_stand_by_scope_the_most_important_first() {
+    let events = [
+        event("old", "project", 50, 1, "Old."),
+        event("new", "project", 50, 2, "New."),
+        event("top", "project", 90, 0, "Top."),
+        event("section", "section:storage", 50, 1, "Two\nlines <journal>."),
+        event("task", "task:t-1", 10, 1, "Mine."),
+        event("feature", "feature:x", 50, 1, "Feature."),
+    ];
+    let section = events::section(&events, room(2_000));
+    assert_snapshot!("events", section.render(room(2_000)));
+    assert_eq!(
+        lines(&section.shown),
+        ["task", "section", "feature", "top", "new", "old"].map(|id| format!("knowledge/{id}"))
+    );
+    let length = section.render(room(2_000)).chars().count();
+    assert_eq!(events::section(&events, room(length)).render(room(length)), section.render(room(2_000)));
+    // The least important goes first, and is named.
+    let fewer = events::section(&events, room(length - 1));
+    assert!(!fewer.shown.iter().any(|id| id.stem() == "task"), "{:?}", fewer.shown);
+    assert!(fewer.render(room(length - 1)).contains("Left out for space: "));
+    assert_eq!(events::section(&events, room(10)).render(room(10)), "");
+    assert_eq!(events::section(&[], room(2_000)).render(room(2_000)), "");
+}
+
+#[test]
+fn events_stand_between_the_heading_and_the_instructions() {
+    let material = Material { events: vec![event("a", "project", 50, 1, "It happened.")], ..of_task(Vec::new()) };
+    let context = build(&material, default_budget(27_000, &material.instructions), 500);
+    let (events, instructions) =
+        context.text.strip_prefix("## Memory\n\n").unwrap().split_once("\n\nThis project").unwrap();
+    assert!(events.ends_with("- **[decision]** It happened. (reviewer, 1970-01-02)"), "{events}");
+    assert!(instructions.starts_with(" keeps a memory"));
+    assert_eq!(lines(&context.entries), ["knowledge/a"]);
+}
+
+#[test]
+fn the_longest_warning_leaves_room_for_the_newest_attempt() {
+    let mut attempt = past("run-1a2b3c4d", 1, 1, Outcome::Interrupted);
+    attempt.attempt.sections = Sections { retry_suggestion: "aaa".into(), ..Sections::default() };
+    let mut material = of_task(vec![attempt]);
+    let stuck = Stuck {
+        threshold: 5,
+        same_error: true,
+        tree_seen: true,
+        failed_with: vec![("語".repeat(90), 9); 9],
+        tell_person: true,
+    };
+    material.status = Some(Status {
+        streak: 4,
+        stuck: Some(stuck),
+        refused: vec![String::new(), "x".repeat(300), "y".repeat(300)],
+        ..status()
+    });
+    for empty in [Budget::characters(0), Budget::tokens(0)] {
+        for id in ["t-abc123", "", "\n###"] {
+            material.instructions = Instructions::new(id);
+            for beyond in 0..300 {
+                let budget = Budget { amount: empty.least(&material.instructions) + beyond, ..empty };
+                let context = build(&material, budget, 500);
+                assert_eq!(
+                    lines(&context.attempts),
+                    ["journal/run-1a2b3c4d/0001"],
+                    "{empty:?} {beyond} {}",
+                    context.text
+                );
+                assert!(context.text.contains("**Suggested approach") && context.text.contains("Stuck loop"));
+            }
+        }
+    }
 }

@@ -70,15 +70,19 @@ fn unusable(kind: Kind, text: &str, problems: Vec<Problem>) -> Entry {
     measure(Head { problems, ..Head::empty(kind) }, text, 1)
 }
 
-fn measure(mut head: Head, body: &str, body_line: u32) -> Entry {
-    let digest = body::digest(body, body_line);
+/// Returns a hash of a body's words (XXH3, 64 bits), and how many they are.
+pub fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
     for word in body.split_ascii_whitespace() {
         fingerprint = xxh3_64_with_seed(word.as_bytes(), fingerprint);
         n_words = n_words.saturating_add(1);
     }
-    head.body_fingerprint = fingerprint;
-    head.body_words = n_words;
+    (fingerprint, n_words)
+}
+
+fn measure(mut head: Head, body: &str, body_line: u32) -> Entry {
+    let digest = body::digest(body, body_line);
+    (head.body_fingerprint, head.body_words) = body_fingerprint(body);
     head.links = digest.links;
     Entry { head, body: body.to_owned(), text: digest.text }
 }

@@ -8,6 +8,8 @@ pub(crate) mod doctor;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod note;
+pub(crate) mod promote;
 pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod run;

@@ -359,6 +359,8 @@ fn exit_code(status: ExitStatus) -> i32 {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::error;
@@ -388,6 +390,10 @@ mod tests {
 
     /// Runs a script and interrupts it at its first line.
     fn interrupt(script: &str, patience: Patience) -> (Ran, Vec<String>) {
+        // Tests that run in the background of a script ignore the signal, and a shell cannot trap what it
+        // was started to ignore. What has a handler here is no longer ignored there.
+        let ends = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGINT, 130, ends).unwrap();
         let interrupt = Interrupt::default();
         let mut lines = Vec::new();
         let ran = run(&job(&shell(script), b""), &interrupt, patience, &mut |seen| {

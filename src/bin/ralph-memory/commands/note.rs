@@ -1,0 +1,97 @@
+//! `note`: writes down what happened.
+
+use ralph_memory::entry::Event;
+use ralph_memory::entry::knowledge::EVENTS;
+use ralph_memory::{Id, Scope, Source};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::error::Exit;
+use crate::parse::{self, Expiry};
+use crate::session::Globals;
+use crate::ui::{ID, Ui};
+
+/// Write down what happened: a decision, a rejection; contexts of tasks in its scope then tell of it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory note --event decision --summary \"Sessions stay in SQLite. Redis was one more thing to run.\"
+  ralph-memory note --event rejection --summary \"No tests for the empty file.\" --scope task:t-12 --source reviewer --importance 80")]
+pub(crate) struct Args {
+    /// What sort of thing: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
+    #[arg(long, value_name = "EVENT", value_parser = event)]
+    event: String,
+    /// What happened, in at most 800 characters; its first sentence becomes the title
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    summary: String,
+    /// Keywords, split at commas [default: the event]
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    tags: Vec<String>,
+    /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    #[arg(long, value_parser = parse::scope, default_value = "project")]
+    scope: Scope,
+    /// Who noted it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator`
+    #[arg(long, value_parser = parse::source, default_value = "human")]
+    source: Source,
+    /// From 0 to 100; the more important events are told and kept longer [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    importance: Option<u8>,
+    /// The feature that it has to do with
+    #[arg(long)]
+    feature: Option<String>,
+    /// A project path that it speaks of; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// When it stops being of interest: a date, a time, or hours, days or weeks from now (`30d`)
+    #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
+    expires: Option<Expiry>,
+    /// What machines should know of it, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = details)]
+    details: Option<Map<String, Value>>,
+    /// The task at which it happened
+    #[arg(long, value_name = "ID")]
+    task_id: Option<String>,
+    /// The run in which it happened
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a Id,
+    action: ralph_memory::memory::Action,
+    path: &'a str,
+}
+
+fn event(text: &str) -> Result<String, String> {
+    if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("none of {}", EVENTS.join(", "))) }
+}
+
+fn details(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let event = Event {
+        tags: args.tags,
+        scope: args.scope,
+        source: args.source,
+        importance: args.importance,
+        feature: args.feature,
+        task_id: args.task_id,
+        run_id: args.run_id,
+        expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
+        files: args.files,
+        details: args.details,
+        ..Event::new(args.event, args.summary)
+    };
+    let noted = memory.note(&event)?;
+    if ui.json {
+        ui.json(Answer { id: &noted.id, action: noted.action, path: &noted.path }, &noted.problems)?;
+    } else {
+        let id = ui.styled(ID, noted.id.as_str());
+        ui.line(format_args!("{} {id}", noted.action.as_str()))?;
+        ui.problems(&noted.problems);
+    }
+    Ok(Exit::Done)
+}

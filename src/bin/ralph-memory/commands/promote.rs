@@ -1,0 +1,48 @@
+//! `promote`: says whom an entry concerns from now on.
+
+use ralph_memory::memory::Promoted;
+use ralph_memory::text::for_terminal;
+use ralph_memory::{Id, Scope};
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, Ui};
+
+/// Say whom an entry concerns from now on, such as the whole project instead of one task
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory promote knowledge/wal-mode project
+  ralph-memory promote 2026-02-17-no-tests-for-the-empty-file section:storage")]
+pub(crate) struct Args {
+    /// The knowledge entry
+    #[arg(value_parser = parse::id)]
+    id: Id,
+    /// `project`, `feature:NAME`, `section:ID` or `task:ID`
+    #[arg(value_parser = parse::scope)]
+    scope: Scope,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    promoted: &'a Promoted,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let promoted = memory.promote(&args.id, &args.scope)?;
+    if ui.json {
+        ui.json(Answer { promoted: &promoted }, &promoted.problems)?;
+        return Ok(Exit::Done);
+    }
+    let id = ui.styled(ID, promoted.id.as_str());
+    let (from, to) = (for_terminal(&promoted.from.to_string()), for_terminal(&promoted.to.to_string()));
+    if promoted.changed {
+        ui.line(format_args!("promoted {id} from {from} to {to}"))?;
+    } else {
+        ui.line(format_args!("unchanged: {id} concerns {to} already"))?;
+    }
+    ui.problems(&promoted.problems);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,82 @@
+//! What is kept, and what is one too many.
+//!
+//! Pure: heads in, a decision out. Nothing is ever deleted: what is one too many goes to the archive when
+//! that is asked for, and is not retrieved until then.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use crate::entry::{Head, Id, Scope};
+use crate::settings::EventCaps;
+
+/// Returns the events that are beyond the caps: of each scope, then of all, those of the lowest importance,
+/// of these the oldest, of these the last by id. What has expired or is replaced should not be among
+/// `events`: it takes nobody's place.
+pub fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
+    let mut events: Vec<(&Id, &Head)> = events.collect();
+    events.sort_by_key(|(id, head)| (Reverse(head.importance), Reverse(head.recency()), *id));
+    let mut counts: HashMap<&Scope, usize> = HashMap::new();
+    let mut kept = 0;
+    let mut beyond = HashSet::new();
+    for (id, head) in events {
+        let cap = match head.scope {
+            Scope::Task(_) => caps.per_task,
+            Scope::Section(_) => caps.per_section,
+            Scope::Feature(_) => caps.per_feature,
+            Scope::Project | Scope::Unknown(_) => caps.per_project,
+        };
+        let count = counts.entry(&head.scope).or_default();
+        if *count < cap && kept < caps.in_all {
+            *count += 1;
+            kept += 1;
+        } else {
+            beyond.insert(id.clone());
+        }
+    }
+    beyond
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Kind, parse_time};
+
+    fn event(name: &str, scope: &str, importance: u8, day: &str) -> (Id, Head) {
+        let head = Head {
+            scope: Scope::from(scope.to_owned()),
+            importance,
+            created_at: parse_time(day),
+            ..Head::empty(Kind::Knowledge)
+        };
+        (Id::parse(name).unwrap(), head)
+    }
+
+    #[track_caller]
+    fn check(events: &[(Id, Head)], caps: EventCaps, expected: &[&str]) {
+        let mut found: Vec<String> = beyond_caps(events.iter().map(|(id, head)| (id, head)), caps)
+            .iter()
+            .map(|id| id.stem().to_owned())
+            .collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_scope_keeps_its_most_important_then_newest() {
+        let caps = EventCaps { per_task: 2, per_section: 1, per_feature: 1, per_project: 1, in_all: 100 };
+        let events = [
+            event("a", "task:1", 50, "2026-01-01"),
+            event("b", "task:1", 50, "2026-01-02"),
+            event("c", "task:1", 90, "2025-01-01"),
+            event("d", "task:2", 0, "2020-01-01"),
+            event("e", "section:1", 50, "2026-01-01"),
+            event("f", "section:1", 50, "2026-01-01"),
+            event("g", "feature:1", 1, "2026-01-01"),
+            event("h", "project", 1, "2026-01-01"),
+            event("i", "project", 2, "2026-01-01"),
+        ];
+        check(&events, caps, &["a", "f", "h"]);
+        check(&events, EventCaps { in_all: 1, ..caps }, &["a", "b", "d", "e", "f", "g", "h", "i"]);
+        check(&events, EventCaps::default(), &[]);
+    }
+}

@@ -1,0 +1,330 @@
+//! Events and scopes: who is told of what happened, how much of it, and how often.
+
+use ralph_memory::entry::{Event, Outcome, Source};
+use ralph_memory::memory::{Action, Iteration, Report, Run};
+use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
+use serde_json::json;
+
+use crate::support::TestBase;
+
+fn memory(base: &TestBase) -> Memory {
+    Memory::open(&base.root()).unwrap()
+}
+
+/// Returns a memory that takes events from what an agent says.
+fn listening(base: &TestBase) -> Memory {
+    base.write(".ralph/config.toml", "format = 1\n[events]\nfrom_output = true\n");
+    memory(base)
+}
+
+fn task(title: &str, section: &str) -> Task {
+    Task { section: Some(section.to_owned()), ..Task::new(title) }
+}
+
+fn begin(memory: &Memory, task: &Task) -> Iteration {
+    memory.begin(task, &Run::named("run-1")).unwrap()
+}
+
+/// Ends an iteration with what its agent said, and returns what was refused.
+fn say(memory: &Memory, task: &Task, text: &str) -> Vec<String> {
+    let iteration = begin(memory, task);
+    memory.finish(&iteration, &Report { text: text.to_owned(), ..Report::default() }).unwrap().refused
+}
+
+fn events(base: &TestBase) -> Vec<String> {
+    let files = base.files(".ralph/knowledge");
+    files.into_iter().filter(|path| path.contains("/events/")).collect()
+}
+
+/// Seed 004: a new task in the same section sees what came of those before it.
+#[test]
+fn a_new_task_in_a_section_is_told_what_happened_there() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    let rejected = "The reviewer rejected the schema. It has no foreign keys.";
+    let note = |event: &str, summary: &str, scope: Scope| {
+        memory.note(&Event { scope, ..Event::new(event, summary) }).unwrap();
+    };
+    note("rejection", rejected, Scope::Section("storage".into()));
+    note("approval", "The second schema was approved.", Scope::Task("t-1".into()));
+    note("decision", "Sessions stay in SQLite.", Scope::Project);
+    note("hint", "Not for everyone.", Scope::Feature("login".into()));
+    // Nothing in the title has to do with it.
+    let told = begin(&memory, &task("Another thing", "storage")).context;
+    assert!(told.contains(&format!("**Section `storage`**\n\n- **[rejection]** {rejected} (human, ")), "{told}");
+    assert!(told.contains("**Project**\n\n- **[decision]** Sessions stay in SQLite."), "{told}");
+    assert!(!told.contains("second schema") && !told.contains("Not for everyone"), "{told}");
+    let other = begin(&memory, &task("Another thing", "ui")).context;
+    assert!(!other.contains(rejected) && other.contains("Sessions stay in SQLite."), "{other}");
+    let of_task = Task { id: Some("t-1".into()), feature: Some("login".into()), ..task("Third", "ui") };
+    let told = begin(&memory, &of_task).context;
+    assert!(told.contains("**This task**\n\n- **[approval]** The second schema was approved."), "{told}");
+    assert!(told.contains("**Feature `login`**\n\n- **[hint]** Not for everyone."), "{told}");
+    assert!(told.find("**This task**") < told.find("**Feature `login`**"));
+    assert!(told.find("**Feature `login`**") < told.find("**Project**"));
+}
+
+/// Seed 004: events are written on submission, rejection, approval and guidance, each with who it was.
+#[test]
+fn every_sort_of_event_is_written_by_whoever_it_was() {
+    let base = TestBase::new();
+    let sorts = [
+        ("submission", "coder"),
+        ("rejection", "reviewer"),
+        ("approval", "reviewer"),
+        ("decision", "coordinator"),
+        ("follow_up", "orchestrator"),
+        ("hint", "human"),
+        ("dispute", "agent"),
+    ];
+    for (event, source) in sorts {
+        let summary = format!("What came of the {event}. And why.");
+        let arguments = ["note", "--event", event, "--summary", &summary, "--source", source, "--scope", "section:s"];
+        let ran = base.run(arguments);
+        let stem = format!("2026-11-20-what-came-of-the-{}", event.replace('_', "-"));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("created knowledge/{stem}\n").as_str()), "{ran}");
+        let expected = format!(
+            "---\ntitle: \"What came of the {event}.\"\ntags: [{event}]\ncategory: {event}\nscope: \"section:s\"\n\
+             source: {source}\ncreated_at: \"2026-11-20T10:00:00Z\"\n---\n\n{summary}\n"
+        );
+        assert_eq!(base.read(&format!(".ralph/knowledge/events/{stem}.md")), expected);
+    }
+    let told = begin(&memory(&base), &task("Anything", "s")).context;
+    for (event, source) in sorts {
+        assert!(
+            told.contains(&format!("- **[{event}]** What came of the {event}. And why. ({source}, 2026-11-20)")),
+            "{told}"
+        );
+    }
+    assert_eq!(base.run(["check", "--strict"]).code, Some(0));
+}
+
+/// Seed 004: a context stays within its budget, and has no more events than the caps allow.
+#[test]
+fn a_context_has_no_more_events_than_it_may() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    for number in 0..40 {
+        let importance = Some(if number < 5 { 90 } else { 40 });
+        let event = Event { importance, ..Event::new("decision", format!("Decision number {number} of the project.")) };
+        memory.note(&event).unwrap();
+    }
+    for number in 0..14 {
+        let scope = Scope::Task("t-1".into());
+        memory.note(&Event { scope, ..Event::new("hint", format!("Hint number {number} for it.")) }).unwrap();
+    }
+    let own = Task { id: Some("t-1".into()), ..Task::new("zebra") };
+    let iteration = begin(&memory, &own);
+    let count = |word: &str| iteration.context.matches(word).count();
+    assert!(iteration.context.chars().count() <= 27_000 + 2_200);
+    // What there is no room for is named; what is beyond the caps, 30 and 12, is not.
+    let (decisions, hints) = (count("- **[decision]** "), count("- **[hint]** "));
+    assert_eq!(decisions + hints + iteration.left_out.len(), 30 + 12);
+    for number in 0..5 {
+        assert_eq!(count(&format!("Decision number {number} of")), 1);
+    }
+    // Searches keep to the caps as well, and the archive of everything does not.
+    let found = |archived: bool| {
+        let query = Query { text: "decision number".into(), archived, ..Query::default() };
+        let hits = memory.search(&query, 100).unwrap().hits;
+        hits.iter().filter(|hit| hit.title.starts_with("Decision")).count()
+    };
+    assert_eq!((found(false), found(true)), (30, 40));
+}
+
+/// Seed 004: the same rejection twice is one fact.
+#[test]
+fn no_fact_is_told_twice_in_a_scope() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
+    assert_eq!(memory.note(&event).unwrap().action, Action::Created);
+    let again = Event { summary: "No tests. For the\nempty file.".into(), tags: vec!["other".into()], ..event.clone() };
+    let added = memory.note(&again).unwrap();
+    assert_eq!((added.action, added.path.as_str()), (Action::Unchanged, events(&base)[0].as_str()));
+    for other in [
+        Event { scope: Scope::Task("t-1".into()), ..event.clone() },
+        Event { event: "hint".into(), ..event.clone() },
+        Event { summary: "No tests. For the full file.".into(), ..event.clone() },
+    ] {
+        assert_eq!(memory.note(&other).unwrap().action, Action::Created);
+    }
+    // One that nobody is told of any more is noted again.
+    let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
+    memory.note(&expired).unwrap();
+    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, Action::Created);
+    assert_eq!(events(&base).len(), 6);
+    // `add` with such a category is the same.
+    let knowledge = Knowledge { category: Some("hint".into()), ..Knowledge::new("Old.", ["x"], "Old.") };
+    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
+}
+
+/// Seed 004: only a strict block counts, and only where that is allowed.
+#[test]
+fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
+    let base = TestBase::new();
+    let text = "Some words.\n\n## MEMORY_SUGGESTIONS\n\n```json\n[\n\
+        {\"scope\": \"task\", \"event_type\": \"decision\", \"summary\": \"Use a queue.\", \"importance\": 70, \"tags\": [\"Queue\"], \"details\": {\"commit\": \"abc\", \"n\": [1, 2.5]}},\n\
+        {\"scope\": \"section\", \"event_type\": \"hint\", \"summary\": \"Mind the order.\"},\n\
+        {\"scope\": \"feature\", \"event_type\": \"hint\", \"summary\": \"x\"},\n\
+        {\"scope\": \"project\", \"event_type\": \"gossip\", \"summary\": \"x\"},\n\
+        {\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"\"},\n\
+        {\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"x\", \"importance\": 101},\n\
+        {\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"x\", \"tags\": \"a\"},\n\
+        {\"scope\": \"all\", \"event_type\": \"hint\", \"summary\": \"x\"},\n\
+        7]\n```\n";
+    let own = Task { id: Some("t-1".into()), ..task("A task", "storage") };
+    let silent = memory(&base);
+    assert_eq!(say(&silent, &own, text), Vec::<String>::new());
+    assert_eq!(events(&base), Vec::<String>::new());
+    assert!(!begin(&silent, &own).context.contains("MEMORY_SUGGESTIONS"));
+
+    let memory = listening(&base);
+    assert!(begin(&memory, &own).context.contains("## MEMORY_SUGGESTIONS"));
+    let refused = say(&memory, &own, text);
+    assert_eq!(
+        refused,
+        [
+            "line 3: MEMORY_SUGGESTIONS entry 4: `event_type` is none of submission, rejection, approval, decision, follow_up, hint, dispute",
+            "line 3: MEMORY_SUGGESTIONS entry 5: `summary` is not a text",
+            "line 3: MEMORY_SUGGESTIONS entry 6: `importance` is not a whole number from 0 to 100",
+            "line 3: MEMORY_SUGGESTIONS entry 7: `tags` is not a list of texts",
+            "line 3: MEMORY_SUGGESTIONS entry 8: `scope` is none of task, section, feature, project",
+            "line 3: MEMORY_SUGGESTIONS entry 9: it is no object",
+            "line 3: MEMORY_SUGGESTIONS entry 3: scope: the task has no feature",
+        ]
+    );
+    let found = events(&base);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let decision = base.read(found.iter().find(|path| path.contains("queue")).unwrap());
+    for line in [
+        "tags: [queue]\n",
+        "category: decision\n",
+        "scope: \"task:t-1\"\n",
+        "importance: 70\n",
+        "source: agent\n",
+        "run_id: run-1\n",
+        "details: {\"commit\":\"abc\",\"n\":[1,2.5]}\n",
+    ] {
+        assert!(decision.contains(line), "{decision}");
+    }
+    let id = Id::of_path(found[0].strip_prefix(".ralph/").unwrap()).unwrap();
+    assert_eq!(memory.show(&id).unwrap().problems, []);
+    let hint = base.read(found.iter().find(|path| path.contains("mind")).unwrap());
+    assert!(hint.contains("scope: \"section:storage\"\n"), "{hint}");
+    assert!(begin(&memory, &own).context.contains("- **[decision]** Use a queue. (agent, "));
+
+    // No list, no fence, a fence around it, a quotation, other words in between: no block.
+    let item = "[{\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"Never said.\"}]";
+    for text in [
+        format!("## MEMORY_SUGGESTIONS\n{item}\n"),
+        format!("## MEMORY_SUGGESTIONS\nwords\n```json\n{item}\n```\n"),
+        format!("## MEMORY_SUGGESTIONS\n```json\n{item}\n"),
+        format!("````\n## MEMORY_SUGGESTIONS\n```json\n{item}\n```\n````\n"),
+        format!("> ## MEMORY_SUGGESTIONS\n> ```json\n> {item}\n> ```\n"),
+        format!("MEMORY_SUGGESTIONS\n```json\n{item}\n```\n"),
+    ] {
+        assert_eq!(say(&memory, &own, &text), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(say(&memory, &own, "## MEMORY_SUGGESTIONS\n```\n{}\n```\n").len(), 1);
+    assert_eq!(say(&memory, &own, "## MEMORY_SUGGESTIONS\n```\n[1,\n```\n").len(), 1);
+    assert_eq!(events(&base).len(), 2);
+}
+
+/// Seed 004: what has expired is told to nobody.
+#[test]
+fn what_has_expired_or_is_replaced_is_told_to_nobody() {
+    let base = TestBase::new();
+    let note = |summary: &str, expires: &str| {
+        let ran = base.run(["note", "--event", "hint", "--summary", summary, "--expires", expires, "--json"]);
+        ran.json(0)["id"].as_str().unwrap().to_owned()
+    };
+    note("Only for a day.", "1d");
+    let (old, new) = (note("The old hint.", "99w"), note("The new hint.", "99w"));
+    assert_eq!(base.run(["supersede", &old, &new]).code, Some(0));
+    let told = |now: &str| {
+        let ran = base.with(["context", "--dry-run", "--task", "x", "--json"]).now(now).run();
+        ran.json(0)["context"].as_str().unwrap().to_owned()
+    };
+    let today = told("2026-11-20T12:00:00Z");
+    assert!(today.contains("Only for a day.") && today.contains("The new hint.") && !today.contains("The old hint."));
+    assert!(!told("2026-11-22T12:00:00Z").contains("Only for a day."));
+}
+
+/// Seed 004: no key and no service is needed to write any of it.
+#[test]
+fn nothing_but_files_is_needed() {
+    // The program runs with an empty environment in these tests, and git is not found there.
+    let base = TestBase::new();
+    base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
+    let agent = format!("/bin/sh {}", base.home().join("agent.sh").display());
+    let ran = base.with(["run", "--task", "x", "--section", "s", "--agent", &agent]).env("PATH", "/bin").run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(base.files(".ralph/journal").len(), 1);
+}
+
+#[test]
+fn an_entry_is_promoted_to_another_scope() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    let knowledge =
+        Knowledge { scope: Scope::Task("t-1".into()), ..Knowledge::new("WAL mode", ["sqlite"], "One writer.") };
+    let id = memory.add(&knowledge).unwrap().id;
+    let sees = |title: &str| begin(&memory, &Task::new(title)).entries;
+    assert_eq!(sees("WAL mode in sqlite"), []);
+    let ran = base.run(["promote", id.as_str(), "project"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "promoted knowledge/wal-mode from task:t-1 to project\n"),
+        "{ran}"
+    );
+    assert_eq!(sees("WAL mode in sqlite"), [id.clone()]);
+    let text = base.read(".ralph/knowledge/wal-mode.md");
+    assert!(!text.contains("scope:") && text.contains("updated_at: \"2026-11-20T10:00:00Z\"\n"), "{text}");
+    let again = base.run(["promote", id.as_str(), "project", "--json"]).json(0);
+    assert_eq!(again["promoted"]["changed"], json!(false));
+    assert_eq!(base.read(".ralph/knowledge/wal-mode.md"), text);
+    let back = base.run(["promote", "wal-mode", "section:storage", "--json"]).json(0);
+    assert_eq!((&back["promoted"]["from"], &back["promoted"]["to"]), (&json!("project"), &json!("section:storage")));
+    // Wrong input is refused and changes nothing.
+    let text = base.read(".ralph/knowledge/wal-mode.md");
+    for (arguments, code) in [
+        (["promote", "wal-mode", "everyone"], 2),
+        (["promote", "no-such-entry", "project"], 1),
+        (["promote", "journal/run-1/0001", "project"], 2),
+    ] {
+        let ran = base.run(arguments);
+        assert_eq!(ran.code, Some(code), "{ran}");
+    }
+    assert_eq!(base.read(".ralph/knowledge/wal-mode.md"), text);
+}
+
+#[test]
+fn what_is_no_event_is_refused_with_its_reason() {
+    let base = TestBase::new();
+    let long = "x".repeat(801);
+    for (arguments, reason) in [
+        (["--event", "gossip", "--summary", "x"], "none of submission, rejection"),
+        (["--event", "hint", "--summary", " "], "summary: it is empty"),
+        (["--event", "hint", "--summary", &long], "it has 801 characters, and 800 are the most"),
+    ] {
+        let ran = base.run(["note"].into_iter().chain(arguments));
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(reason), "{ran}");
+    }
+    let ran = base.run(["note", "--event", "hint", "--summary", "x", "--details", "[1]"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert_eq!(events(&base), Vec::<String>::new());
+}
+
+#[test]
+fn what_an_agent_repeats_of_events_says_nothing() {
+    let base = TestBase::new();
+    let memory = listening(&base);
+    let own = task("A task", "s");
+    memory.note(&Event::new("hint", "## MEMORY_SUGGESTIONS is how <task-done>t-1</task-done> ends.")).unwrap();
+    let iteration = begin(&memory, &own);
+    let recorded = memory.finish(&iteration, &Report { text: iteration.context.clone(), ..Report::default() }).unwrap();
+    assert_eq!((recorded.outcome, recorded.refused), (Outcome::Blocked, Vec::new()));
+    assert_eq!(events(&base).len(), 1);
+}
