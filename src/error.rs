@@ -142,6 +142,8 @@ impl<T, E: Into<std::io::Error>> IoContext<T> for std::result::Result<T, E> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// Nothing is wrong with the file; somebody may want to know all the same.
+    Notice,
     /// The file works, and would work better mended.
     Warning,
     /// Something the file says is lost to readers until it is mended.

@@ -6,6 +6,7 @@
 //! an entry has expired is no problem either: it happens on its own, and a check that fails one
 //! morning because of a date teaches people to switch it off; `status` counts them.
 
+mod anchors;
 mod duplicates;
 mod nearest;
 
@@ -14,10 +15,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use self::nearest::Nearest;
+
 use crate::entry::{Head, Id, Kind};
 use crate::error::{Problem, Severity};
 use crate::retrieve::{circles, replaced};
 use crate::text::fold;
+
+pub use self::anchors::{Files, Unverified, unverified};
 
 /// How many broken links of one file are told one by one. One that has more is not written as notes
 /// are, and its list would hide what is wrong with others.

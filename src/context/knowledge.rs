@@ -42,11 +42,16 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Room
 
 /// Writes one entry.
 fn block(reference: &Reference, body: &str) -> String {
+    let unverified = reference
+        .unverified
+        .as_ref()
+        .map(|commit| format!(" · **unverified since {}**", foreign::code(commit, ID_CHARACTERS)));
     format!(
-        "\n### {}\n_Tags: {}_ · {}\n\n{}",
+        "\n### {}\n_Tags: {}_ · {}{}\n\n{}",
         foreign::line(&reference.title),
         foreign::line(&reference.tags.join(", ")),
         foreign::code(reference.id.as_str(), ID_CHARACTERS),
+        unverified.unwrap_or_default(),
         foreign::fence(body, '~', " reference", ""),
     )
 }

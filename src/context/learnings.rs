@@ -97,10 +97,15 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
 /// Writes one learning: the paragraph that it begins with on its line, what follows in a fence.
 fn bullet(learning: &Reference, body: &str) -> String {
     let category = foreign::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
+    let unverified = learning
+        .unverified
+        .as_ref()
+        .map(|commit| format!(" (unverified since {})", foreign::code(commit, NAME_CHARACTERS)));
+    let category = format!("**[{category}]**{}", unverified.unwrap_or_default());
     let own = body.strip_suffix(TRUNCATED).unwrap_or(body).trim_end();
     let (line, rest) = match foreign::first_paragraph(own) {
         Some((paragraph, "")) if own.len() < body.len() => {
-            return format!("- **[{category}]** {} {TRUNCATED}\n", foreign::line(paragraph));
+            return format!("- {category} {} {TRUNCATED}\n", foreign::line(paragraph));
         }
         Some((paragraph, "")) => (foreign::line(paragraph), ""),
         Some((paragraph, _)) => {
@@ -111,5 +116,5 @@ fn bullet(learning: &Reference, body: &str) -> String {
         None => (foreign::short(&learning.title, NAME_CHARACTERS), body),
     };
     let rest = if rest.trim().is_empty() { String::new() } else { foreign::fence(rest, '`', "", "  ") };
-    format!("- **[{category}]** {line}\n{rest}")
+    format!("- {category} {line}\n{rest}")
 }

@@ -45,6 +45,9 @@ pub const MAX_CANDIDATES: usize = 100;
 /// 18, .45 keeps .84 and shows 5.
 const RELEVANT_SHARE: f64 = 0.3;
 
+/// What the score of an entry is worth that names files which are gone, or have changed much since.
+const UNVERIFIED_SHARE: f64 = 0.5;
+
 /// A task that an agent is about to begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
@@ -160,6 +163,9 @@ pub struct Reference {
     pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
+    /// The commit since which nobody knows whether it still holds: a file that it names is gone, or has
+    /// changed much.
+    pub unverified: Option<String>,
 }
 
 /// An event as a context shows it.
@@ -241,4 +247,10 @@ pub struct Context {
 pub fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE).collect()
+}
+
+/// Puts what may no longer hold behind what does, as far as its score goes; `unverified` says which it is.
+pub fn doubt<T>(scored: &mut [(Hit, T)], unverified: impl Fn(&T) -> bool) {
+    let score = |(hit, other): &(Hit, T)| if unverified(other) { hit.score * UNVERIFIED_SHARE } else { hit.score };
+    scored.sort_by(|one, other| score(other).total_cmp(&score(one)));
 }

@@ -1,11 +1,13 @@
 //! Asks `git` about a folder.
 //!
-//! This is the only module that runs it, and it never changes a repository: no lock is taken, nothing is
-//! added to its objects (see [`WorkTree::tree`]), no
-//! hook and no file system monitor of the repository is run. That there is no `git`, or no
+//! This is the only module that runs it, and it changes no repository but to [commit](WorkTree::commit) when
+//! that is asked for: no lock is taken, nothing is added to its objects (see [`WorkTree::tree`]), no hook and
+//! no file system monitor of the repository is run. That there is no `git`, or no
 //! repository, is an answer like any other. Paths that are given and returned are relative to the
 //! folder asked about, with `/` between their parts.
 
+mod commit;
+mod log;
 mod tree;
 
 use std::io::{self, Read, Write as _};
@@ -14,6 +16,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
+pub use log::Touch;
 pub use tree::Changes;
 
 /// The most that is read of an answer, in bytes. A work tree with more changes than fit is reported

@@ -30,6 +30,47 @@ enum Left {
     Tree(String),
 }
 
+/// A copy of a repository's index that is ours alone; removed in the end.
+pub(super) struct OwnIndex(PathBuf);
+
+impl OwnIndex {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for OwnIndex {
+    fn drop(&mut self) {
+        // What stays is small, and the next one has another name.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Copies the index of the repository that `folder` is in to the folder `scratch`. With it git knows which
+/// files it need not read again. A new repository has none.
+pub(super) fn own_index(folder: &Path, scratch: &Path) -> Result<OwnIndex> {
+    let asked = ["rev-parse", "--git-path", "index"];
+    let answer = ask(folder, &asked, b"", &[], &[0])?;
+    // Paths of git are relative to where it was asked.
+    let index = folder.join(String::from_utf8_lossy(&answer.output).trim_end_matches('\n'));
+    fs::create_dir_all(scratch).io("create", scratch)?;
+    let scratch = fs::canonicalize(scratch).io("find", scratch)?;
+    let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
+    let own = OwnIndex(scratch.join(name));
+    match fs::copy(&index, &own.0) {
+        Ok(_) => {
+            // Git reads again what changed about as late as the index did. A copy that is younger than
+            // the index would hide such a change.
+            let time = fs::metadata(&index).and_then(|stat| stat.modified()).io("read", &index)?;
+            let copy = fs::File::options().write(true).open(&own.0).io("open", &own.0)?;
+            copy.set_modified(time).io("set the time of", &own.0)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).io("read", &index),
+    }
+    Ok(own)
+}
+
 /// Where git works when it makes a tree.
 struct Scratch {
     /// The root of the work tree.
@@ -38,15 +79,7 @@ struct Scratch {
     objects: PathBuf,
     /// Where new objects are written.
     own_objects: PathBuf,
-    /// The copy of the index; removed in the end.
-    index: PathBuf,
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What stays is small, and the next one has another name.
-        let _ = fs::remove_file(&self.index);
-    }
+    index: OwnIndex,
 }
 
 impl WorkTree {
@@ -104,39 +137,21 @@ impl WorkTree {
 
     /// Prepares a place for git to work in.
     fn scratch(&self, scratch: &Path) -> Result<Scratch> {
-        let asked = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
+        let asked = ["rev-parse", "--show-toplevel", "--git-path", "objects"];
         let answer = ask(&self.folder, &asked, b"", &[], &[0])?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let mut lines = text.lines();
         let refused = || Error::Git { command: asked.join(" "), reason: "it does not say where things are".to_owned() };
-        // Paths of git are relative to where it was asked.
         let mut path = || Some(self.folder.join(lines.next()?));
-        let (root, index, objects) =
-            (path().ok_or_else(refused)?, path().ok_or_else(refused)?, path().ok_or_else(refused)?);
+        let (root, objects) = (path().ok_or_else(refused)?, path().ok_or_else(refused)?);
         let own_objects = scratch.join("objects");
         fs::create_dir_all(&own_objects).io("create", &own_objects)?;
-        let scratch = fs::canonicalize(scratch).io("find", scratch)?;
-        let place = Scratch {
+        Ok(Scratch {
             root,
             objects: fs::canonicalize(&objects).io("find", &objects)?,
-            own_objects: scratch.join("objects"),
-            index: scratch.join(
-                format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], ""),
-            ),
-        };
-        // With it git knows which files it need not read again. A new repository has none.
-        match fs::copy(&index, &place.index) {
-            Ok(_) => {
-                // Git reads again what changed about as late as the index did. A copy that is younger than
-                // the index would hide such a change.
-                let time = fs::metadata(&index).and_then(|stat| stat.modified()).io("read", &index)?;
-                let copy = fs::File::options().write(true).open(&place.index).io("open", &place.index)?;
-                copy.set_modified(time).io("set the time of", &place.index)?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error).io("read", &index),
-        }
-        Ok(place)
+            own_objects: fs::canonicalize(&own_objects).io("find", &own_objects)?,
+            index: own_index(&self.folder, scratch)?,
+        })
     }
 }
 
@@ -182,7 +197,7 @@ impl Scratch {
 
     fn ask(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
         let variables = [
-            ("GIT_INDEX_FILE", self.index.as_path()),
+            ("GIT_INDEX_FILE", self.index.path()),
             ("GIT_OBJECT_DIRECTORY", &self.own_objects),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects),
         ];

@@ -6,9 +6,10 @@ use super::runs::{Iteration, Run, check_name, pasts};
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
+use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Head, Kind, read};
+use crate::entry::{Entry, Head, Kind, read};
 use crate::error::{Error, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::history::{Past, RunRecord, TaskRecord};
@@ -198,12 +199,19 @@ impl Memory {
         let hits = self.hits(views, snapshot, &query, context::MAX_CANDIDATES, &|head| {
             head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
         })?;
-        let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
-        for hit in context::relevant(hits) {
+        let read_hit = |hit: Hit| {
             let path = within(&hit.path);
             // A file that vanished since the scan is no longer known.
-            let Ok(file) = self.store.read(path) else { continue };
-            let entry = read(path, &file.bytes);
+            let entry = read(path, &self.store.read(path).ok()?.bytes);
+            Some((hit, entry))
+        };
+        let found: Vec<(Hit, Entry)> = context::relevant(hits).into_iter().filter_map(read_hit).collect();
+        let unverified = self.unverified(&found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
+        let mut found: Vec<(Hit, (Entry, Option<Unverified>))> =
+            found.into_iter().zip(unverified).map(|((hit, entry), unverified)| (hit, (entry, unverified))).collect();
+        context::doubt(&mut found, |(_, unverified)| unverified.is_some());
+        let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
+        for (hit, (entry, unverified)) in found {
             let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
             let reference = Reference {
                 id: hit.id,
@@ -212,6 +220,7 @@ impl Memory {
                 recency: entry.head.recency(),
                 category: entry.head.category,
                 body: entry.body,
+                unverified: unverified.map(|unverified| unverified.short_commit().to_owned()),
             };
             if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
         }

@@ -6,11 +6,12 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
+use super::write::shown;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog};
-use crate::check::{self, Item};
+use crate::check::{self, Item, Unverified};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
-use crate::entry;
+use crate::entry::{self, Head};
 use crate::error::{Problem, Result, Severity};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
@@ -56,12 +57,44 @@ impl Memory {
         for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             self.locate(problem);
         }
+        problems.extend(self.doubtful(&live));
         problems.extend(live.problems());
         problems.extend(archive.problems());
         problems.extend(self.settings_problems.clone());
         problems.sort();
         problems.dedup();
         Ok(Checked { problems, files: live.len() + archive.len() })
+    }
+
+    /// Returns which live entries name files that are gone or have changed much since they were written.
+    fn doubtful(&self, live: &Catalog) -> Vec<Problem> {
+        let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
+        let named: Vec<(String, Head)> = rows
+            .map(|row| (live.path(row), live.head(row)))
+            .filter(|(_, head)| head.valid && !head.files.is_empty())
+            .collect();
+        let verdicts = self.unverified(&named.iter().map(|(_, head)| head).collect::<Vec<_>>());
+        let doubt = |((path, _), unverified): (&(String, Head), Option<Unverified>)| {
+            let unverified = unverified?;
+            let what = if unverified.is_gone { "is gone" } else { "has changed much" };
+            let mut problem = Problem {
+                path: shown(path),
+                line: None,
+                column: None,
+                severity: Severity::Notice,
+                code: "unverified".to_owned(),
+                message: format!(
+                    "unverified since {}: `{}`, which it names, {what} since it was written",
+                    unverified.short_commit(),
+                    unverified.path
+                ),
+                hint: "see whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"
+                    .to_owned(),
+            };
+            self.locate(&mut problem);
+            Some(problem)
+        };
+        named.iter().zip(verdicts).filter_map(doubt).collect()
     }
 
     /// Returns a line of a file that a problem names, counted from 1, without its line end. What is
@@ -79,6 +112,7 @@ impl Memory {
         let key = match problem.code.as_str() {
             "unknown-id" | "supersedes-cycle" => "supersedes",
             "near-duplicate" => "title",
+            "unverified" => "files",
             _ => return,
         };
         let file = problem.path.strip_prefix(".ralph/").and_then(|path| self.store.read(path).ok());

@@ -4,14 +4,17 @@ use serde::Serialize;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, journal_path};
-use super::write::{Added, shown};
+use super::write::{Added, MEMORY_FOLDER, shown};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Problem, Result, Severity};
 use crate::sigil::{self, FailureReport, Noted, Refused, SUGGESTIONS_HEADING, Said, SuggestedScope, Suggestion};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
+use crate::text::shorten;
 
+/// How much of a task's title stands in the message of a commit, in characters.
+const COMMIT_TITLE: usize = 200;
 /// Why an attempt failed of which its agent says nothing.
 const NO_REPORT: &str = "Task failed (no structured report)";
 /// What kind of error it had then.
@@ -173,8 +176,32 @@ impl Memory {
         let (path, attempt) = self.write_attempt(&lock, attempt)?;
         self.close(&lock, iteration)?;
         self.commit_written(pending, &path);
+        problems.extend(self.commit_to_git(&lock, &attempt));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         Ok(Recorded { id, path: shown(&path), outcome, knowledge, refused, attempt, problems })
+    }
+
+    /// Commits the files of the memory, where the settings ask for it. Returns why that was not possible:
+    /// they are written all the same.
+    fn commit_to_git(&self, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
+        if self.settings.git_commit != "each-iteration" {
+            return None;
+        }
+        let head = &attempt.head;
+        let title = shorten(&attempt.task_title, COMMIT_TITLE);
+        let message =
+            format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
+        let work_tree = self.work_tree()?;
+        let error = work_tree.commit(&self.scratch(), &message, &["cache", "state"]).err()?;
+        Some(Problem {
+            path: MEMORY_FOLDER.to_owned(),
+            line: None,
+            column: None,
+            severity: Severity::Warning,
+            code: "not-committed".to_owned(),
+            message: format!("the memory is not committed: {error}"),
+            hint: "it is committed with the next iteration, or commit it yourself".to_owned(),
+        })
     }
 
     /// Writes down that an iteration was begun and never finished; where it is in the journal already,

@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod anchors;
 mod begin;
 mod care;
 mod events;

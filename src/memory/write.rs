@@ -16,7 +16,7 @@ use crate::text::edit_distance;
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
 /// What stands before the path of an entry where it is shown.
-const MEMORY_FOLDER: &str = ".ralph/";
+pub(super) const MEMORY_FOLDER: &str = ".ralph/";
 /// How many ids are named that look like one that does not exist.
 const MAX_SIMILAR: usize = 3;
 

@@ -278,7 +278,7 @@ fn an_entry_is_promoted_to_another_scope() {
         (Some(0), "promoted knowledge/wal-mode from task:t-1 to project\n"),
         "{ran}"
     );
-    assert_eq!(sees("WAL mode in sqlite"), [id.clone()]);
+    assert_eq!(sees("WAL mode in sqlite"), std::slice::from_ref(&id));
     let text = base.read(".ralph/knowledge/wal-mode.md");
     assert!(!text.contains("scope:") && text.contains("updated_at: \"2026-11-20T10:00:00Z\"\n"), "{text}");
     let again = base.run(["promote", id.as_str(), "project", "--json"]).json(0);

@@ -7,6 +7,7 @@ mod broken; // every kind of bad input is told of, hides nothing and is left alo
 mod cli; // each command: output, messages and exit code
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+mod git; // commits of the memory, and files that knowledge speaks of
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
 mod lessons; // what broke other memories, one test each

@@ -29,6 +29,7 @@ fn past(run: &str, iteration: u32, number: usize, outcome: Outcome) -> Past {
 /// Returns knowledge that says nothing more than this.
 fn reference(stem: &str, category: Option<&str>, body: &str) -> Reference {
     Reference {
+        unverified: None,
         id: Id::parse(stem).unwrap(),
         title: format!("About {stem}"),
         tags: vec!["a".into(), "b".into()],

@@ -34,8 +34,11 @@ fn hostile() -> impl Strategy<Value = String> {
 
 fn references(name: &'static str, category: Option<&'static str>) -> impl Strategy<Value = Vec<Reference>> {
     let body = prop_oneof![4 => hostile(), 1 => "One of a few that say the same[ab]?( again)?"];
-    let one = (hostile(), hostile(), prop::option::of(hostile()), prop::option::of(0i64..5), body, any::<bool>());
-    let one = one.prop_map(move |(title, tag, odd, days, body, is_usual)| Reference {
+    let doubt = prop::option::of(prop_oneof![Just("abc1234567".to_owned()), hostile()]);
+    let one =
+        (hostile(), hostile(), prop::option::of(hostile()), prop::option::of(0i64..5), body, any::<bool>(), doubt);
+    let one = one.prop_map(move |(title, tag, odd, days, body, is_usual, unverified)| Reference {
+        unverified,
         title,
         tags: vec![tag],
         recency: days.map(|days| DateTime::UNIX_EPOCH + chrono::Duration::days(days)),

@@ -40,6 +40,7 @@ fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Gr
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Notice => Level::NOTE,
     };
     let path = for_terminal(&problem.path);
     let message = for_terminal(&problem.message);
@@ -105,9 +106,14 @@ impl Excerpt {
 fn summary(problems: &[Problem], files: usize) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let files = counted(files, "file");
-    match counts(problems) {
-        (0, 0) => format!("no problems in {files}"),
-        (errors, warnings) => format!("{}, {} in {files}", counted(errors, "error"), counted(warnings, "warning")),
+    let (errors, warnings) = counts(problems);
+    let notices = match problems.len() - errors - warnings {
+        0 => String::new(),
+        notices => format!(", {}", counted(notices, "notice")),
+    };
+    match (errors, warnings) {
+        (0, 0) => format!("no problems in {files}{notices}"),
+        _ => format!("{}, {} in {files}{notices}", counted(errors, "error"), counted(warnings, "warning")),
     }
 }
 

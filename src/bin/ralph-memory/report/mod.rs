@@ -40,6 +40,7 @@ pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()
         let command = match problem.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Notice => "notice",
         };
         write!(out, "::{command} file={}", property(&problem.path))?;
         if let Some(line) = problem.line {
@@ -68,8 +69,8 @@ fn property(text: &str) -> String {
 
 /// Returns how many of the problems are errors, and how many warnings.
 fn counts(problems: &[Problem]) -> (usize, usize) {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-    (errors, problems.len() - errors)
+    let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+    (count(Severity::Error), count(Severity::Warning))
 }
 
 #[cfg(test)]

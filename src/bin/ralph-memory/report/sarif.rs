@@ -112,6 +112,7 @@ fn finding<'a>(problem: &'a Problem, rules: &[&Problem]) -> Finding<'a> {
         level: match problem.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Notice => "note",
         },
         message: Text { text: format!("{}; {}", problem.message, problem.hint) },
         locations: [Location {

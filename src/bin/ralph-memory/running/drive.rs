@@ -93,6 +93,8 @@ pub(crate) struct Recorded {
     pub(crate) learned: Vec<Learned>,
     /// How many things the agent said in a way that could not be taken over.
     pub(crate) refused: usize,
+    /// What happened on the way that a person should look at.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Where tasks come from.
@@ -193,8 +195,11 @@ pub(crate) fn drive(
         around.live.begin(around.err, begun.number, Some(last), &begun.model);
         let (report, failed) = iterate(plan, keeper, around, &task, &begun);
         let recorded = keeper.finish(&report)?;
-        let Recorded { outcome, cost_usd, refused, .. } = recorded;
+        let Recorded { outcome, cost_usd, refused, ref warnings, .. } = recorded;
         around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
+        for warning in warnings {
+            let _ = writeln!(around.err, "warning: {}", one_line(warning));
+        }
         driven.note(&task, begun, report.duration, recorded);
         if let Some(error) = failed {
             return Err(error);
@@ -395,7 +400,7 @@ mod tests {
             let said = if report.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
             let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
             let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
-            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0 })
+            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0, warnings: Vec::new() })
         }
     }
 

@@ -155,6 +155,7 @@ impl Keeper for Journal<'_> {
             cost_usd: recorded.attempt.head.cost_usd,
             learned: learned.collect(),
             refused: recorded.refused.len(),
+            warnings: recorded.problems.iter().map(ToString::to_string).collect(),
         })
     }
 }

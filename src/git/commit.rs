@@ -1,0 +1,197 @@
+//! Committing the folder asked about, and nothing else.
+
+use std::path::Path;
+
+use super::tree::own_index;
+use super::{WorkTree, ask};
+use crate::error::{Error, Result};
+
+/// What is there while git waits for a person to go on with something.
+const UNFINISHED: [(&str, &str); 7] = [
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("BISECT_START", "a bisection"),
+    ("index.lock", "another git command"),
+];
+/// No hook is run: one could take minutes, or refuse, and nobody is there to read it.
+const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
+
+impl WorkTree {
+    /// Commits the files of the folder asked about, those that git does not know yet included, but for
+    /// `without`, which are paths in the folder. Returns the commit's id; `None` where they are as they
+    /// were last committed.
+    ///
+    /// What else is changed, or put into the index to be committed, stays as it is there. `scratch` is a
+    /// folder for the time of the call, made where there is none. The commit is not signed, and no hook is run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] where git refuses, such as without a name for the author, or where a merge or the
+    /// like is unfinished, and [`Error::Io`] where `scratch` cannot be written. Then nothing is committed.
+    pub fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
+        let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
+        let root =
+            self.line(&["rev-parse", "--show-toplevel"])?.ok_or_else(|| refused("there is no work tree".to_owned()))?;
+        let root = Path::new(&root);
+        let asked: Vec<&str> = UNFINISHED.iter().flat_map(|(name, _)| ["--git-path", name]).collect();
+        let answer = ask(&self.folder, &[&["rev-parse"], asked.as_slice()].concat(), b"", &[], &[0])?;
+        let text = String::from_utf8_lossy(&answer.output).into_owned();
+        for (path, (_, what)) in text.lines().zip(UNFINISHED) {
+            if self.folder.join(path).exists() {
+                return Err(refused(format!("{what} is not finished")));
+            }
+        }
+        let head = self.line(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+        let index = own_index(&self.folder, scratch)?;
+        let of_own = [("GIT_INDEX_FILE", index.path())];
+        let own = |arguments: &[&str]| ask(root, arguments, b"", &of_own, &[0]);
+        // As it was last committed, without what is put into the index; what git knows of the files stays known.
+        match &head {
+            Some(head) => own(&["read-tree", "--reset", head])?,
+            None => own(&["read-tree", "--empty"])?,
+        };
+        let folder = self.prefix.trim_end_matches('/');
+        let folder = if folder.is_empty() { ".".to_owned() } else { format!(":(top,literal){folder}") };
+        let listed = own(&["ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", &folder])?.output;
+        let is_left_out = |path: &[u8]| {
+            let path = path.strip_prefix(self.prefix.as_bytes()).unwrap_or(path);
+            without.iter().any(|name| path.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")))
+        };
+        let changed: Vec<&[u8]> =
+            listed.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !is_left_out(path)).collect();
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let changed = changed.join(&0);
+        let update = ["-c", "core.safecrlf=false", "update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+        ask(root, &update, &changed, &of_own, &[0])?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+        let tree = text(own(&["write-tree"])?.output);
+        // What is only staged differently is no change.
+        if self.line(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?.as_ref() == Some(&tree) {
+            return Ok(None);
+        }
+        let mut arguments = vec!["commit-tree", tree.as_str()];
+        if let Some(head) = &head {
+            arguments.extend(["-p", head.as_str()]);
+        }
+        let commit = text(ask(root, &arguments, message.as_bytes(), &[], &[0])?.output);
+        // The index of the repository learns of these files before the branch does: where this fails nothing
+        // is committed, and where the next one fails they are put into the index and no more.
+        ask(root, &update, &changed, &[], &[0])?;
+        let old = head.as_deref().unwrap_or("");
+        let update = ["update-ref", "-m", "ralph-memory", "HEAD", commit.as_str(), old];
+        ask(root, &[&NO_HOOKS[..], &update].concat(), b"", &[], &[0])?;
+        Ok(Some(commit))
+    }
+
+    /// Returns the one line of an answer; `None` where there is none.
+    fn line(&self, arguments: &[&str]) -> Result<Option<String>> {
+        let answer = ask(&self.folder, arguments, b"", &[], &[0, 1])?;
+        let line = String::from_utf8_lossy(&answer.output).trim_end_matches('\n').to_owned();
+        Ok(Some(line).filter(|line| !line.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::super::tests::git;
+    use super::super::{Lookup, WorkTree};
+    use super::*;
+
+    struct Project(tempfile::TempDir);
+
+    impl Project {
+        fn new() -> Project {
+            let project = Project(tempfile::tempdir().unwrap());
+            fs::create_dir(project.root()).unwrap();
+            project.git(&["init", "--quiet"]);
+            project.git(&["config", "user.name", "a"]);
+            project.git(&["config", "user.email", "a@b"]);
+            project.write(".ralph/knowledge/a.md", "a").write(".ralph/state/x", "x").write("src/a.rs", "a");
+            project
+        }
+
+        fn root(&self) -> std::path::PathBuf {
+            self.0.path().join("p")
+        }
+
+        fn git(&self, arguments: &[&str]) {
+            git(&self.root(), arguments);
+        }
+
+        fn ask(&self, arguments: &[&str]) -> String {
+            let output = Command::new("git").args(arguments).current_dir(self.root()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        }
+
+        fn write(&self, path: &str, text: &str) -> &Project {
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        fn commit(&self) -> Result<Option<String>> {
+            let Lookup::Found(tree) = WorkTree::find(&self.root().join(".ralph")) else { panic!("no work tree") };
+            tree.commit(&self.0.path().join("scratch"), "it: é\n\nmore\n", &["cache", "state"])
+        }
+    }
+
+    #[test]
+    fn only_the_folder_is_committed() {
+        let project = Project::new();
+        // The first commit of a repository.
+        let first = project.commit().unwrap().unwrap();
+        assert_eq!(project.ask(&["rev-parse", "HEAD"]), first);
+        assert_eq!(project.ask(&["ls-tree", "-r", "--name-only", "HEAD"]), ".ralph/knowledge/a.md");
+        assert_eq!(project.ask(&["log", "--format=%B"]), "it: é\n\nmore");
+        assert_eq!(project.commit().unwrap(), None);
+
+        // What a person put into the index and what they changed since stays where it is.
+        project.git(&["add", "src"]);
+        project.git(&["commit", "--quiet", "--message", "theirs"]);
+        project.write("src/a.rs", "staged").write("src/new.rs", "staged").write("src/gone.rs", "g");
+        project.git(&["add", "src"]);
+        project.write("src/a.rs", "unstaged").write("untracked", "u");
+        let status = |project: &Project| project.ask(&["status", "--porcelain", "--", "src", "untracked"]);
+        let staged = |project: &Project| project.ask(&["diff", "--cached", "--", "src"]);
+        let before = (status(&project), staged(&project));
+        project.write(".ralph/knowledge/a.md", "b").write(".ralph/journal/run-1/0001.md", "j");
+        fs::remove_file(project.root().join(".ralph/knowledge/a.md")).unwrap();
+        project.write(".ralph/knowledge/c.md", "c");
+        project.commit().unwrap().unwrap();
+        assert_eq!((status(&project), staged(&project)), before);
+        assert_eq!(project.ask(&["status", "--porcelain", "--", ".ralph"]), "?? .ralph/state/");
+        let changed = project.ask(&["diff", "--name-status", "--no-renames", "HEAD~1", "HEAD"]);
+        assert_eq!(changed, "A\t.ralph/journal/run-1/0001.md\nD\t.ralph/knowledge/a.md\nA\t.ralph/knowledge/c.md");
+        assert_eq!(project.ask(&["show", "HEAD:src/a.rs"]), "a");
+        assert!(fs::read_dir(project.0.path().join("scratch")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn what_is_unfinished_is_left_alone() {
+        let project = Project::new();
+        project.commit().unwrap();
+        let head = project.ask(&["rev-parse", "HEAD"]);
+        project.write(".ralph/knowledge/b.md", "b");
+        for (name, what) in UNFINISHED {
+            project.write(&format!(".git/{name}"), &format!("{head}\n"));
+            let error = project.commit().unwrap_err().to_string();
+            assert!(error.ends_with(&format!("{what} is not finished")), "{error}");
+            fs::remove_file(project.root().join(".git").join(name)).unwrap();
+        }
+        assert_eq!(project.ask(&["rev-parse", "HEAD"]), head);
+        // What is ignored is not committed.
+        project.write(".gitignore", ".ralph\n");
+        fs::remove_dir_all(project.root().join(".git")).unwrap();
+        project.git(&["init", "--quiet"]);
+        assert_eq!(project.commit().unwrap(), None);
+    }
+}

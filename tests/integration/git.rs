@@ -1,0 +1,162 @@
+//! What git has to do with a memory: commits of its files, and files that knowledge speaks of.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::{Ran, TestBase};
+
+fn path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+/// A project in a repository of nobody's settings.
+struct Project(TestBase);
+
+impl Project {
+    fn new() -> Project {
+        let project = Project(TestBase::new());
+        project.git(&["init", "--quiet"], "2026-01-01T00:00:00Z");
+        project.git(&["config", "user.name", "t"], "2026-01-01T00:00:00Z");
+        project.git(&["config", "user.email", "t@example.org"], "2026-01-01T00:00:00Z");
+        project
+    }
+
+    /// Asks git something, with its commits made at this time.
+    fn git(&self, arguments: &[&str], at: &str) -> String {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(self.0.root()).env_clear().env("PATH", path()).env("HOME", self.0.home());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_COMMITTER_DATE", at);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit_all(&self, at: &str) -> String {
+        self.git(&["add", "--all"], at);
+        self.git(&["commit", "--quiet", "--message", "m"], at);
+        self.git(&["rev-parse", "HEAD"], at)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.0.with(arguments).env("PATH", path()).env("GIT_CONFIG_NOSYSTEM", "1").run()
+    }
+}
+
+const SOME_DAY: &str = "2026-01-01T00:00:00Z";
+
+#[test]
+fn each_iteration_is_committed_and_nothing_else() {
+    let project = Project::new();
+    let base = &project.0;
+    base.write("src/a.rs", "a\n").write("../home/agent.sh", "cat > /dev/null\necho x >> src/a.rs\n");
+    project.commit_all(SOME_DAY);
+    base.write("staged.rs", "s\n");
+    project.git(&["add", "staged.rs"], SOME_DAY);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let run = |task: &str| project.run(&["run", "--task", task, "--agent", &agent, "--max-iterations", "2"]);
+    assert_eq!(run("Never by itself").code, Some(1));
+    assert_eq!(project.git(&["rev-list", "--count", "HEAD"], SOME_DAY), "1");
+    base.write(".ralph/config.toml", "format = 1\n[git]\ncommit = \"each-iteration\"\n");
+    let ran = run("Greet, and \"more\"");
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let log = project.git(&["log", "--format=%s|%b"], SOME_DAY);
+    let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 3, "{log}");
+    for (line, number) in lines.iter().zip([2, 1]) {
+        assert!(line.starts_with(&format!("Iteration {number} of run-")), "{log}");
+        assert!(line.ends_with(": blocked|Greet, and \"more\""), "{log}");
+    }
+    let names = project.git(&["log", "-2", "--name-only", "--format="], SOME_DAY);
+    assert!(names.lines().all(|name| name.starts_with(".ralph/") && !name.starts_with(".ralph/state")), "{names}");
+    // What was changed and what was staged is so still; of the memory nothing is left to commit.
+    assert_eq!(project.git(&["status", "--porcelain"], SOME_DAY), "M src/a.rs\nA  staged.rs");
+    // Where git does not want to, the iteration is recorded all the same.
+    base.write(".git/MERGE_HEAD", project.git(&["rev-parse", "HEAD"], SOME_DAY));
+    assert_eq!(project.run(&["context", "--task", "x", "--task-id", "t-1"]).code, Some(0));
+    let recorded = project.run(&["record", "--task-id", "t-1", "--json"]).json(0);
+    assert_eq!(recorded["problems"][0]["code"], json!("not-committed"));
+    let message = recorded["problems"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "the memory is not committed: `git commit` failed: a merge is not finished");
+    assert!(base.at(recorded["recorded"]["path"].as_str().unwrap()).exists());
+    assert_eq!(project.git(&["rev-list", "--count", "HEAD"], SOME_DAY), "3");
+}
+
+#[test]
+fn knowledge_of_files_that_changed_is_doubted() {
+    let project = Project::new();
+    let base = &project.0;
+    let lines = |from: usize, to: usize| (from..to).map(|line| line.to_string() + "\n").collect::<String>();
+    for name in ["kept", "changed", "gone"] {
+        base.write(&format!("src/{name}.rs"), lines(0, 40));
+        let head =
+            format!("title: \"The parser {name}\"\ntags: [parser]\ncreated_at: \"2026-02-01\"\nfiles: [src/{name}.rs]");
+        base.write(&format!(".ralph/knowledge/{name}.md"), format!("---\n{head}\n---\n\nThe parser is {name}.\n"));
+    }
+    let pitfall = "---\ntitle: A pitfall\ntags: [parser]\ncategory: pitfall\ncreated_at: 2026-02-01\nfiles: [src/gone.rs]\n---\n\nMind the parser.\n";
+    base.write(".ralph/knowledge/pitfall.md", pitfall);
+    project.commit_all("2026-01-20T00:00:00Z");
+    let context = || {
+        let answer = project.run(&["context", "--dry-run", "--task", "parser", "--json"]).json(0);
+        (answer["context"].as_str().unwrap().to_owned(), answer["entries"].clone())
+    };
+    let (text, entries) = context();
+    assert!(!text.contains("unverified"), "{text}");
+    let ids = |names: [&str; 4]| json!(names.map(|name| format!("knowledge/{name}")));
+    assert_eq!(entries, ids(["pitfall", "changed", "gone", "kept"]));
+    assert_eq!(project.run(&["check", "--strict"]).code, Some(0));
+
+    base.write("src/kept.rs", lines(0, 44)).write("src/changed.rs", lines(20, 60));
+    let changed = project.commit_all("2026-03-01T00:00:00Z");
+    fs::remove_file(base.at("src/gone.rs")).unwrap();
+    let gone = project.commit_all("2026-03-02T00:00:00Z");
+    let (text, entries) = context();
+    for (name, commit) in [("changed", &changed), ("gone", &gone)] {
+        let expected = format!(
+            "### The parser {name}\n_Tags: parser_ · `knowledge/{name}` · **unverified since `{}`**\n",
+            &commit[..10]
+        );
+        assert!(text.contains(&expected), "{text}");
+    }
+    assert!(
+        text.contains(&format!("- **[pitfall]** (unverified since `{}`) Mind the parser.\n", &gone[..10])),
+        "{text}"
+    );
+    assert!(text.contains("`knowledge/kept`\n"), "{text}");
+    // What still holds comes first.
+    assert_eq!(entries, ids(["pitfall", "kept", "changed", "gone"]));
+
+    let checked = project.run(&["check", "--json"]).json(0);
+    let found: Vec<(&str, &str, u64)> = checked["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| {
+            assert_eq!((&problem["code"], &problem["severity"]), (&json!("unverified"), &json!("notice")));
+            (problem["path"].as_str().unwrap(), problem["message"].as_str().unwrap(), problem["line"].as_u64().unwrap())
+        })
+        .collect();
+    let message = |commit: &str, name: &str, what: &str| {
+        format!("unverified since {}: `src/{name}.rs`, which it names, {what} since it was written", &commit[..10])
+    };
+    assert_eq!(
+        found,
+        [
+            (".ralph/knowledge/changed.md", message(&changed, "changed", "has changed much").as_str(), 5),
+            (".ralph/knowledge/gone.md", message(&gone, "gone", "is gone").as_str(), 5),
+            (".ralph/knowledge/pitfall.md", message(&gone, "gone", "is gone").as_str(), 6),
+        ]
+    );
+    let strict = project.run(&["check", "--strict"]);
+    assert_eq!(strict.code, Some(0), "{strict}");
+    assert!(strict.stdout.ends_with("no problems in 4 files, 3 notices\n"), "{strict}");
+
+    // Somebody looked at it: it holds.
+    let confirmed = base.read(".ralph/knowledge/changed.md").replace("---\n\n", "updated_at: \"2026-03-03\"\n---\n\n");
+    base.write(".ralph/knowledge/changed.md", confirmed);
+    assert!(!context().0.contains(&changed[..10]));
+    // Without git nothing is doubted.
+    fs::remove_dir_all(base.at(".git")).unwrap();
+    assert!(!context().0.contains("unverified"));
+}
