@@ -18,6 +18,41 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
 }
 
+/// Returns the blocks of a body, such as paragraphs, lists and fences with what stands in them, each without
+/// the blank lines around it. Nothing but blank lines is between them.
+///
+/// ```
+/// use ralph_memory::entry::body::blocks;
+/// assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
+/// ```
+pub fn blocks(body: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let mut starts = Vec::new();
+    for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
+        if depth == 0 {
+            // White space before a block may make it what it is, such as indented code.
+            starts.push(body[..range.start].rfind('\n').map_or(0, |at| at + 1));
+        }
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth -= 1,
+            _ => {}
+        }
+    }
+    // What stands before the first one makes no block of its own, such as the target of a link.
+    if let Some(first) = starts.first_mut() {
+        *first = 0;
+    }
+    starts.dedup();
+    let ends = starts.iter().skip(1).copied().chain([body.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| body[*start..end].trim_matches(['\n', '\r']).trim_end())
+        .filter(|block| !block.trim().is_empty())
+        .collect()
+}
+
 /// Reads the body of an entry, whose first line is line `first_line` of the file.
 pub fn digest(body: &str, first_line: u32) -> Digest {
     let mut digest = Digest { text: String::with_capacity(body.len()), links: Vec::new() };

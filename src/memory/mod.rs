@@ -13,6 +13,7 @@ mod look;
 mod runs;
 mod sync;
 mod tell;
+mod tend;
 mod write;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
 pub use runs::{Iteration, Run};
 pub use sync::Rebuilt;
 pub use tell::Found;
+pub use tend::{Merged, Moved, Tended};
 pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.

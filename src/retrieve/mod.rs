@@ -213,6 +213,11 @@ fn text_query(query: &Query) -> TextQuery {
 
 /// Returns the ids that a live, valid entry replaces.
 pub fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
+    replaced(&replacements(catalogs, now))
+}
+
+/// Returns which live, valid entry says that it replaces which; the first of each pair the second.
+pub fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> {
     let mut pairs: Vec<(Id, Id)> = Vec::new();
     for catalog in catalogs {
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
@@ -223,7 +228,7 @@ pub fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
             }
         }
     }
-    replaced(&pairs)
+    pairs
 }
 
 /// Returns the ids that another one replaces; of `pairs` the first replaces the second. Those that

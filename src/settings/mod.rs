@@ -57,6 +57,36 @@ impl Default for EventCaps {
     }
 }
 
+/// When something goes to the archive, by default as the seeds say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tending {
+    /// How many days after it was done the attempts at a task go.
+    pub done_days: u32,
+    /// How many days knowledge must be old.
+    pub knowledge_days: u32,
+    /// How many days such knowledge must have stood in no context.
+    pub unused_days: u32,
+    /// How many days an entry must be replaced.
+    pub superseded_days: u32,
+    /// How many learnings there may be before those that are alike become one.
+    pub learnings: usize,
+    /// Whether this is done at the end of every run.
+    pub automatic: bool,
+}
+
+impl Default for Tending {
+    fn default() -> Tending {
+        Tending {
+            done_days: 7,
+            knowledge_days: 90,
+            unused_days: 30,
+            superseded_days: 30,
+            learnings: 200,
+            automatic: false,
+        }
+    }
+}
+
 /// What can be set, with its defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -98,6 +128,8 @@ pub struct Settings {
     pub events_from_output: bool,
     /// `events.per_task` and so on: how many events there may be.
     pub events: EventCaps,
+    /// `tend.done_days` and so on: when something goes to the archive.
+    pub tending: Tending,
     /// `git.commit`: when the files of the memory are committed, one of [`COMMITS`].
     pub git_commit: String,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
@@ -125,6 +157,7 @@ impl Default for Settings {
             progress_characters: 500,
             events_from_output: false,
             events: EventCaps::default(),
+            tending: Tending::default(),
             git_commit: "never".to_owned(),
             lock_timeout_ms: 30_000,
         }
@@ -328,6 +361,14 @@ mod tests {
             progress_characters: 1,
             events_from_output: true,
             events: EventCaps { per_task: 1, per_section: 1, per_feature: 1, per_project: 1, in_all: 1 },
+            tending: Tending {
+                done_days: 1,
+                knowledge_days: 1,
+                unused_days: 1,
+                superseded_days: 1,
+                learnings: 1,
+                automatic: true,
+            },
             git_commit: "each-iteration".to_owned(),
             lock_timeout_ms: 1,
         };

@@ -132,7 +132,7 @@ pub fn is_model(name: &str) -> bool {
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 24] = [
+pub const ALL: [Setting; 30] = [
     Setting {
         key: "search.limit",
         help: "hits that a search returns at most",
@@ -308,6 +308,61 @@ pub const ALL: [Setting; 24] = [
             get: |settings| settings.events.in_all as f64,
             set: |settings, value| settings.events.in_all = value as usize,
         },
+    },
+    Setting {
+        key: "tend.done_days",
+        help: "days after which the attempts at a task that is done go to the archive",
+        value: Value::Number {
+            range: (0.0, 100_000.0),
+            whole: true,
+            get: |settings| settings.tending.done_days.into(),
+            set: |settings, value| settings.tending.done_days = value as u32,
+        },
+    },
+    Setting {
+        key: "tend.knowledge_days",
+        help: "days after which knowledge is old",
+        value: Value::Number {
+            range: (0.0, 100_000.0),
+            whole: true,
+            get: |settings| settings.tending.knowledge_days.into(),
+            set: |settings, value| settings.tending.knowledge_days = value as u32,
+        },
+    },
+    Setting {
+        key: "tend.unused_days",
+        help: "days without a context after which old knowledge goes to the archive, as far as contexts are recorded",
+        value: Value::Number {
+            range: (0.0, 100_000.0),
+            whole: true,
+            get: |settings| settings.tending.unused_days.into(),
+            set: |settings, value| settings.tending.unused_days = value as u32,
+        },
+    },
+    Setting {
+        key: "tend.superseded_days",
+        help: "days after which what another entry replaces goes to the archive",
+        value: Value::Number {
+            range: (0.0, 100_000.0),
+            whole: true,
+            get: |settings| settings.tending.superseded_days.into(),
+            set: |settings, value| settings.tending.superseded_days = value as u32,
+        },
+    },
+    Setting {
+        key: "tend.learnings",
+        help: "learnings that there may be before `consolidate` merges those that are alike",
+        value: Value::Number {
+            range: (0.0, 1_000_000.0),
+            whole: true,
+            get: |settings| settings.tending.learnings as f64,
+            set: |settings, value| settings.tending.learnings = value as usize,
+        },
+    },
+    Setting {
+        key: "tend.automatic",
+        help: "whether `prune` and `consolidate` are done at the end of every run",
+        value: Value::Switch(|settings| &mut settings.tending.automatic),
     },
     Setting {
         key: "git.commit",

@@ -106,6 +106,33 @@ pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: 
     format!("{}{end}", cut(stem, room))
 }
 
+/// Returns where the file at `path` goes in the archive: to the same path there; where that is taken, or the
+/// file is only a version of one that stays, with the time in its name. Both are relative to `.ralph/`.
+///
+/// ```
+/// use ralph_memory::store::archived_path;
+/// let at = "2026-02-17T12:00:00Z".parse()?;
+/// assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
+/// let taken = |path: &str| path == "archive/knowledge/a.md";
+/// assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
+/// # Ok::<(), chrono::ParseError>(())
+/// ```
+pub fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
+    let (folder, name) = archive_folder(path);
+    let plain = format!("{folder}/{name}");
+    if !is_version && !taken(&plain) {
+        return plain;
+    }
+    let mut number = 1;
+    loop {
+        let stamped = format!("{folder}/{}", stamped_name(name, Stamp::Old, at, number));
+        if !taken(&stamped) {
+            return stamped;
+        }
+        number += 1;
+    }
+}
+
 /// Returns the stem of the entry that an archived version belongs to, when it was archived, as its
 /// name says it, and which of that second's versions it is; `None` for the stem of an entry.
 ///

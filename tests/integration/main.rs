@@ -15,4 +15,5 @@ mod loops; // a scripted agent, driven in three ways
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
 mod support; // a folder, and the program run in it
-mod sync; // a grown cache answers like a new one
+mod sync;
+mod tending; // what goes to the archive, and that nothing is lost by it // a folder, and the program run in it // a grown cache answers like a new one

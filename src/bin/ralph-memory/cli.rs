@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, context, doctor, index, init, list, note, promote, record, restore, run as run_command,
-    search, show, status, supersede,
+    add, check, completions, consolidate, context, doctor, index, init, list, note, promote, prune, record, restore,
+    run as run_command, search, show, status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -60,6 +60,8 @@ enum Command {
     Check(check::Args),
     Status(status::Args),
     Doctor(doctor::Args),
+    Prune(prune::Args),
+    Consolidate(consolidate::Args),
     Restore(restore::Args),
     Supersede(supersede::Args),
     Promote(promote::Args),
@@ -107,6 +109,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(ui, globals, &args),
         Command::Doctor(args) => doctor::run(ui, globals, &args),
         Command::Status(args) => status::run(ui, globals, &args),
+        Command::Prune(args) => prune::run(ui, globals, &args),
+        Command::Consolidate(args) => consolidate::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::Promote(args) => promote::run(ui, globals, &args),

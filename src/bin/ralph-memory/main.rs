@@ -11,6 +11,7 @@ mod parse;
 mod report;
 mod running;
 mod session;
+mod tended;
 mod ui;
 
 use std::io::{self, BufWriter};

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod consolidate;
 pub(crate) mod context;
 pub(crate) mod doctor;
 pub(crate) mod index;
@@ -10,6 +11,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod note;
 pub(crate) mod promote;
+pub(crate) mod prune;
 pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod run;

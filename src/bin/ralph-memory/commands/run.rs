@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_memory::memory::Run;
+use ralph_memory::memory::{Run, Tended};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Error, Memory, Task};
@@ -232,7 +232,30 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         },
         &mut driven,
     );
-    close(ui, &run_id, driven, ended)
+    let is_over = ended.as_ref().is_ok_and(|stop| !matches!(stop, Stop::Interrupted));
+    let tended = if is_over && settings.tending.automatic { tend(ui, &memory) } else { None };
+    close(ui, &run_id, driven, ended, tended)
+}
+
+/// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
+fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
+    let all = memory.prune(false).and_then(|mut all| {
+        let consolidated = memory.consolidate(false)?;
+        all.moved.extend(consolidated.moved);
+        all.merged.extend(consolidated.merged);
+        all.problems.extend(consolidated.problems);
+        Ok(all)
+    });
+    match all {
+        Ok(all) => {
+            ui.problems(&all.problems);
+            Some(all)
+        }
+        Err(error) => {
+            ui.note(&format!("warning: the memory was not tidied up: {error}"));
+            None
+        }
+    }
 }
 
 /// How far a run has come.
@@ -273,9 +296,15 @@ fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
 
 /// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
 /// done before.
-fn close(ui: &mut Ui<'_>, run_id: &str, driven: Driven, ended: anyhow::Result<Stop>) -> anyhow::Result<Exit> {
+fn close(
+    ui: &mut Ui<'_>,
+    run_id: &str,
+    driven: Driven,
+    ended: anyhow::Result<Stop>,
+    tended: Option<Tended>,
+) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(Stop::Done));
-    let summary = Summary::of(run_id, driven.tasks, &driven.iterations, done);
+    let summary = Summary { tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
     // In JSON there is one object, and the error is it.
     if !ui.json {
         summary.show(ui)?;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ralph_memory::Id;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::memory::Action;
+use ralph_memory::memory::{Action, Tended};
 use serde::Serialize;
 
 use super::live::{dollars, duration};
+use crate::tended;
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// One iteration of a run.
@@ -73,6 +74,9 @@ pub(crate) struct Summary {
     pub(crate) learned: Vec<Learned>,
     /// Whether all that was asked for is done.
     pub(crate) done: bool,
+    /// What was tidied up in the end, where the settings ask for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tended: Option<Tended>,
 }
 
 impl Summary {
@@ -88,6 +92,7 @@ impl Summary {
             duration_secs: iterations.iter().map(|iteration| iteration.duration.as_secs_f64()).sum(),
             learned: Vec::new(),
             done,
+            tended: None,
         };
         for iteration in iterations {
             *summary.outcomes.entry(iteration.outcome.as_str()).or_default() += 1;
@@ -135,6 +140,9 @@ impl Summary {
         ];
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
             ui.field(name, PLAIN, value)?;
+        }
+        if let Some(tended) = &self.tended {
+            ui.field("tended", PLAIN, &tended::sum(tended, false))?;
         }
         for learned in &self.learned {
             ui.field(learned.action.as_str(), ID, learned.id.as_str())?;

@@ -3,11 +3,17 @@
 //! Pure: heads in, a decision out. Nothing is ever deleted: what is one too many goes to the archive when
 //! that is asked for, and is not retrieved until then.
 
+mod consolidate;
+mod prune;
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
+
+pub use consolidate::{Learning, Merge, consolidate};
+pub use prune::{Item, Move, Reason, Record, prune};
 
 /// Returns the events that are beyond the caps: of each scope, then of all, those of the lowest importance,
 /// of these the oldest, of these the last by id. What has expired or is replaced should not be among

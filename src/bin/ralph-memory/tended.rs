@@ -1,0 +1,52 @@
+//! What tending did, for people and programs.
+
+use std::io;
+
+use ralph_memory::memory::{Merged, Moved, Tended};
+use serde::Serialize;
+
+use crate::ui::{ID, Ui};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    dry_run: bool,
+    moved: &'a [Moved],
+    merged: &'a [Merged],
+}
+
+/// Shows what was moved and merged, or would be.
+pub(crate) fn show(ui: &mut Ui<'_>, tended: &Tended, dry_run: bool) -> io::Result<()> {
+    if ui.json {
+        let answer = Answer { dry_run, moved: &tended.moved, merged: &tended.merged };
+        return ui.json(answer, &tended.problems);
+    }
+    for merged in &tended.merged {
+        let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();
+        let into = ui.styled(ID, merged.into.as_str());
+        ui.line(format_args!("merged {} into {into}", ids.join(", ")))?;
+    }
+    for moved in tended.moved.iter().filter(|moved| moved.reason.is_some()) {
+        let reason = moved.reason.map_or("", |reason| reason.as_str());
+        let id = ui.styled(ID, moved.id.as_str());
+        ui.line(format_args!("archived {id}: {reason}"))?;
+    }
+    ui.note(&sum(tended, dry_run));
+    ui.problems(&tended.problems);
+    Ok(())
+}
+
+/// Returns how much was moved and merged, in a line.
+pub(crate) fn sum(tended: &Tended, dry_run: bool) -> String {
+    let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
+    let n_merged: usize = tended.merged.iter().map(|merged| merged.ids.len()).sum();
+    let n_archived = tended.moved.iter().filter(|moved| moved.reason.is_some()).count();
+    let mut parts = Vec::new();
+    if n_merged > 0 {
+        parts.push(format!("{} merged into {}", entries(n_merged), tended.merged.len()));
+    }
+    if n_archived > 0 {
+        parts.push(format!("{} archived", entries(n_archived)));
+    }
+    let done = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
+    if dry_run { format!("{done} (dry run: nothing was changed)") } else { done }
+}
