@@ -125,6 +125,8 @@ pub enum Git {
         ignores_entries: bool,
         /// What is not committed.
         uncommitted: Uncommitted,
+        /// Whether it merges entries with the merge driver.
+        has_merge_driver: bool,
     },
 }
 
@@ -306,14 +308,14 @@ fn watching(watches: Watches, folders: usize) -> Finding {
 }
 
 fn git(git: &Git) -> Vec<Finding> {
-    let (not_ignored, tracked, ignores_entries, uncommitted) = match git {
+    let (not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver) = match git {
         Git::Missing => return vec![ok("git", "there is no `git` to ask")],
         Git::NoWorkTree => return vec![ok("git", "the memory is in no work tree")],
         Git::Failed(reason) => {
             return vec![warning("git", format!("does not answer: {reason}"), "run `git status` in `.ralph/`")];
         }
-        Git::WorkTree { not_ignored, tracked, ignores_entries, uncommitted } => {
-            (not_ignored, tracked, *ignores_entries, uncommitted)
+        Git::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver } => {
+            (not_ignored, tracked, *ignores_entries, uncommitted, *has_merge_driver)
         }
     };
     let mut findings = Vec::new();
@@ -336,6 +338,14 @@ fn git(git: &Git) -> Vec<Finding> {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
     findings.push(uncommitted_finding(uncommitted));
+    findings.push(if has_merge_driver {
+        ok("git-merge", "merges entries by key and by block")
+    } else {
+        ok(
+            "git-merge",
+            "merges entries as text; `ralph-memory doctor --register-merge-driver` lets it do so by key and by block",
+        )
+    });
     findings
 }
 
@@ -414,7 +424,13 @@ mod tests {
     }
 
     fn work_tree(uncommitted: Uncommitted) -> Git {
-        Git::WorkTree { not_ignored: Vec::new(), tracked: Vec::new(), ignores_entries: false, uncommitted }
+        Git::WorkTree {
+            not_ignored: Vec::new(),
+            tracked: Vec::new(),
+            ignores_entries: false,
+            uncommitted,
+            has_merge_driver: true,
+        }
     }
 
     /// Checks what is found beside what is in order.
@@ -538,6 +554,7 @@ mod tests {
             tracked: vec!["cache/x".to_owned()],
             ignores_entries: true,
             uncommitted: Uncommitted::default(),
+            has_merge_driver: false,
         };
         check(
             |facts| facts.git = careless,

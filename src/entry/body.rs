@@ -14,43 +14,62 @@ pub struct Digest {
     pub links: Vec<Link>,
 }
 
+/// The shortest code fence, in marks.
+const FENCE: usize = 3;
+
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
 }
 
-/// Returns the blocks of a body, such as paragraphs, lists and fences with what stands in them, each without
-/// the blank lines around it. Nothing but blank lines is between them.
+/// Returns the blocks of a body: what stands between blank lines, and fences with the blank lines in them. Each is
+/// without the blank lines around it.
 ///
 /// ```
 /// use ralph_memory::entry::body::blocks;
 /// assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
 /// ```
 pub fn blocks(body: &str) -> Vec<&str> {
-    let mut depth = 0;
-    let mut starts = Vec::new();
-    for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
-        if depth == 0 {
-            // White space before a block may make it what it is, such as indented code.
-            starts.push(body[..range.start].rfind('\n').map_or(0, |at| at + 1));
+    parts(body).into_iter().map(bare).filter(|block| !block.is_empty()).collect()
+}
+
+/// Returns a part without the blank lines around it.
+pub(super) fn bare(part: &str) -> &str {
+    part.trim_end().trim_start_matches(['\n', '\r'])
+}
+
+/// Returns the parts that a body consists of: each a block with the blank lines behind it, the first one also
+/// with those before it. One after the other they are the body.
+///
+/// These are not quite the blocks of markdown: of a list whose items have blank lines between them each item
+/// is one, so that two can be changed, and something put between them, without each other's knowledge.
+pub(super) fn parts(body: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    let (mut has_text, mut is_behind_blank) = (false, false);
+    let mut fence: Option<(char, usize)> = None;
+    for line in body.split_inclusive('\n') {
+        let bare = line.trim();
+        if fence.is_none() && has_text && is_behind_blank && !bare.is_empty() {
+            parts.push(&body[start..at]);
+            (start, has_text) = (at, false);
         }
-        match event {
-            Event::Start(_) => depth += 1,
-            Event::End(_) => depth -= 1,
+        let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'));
+        let run = mark.map(|mark| (mark, bare.chars().take_while(|other| *other == mark).count()));
+        match (fence, run.filter(|(_, length)| *length >= FENCE)) {
+            (Some((mark, length)), Some((other, longer))) if other == mark && longer >= length => fence = None,
+            (None, Some((mark, length))) if mark == '~' || !bare[length..].contains('`') => {
+                fence = Some((mark, length))
+            }
             _ => {}
         }
+        has_text |= !bare.is_empty();
+        is_behind_blank = bare.is_empty();
+        at += line.len();
     }
-    // What stands before the first one makes no block of its own, such as the target of a link.
-    if let Some(first) = starts.first_mut() {
-        *first = 0;
+    if start < body.len() {
+        parts.push(&body[start..]);
     }
-    starts.dedup();
-    let ends = starts.iter().skip(1).copied().chain([body.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(start, end)| body[*start..end].trim_matches(['\n', '\r']).trim_end())
-        .filter(|block| !block.trim().is_empty())
-        .collect()
+    parts
 }
 
 /// Reads the body of an entry, whose first line is line `first_line` of the file.

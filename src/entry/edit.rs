@@ -92,7 +92,7 @@ fn is_done(change: &Change, before: &str, after: &str) -> bool {
 }
 
 /// Returns the items of a list, or of a string with commas, as readers of entries take them.
-fn list_items(value: Option<&Value>) -> Vec<String> {
+pub(super) fn list_items(value: Option<&Value>) -> Vec<String> {
     let items = match value {
         Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
         Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
@@ -160,7 +160,8 @@ fn with_body(text: &str, body_start: usize, newline: &str, body: &str) -> String
     edited
 }
 
-fn set(head: &mut String, key: Option<&Key>, name: &str, rendered: &str, newline: &str) {
+/// Gives a key of the frontmatter `head` a value as it stands in a file.
+pub(super) fn set(head: &mut String, key: Option<&Key>, name: &str, rendered: &str, newline: &str) {
     match key {
         None => push_line(head, &format!("{name}: {rendered}"), newline),
         Some(key) if key.value.is_empty() => head.insert_str(key.colon_end, &format!(" {rendered}")),

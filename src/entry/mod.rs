@@ -11,6 +11,7 @@ mod event;
 pub mod frontmatter;
 pub mod guard;
 pub mod knowledge;
+pub mod merge;
 mod place;
 mod read;
 

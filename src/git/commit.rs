@@ -89,7 +89,7 @@ impl WorkTree {
     }
 
     /// Returns the one line of an answer; `None` where there is none.
-    fn line(&self, arguments: &[&str]) -> Result<Option<String>> {
+    pub(super) fn line(&self, arguments: &[&str]) -> Result<Option<String>> {
         let answer = ask(&self.folder, arguments, b"", &[], &[0, 1])?;
         let line = String::from_utf8_lossy(&answer.output).trim_end_matches('\n').to_owned();
         Ok(Some(line).filter(|line| !line.is_empty()))

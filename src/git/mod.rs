@@ -1,12 +1,13 @@
 //! Asks `git` about a folder.
 //!
-//! This is the only module that runs it, and it changes no repository but to [commit](WorkTree::commit) when
-//! that is asked for: no lock is taken, nothing is added to its objects (see [`WorkTree::tree`]), no hook and
+//! This is the only module that runs it, and it changes no repository but to [commit](WorkTree::commit) and
+//! to [register a merge driver](WorkTree::register_merge_driver), when that is asked for: no lock is taken, nothing is added to its objects (see [`WorkTree::tree`]), no hook and
 //! no file system monitor of the repository is run. That there is no `git`, or no
 //! repository, is an answer like any other. Paths that are given and returned are relative to the
 //! folder asked about, with `/` between their parts.
 
 mod commit;
+mod driver;
 mod log;
 mod tree;
 
@@ -16,6 +17,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
+pub use driver::DRIVER;
 pub use log::Touch;
 pub use tree::Changes;
 

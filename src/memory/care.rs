@@ -192,6 +192,7 @@ impl Memory {
                 tracked: tree.tracked(&IGNORED)?,
                 ignores_entries: is_ignored(ENTRIES[0]),
                 uncommitted: tree.uncommitted()?,
+                has_merge_driver: tree.merge_driver()?.is_some(),
             })
         });
         answers.unwrap_or_else(|error| Git::Failed(error.to_string()))

@@ -12,6 +12,9 @@ mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
+#[path = "../campaigns/merges.rs"]
+mod merges; // random merges of two clones
+mod merging; // the merge driver
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
 mod support; // a folder, and the program run in it

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, index, init, list, note, promote, prune, record, restore,
-    run as run_command, search, show, status, supersede,
+    add, check, completions, consolidate, context, doctor, index, init, list, merge_driver, note, promote, prune,
+    record, restore, run as run_command, search, show, status, supersede,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -66,6 +66,7 @@ enum Command {
     Supersede(supersede::Args),
     Promote(promote::Args),
     Index(index::Args),
+    MergeDriver(merge_driver::Args),
     Completions(completions::Args),
 }
 
@@ -119,6 +120,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
+        Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
     }
 }

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
+use super::merge;
 use super::place::place;
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source, body};
 use crate::error::{Problem, Severity};
@@ -62,6 +63,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         None if kind == Kind::Knowledge => reader.look_at_body(body, body_start),
         _ => {}
     }
+    reader.look_for_lost_values(body_start);
     measure(reader.head, body, body_line)
 }
 
@@ -228,6 +230,28 @@ impl Reader<'_> {
             ),
         };
         self.report(Severity::Error, code, Some(offset), &message, hint);
+    }
+
+    /// Reports the values that lost when two versions were merged, which stand in comments.
+    fn look_for_lost_values(&mut self, body_start: usize) {
+        let head = &self.text[self.head_start..body_start];
+        let mut at = self.head_start;
+        let mut lost = Vec::new();
+        for line in head.split_inclusive('\n') {
+            if line.starts_with(merge::CONFLICT) {
+                lost.push(at);
+            }
+            at += line.len();
+        }
+        for at in lost {
+            self.report(
+                Severity::Warning,
+                "merge-conflict",
+                Some(at),
+                "two versions were merged, and this value gave way to the one above it",
+                "decide between the two and delete the comment",
+            );
+        }
     }
 
     fn look_at_body(&mut self, body: &str, body_start: usize) {

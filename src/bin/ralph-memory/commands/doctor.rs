@@ -1,6 +1,7 @@
 //! `doctor`: how the memory is doing as a whole.
 
 use ralph_memory::doctor::{Diagnosis, State};
+use ralph_memory::memory::Registered;
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -8,12 +9,26 @@ use crate::report;
 use crate::session::Globals;
 use crate::ui::Ui;
 
+/// How git finds this program, as others do: on the path.
+const PROGRAM: &str = "ralph-memory";
+
 /// Look at folders, index, locks and git, and say how to mend them; exit code 1 when something does not work
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory doctor
-  ralph-memory doctor --json")]
-pub(crate) struct Args {}
+  ralph-memory doctor --json
+  ralph-memory doctor --register-merge-driver")]
+pub(crate) struct Args {
+    /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
+    /// what is missing to `.ralph/.gitattributes`
+    #[arg(long)]
+    register_merge_driver: bool,
+}
+
+#[derive(Serialize)]
+struct Registration<'a> {
+    registered: &'a Registered,
+}
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -21,8 +36,21 @@ struct Answer<'a> {
     diagnosis: &'a Diagnosis,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
+    if args.register_merge_driver {
+        let registered = memory.register_merge_driver(PROGRAM)?;
+        if ui.json {
+            ui.json(Registration { registered: &registered }, &[])?;
+            return Ok(Exit::Done);
+        }
+        let done = if registered.was_registered { "registered already" } else { "registered" };
+        ui.line(format_args!("{done}: {}", registered.command))?;
+        if !registered.attributes.is_empty() {
+            ui.note("`.ralph/.gitattributes` says which files it is for: commit it");
+        }
+        return Ok(Exit::Done);
+    }
     let diagnosis = memory.doctor()?;
     if ui.json {
         ui.json(Answer { diagnosis: &diagnosis }, &[])?;

@@ -1,0 +1,38 @@
+//! Merges two clones of a memory at random, over and over, with the merge driver on, and checks that nothing is
+//! lost: `cargo run --release --example merge_campaign -- MERGES SEED`, a thousand and 1 by default. The program
+//! is the one beside this example; build it first.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
+
+use std::error::Error;
+use std::time::Instant;
+
+#[path = "../tests/campaigns/merges.rs"]
+mod merges;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let merges: usize = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
+    let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
+    let own = std::env::current_exe()?;
+    let folder = own.parent().and_then(|folder| folder.parent()).ok_or("no folder of programs")?;
+    let program = folder.join("ralph-memory");
+    if !program.exists() {
+        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
+    }
+    let place = std::env::temp_dir().join(format!("ralph-merges-{}", std::process::id()));
+    std::fs::create_dir_all(&place)?;
+    println!("{merges} merges, seed {seed}");
+    let begin = Instant::now();
+    let outcome = merges::run(&place, &program, merges, seed);
+    println!(
+        "{} merges in {:.0} s: nothing lost; {} with a conflict in a body, {} values in comments, {} entries apart",
+        outcome.merges,
+        begin.elapsed().as_secs_f64(),
+        outcome.conflicts,
+        outcome.comments,
+        outcome.apart
+    );
+    std::fs::remove_dir_all(&place)?;
+    Ok(())
+}

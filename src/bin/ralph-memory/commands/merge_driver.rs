@@ -1,0 +1,111 @@
+//! `merge-driver`: what git runs to merge two versions of an entry.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ralph_memory::entry::merge::{Merged, merge};
+use ralph_memory::{Error, Memory};
+
+use crate::error::{Exit, Usage};
+use crate::ui::Ui;
+
+/// The folder of a memory, as it stands in a path.
+const MEMORY: &str = ".ralph/";
+/// What git names the commits that it merges by, in the environment.
+const HEADS: &str = "GITHEAD_";
+
+/// Merge two versions of an entry, by key and by block; git runs it, exit code 1 when a person has to look
+///
+/// `doctor --register-merge-driver` tells git to. The result is written over OURS. Of a key that both changed
+/// the later version counts, and the other value stays as a comment that `check` reports. Only bodies have
+/// conflict markers. Two entries that got the same name stay apart: theirs becomes a file beside ours.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  git config merge.ralph-memory.driver \"ralph-memory merge-driver --marker-size %L --path %P %O %A %B\"")]
+pub(crate) struct Args {
+    /// The version that both come from; empty where there is none
+    base: PathBuf,
+    /// Our version, which the result replaces
+    ours: PathBuf,
+    /// Their version
+    theirs: PathBuf,
+    /// The path of the file in the work tree
+    #[arg(long, value_name = "PATH")]
+    path: String,
+    /// The length of conflict markers
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u8).range(1..))]
+    marker_size: u8,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, args: &Args) -> anyhow::Result<Exit> {
+    let (root, path) = split(&args.path).ok_or_else(|| Usage {
+        message: format!("`{}` is no entry of a memory", args.path),
+        hint: "`--path` names a file below `.ralph/`, as git's `%P` does".to_owned(),
+    })?;
+    let texts = [&args.base, &args.ours, &args.theirs].map(|path| read(path));
+    let [base, ours, theirs] = texts;
+    let (Some(base), Some(ours), Some(theirs)) = (base?, ours?, theirs?) else {
+        ui.note(&format!("{}: not merged: one of its versions is not UTF-8", args.path));
+        return Ok(Exit::No);
+    };
+    match merge(path, &base, &ours, &theirs, args.marker_size.into()) {
+        Merged::Text { text, conflicts } => {
+            if text != ours {
+                write(&args.ours, &text)?;
+            }
+            if conflicts == 0 {
+                return Ok(Exit::Done);
+            }
+            ui.note(&format!("{}: both changed the same part of its body", args.path));
+            Ok(Exit::No)
+        }
+        Merged::Apart => {
+            let heads: Vec<String> = std::env::vars_os()
+                .filter_map(|(name, _)| name.to_str()?.strip_prefix(HEADS).map(str::to_owned))
+                .collect();
+            let memory = Memory::open(Path::new(if root.is_empty() { "." } else { root }))?;
+            let kept = memory.keep_apart(path, &theirs, &heads)?;
+            let kept = if root.is_empty() { kept } else { format!("{root}/{kept}") };
+            ui.note(&format!("{}: two entries have this name; theirs is now {kept}: `git add` it", args.path));
+            Ok(Exit::Done)
+        }
+        Merged::Refused(reason) => {
+            ui.note(&format!("{}: not merged, ours stays: {reason}", args.path));
+            Ok(Exit::No)
+        }
+    }
+}
+
+/// Returns the folder that holds the memory, and the path in it.
+fn split(path: &str) -> Option<(&str, &str)> {
+    if let Some(rest) = path.strip_prefix(MEMORY) {
+        return Some(("", rest));
+    }
+    let at = path.rfind(&format!("/{MEMORY}"))?;
+    Some((&path[..at], &path[at + 1 + MEMORY.len()..]))
+}
+
+/// Reads a version; `None` where it is not UTF-8.
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    let bytes = fs::read(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })?;
+    Ok(String::from_utf8(bytes).ok())
+}
+
+/// Writes the result, which git reads when this program has ended. It is a file of git's own.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_split_at_the_memory() {
+        assert_eq!(split(".ralph/knowledge/a.md"), Some(("", "knowledge/a.md")));
+        assert_eq!(split("a/b/.ralph/knowledge/a.md"), Some(("a/b", "knowledge/a.md")));
+        assert_eq!(split("a/.ralph/x/.ralph/knowledge/a.md"), Some(("a/.ralph/x", "knowledge/a.md")));
+        assert_eq!(split("src/main.rs"), None);
+        assert_eq!(split("not.ralph/knowledge/a.md"), None);
+    }
+}

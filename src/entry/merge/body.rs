@@ -1,0 +1,246 @@
+//! Merges two versions of a body, block by block.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::entry::body::{bare, parts};
+
+/// A version of a body, and what it made of the base's blocks.
+struct Side<'a> {
+    parts: Vec<&'a str>,
+    folded: Vec<String>,
+    /// For each block of the base, which of the parts it is; `None` where it was taken out.
+    kept: Vec<Option<usize>>,
+    /// The parts that were put before each block of the base, and behind the last.
+    added: Vec<Vec<usize>>,
+}
+
+impl<'a> Side<'a> {
+    fn new(base: &[String], body: &'a str) -> Side<'a> {
+        let parts = parts(body);
+        let folded: Vec<String> = parts.iter().map(|part| fold(part)).collect();
+        let mut side = Side { kept: vec![None; base.len()], added: vec![Vec::new(); base.len() + 1], parts, folded };
+        for op in capture_diff_slices(Algorithm::Myers, base, &side.folded) {
+            match op {
+                DiffOp::Equal { old_index, new_index, len } => {
+                    (0..len).for_each(|at| side.kept[old_index + at] = Some(new_index + at));
+                }
+                DiffOp::Delete { .. } => {}
+                DiffOp::Insert { old_index, new_index, new_len } => {
+                    side.added[old_index].extend(new_index..new_index + new_len);
+                }
+                DiffOp::Replace { old_index, new_index, new_len, .. } => {
+                    side.added[old_index].extend(new_index..new_index + new_len);
+                }
+            }
+        }
+        side
+    }
+
+    /// Returns what it has for the blocks of the base from `start` up to `end`, with what it put before each.
+    fn version(&self, start: usize, end: usize) -> Vec<usize> {
+        (start..end).flat_map(|at| self.added[at].iter().copied().chain(self.kept[at])).collect()
+    }
+
+    fn has_added(&self, start: usize, end: usize) -> bool {
+        self.added[start..end].iter().any(|added| !added.is_empty())
+    }
+
+    fn is_unchanged(&self, start: usize, end: usize) -> bool {
+        !self.has_added(start, end) && self.kept[start..end].iter().all(Option::is_some)
+    }
+}
+
+/// Returns a block as it is compared: line ends, and white space at the ends of lines, say nothing.
+fn fold(part: &str) -> String {
+    bare(part).lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the merged body, and how many conflicts stand in it, between markers of `marker_size` characters.
+///
+/// What one side alone changed is taken over. What both put in the same place stands there one after the
+/// other, ours first, equal blocks once. Blocks that both changed, or that one changed and the other took
+/// out, are a conflict. `newline` ends the lines that are not ours.
+pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, newline: &str) -> (String, usize) {
+    let base: Vec<String> = parts(base).into_iter().map(fold).collect();
+    let (ours_side, theirs_side) = (Side::new(&base, ours), Side::new(&base, theirs));
+    let begins_blank = ours.starts_with(['\n', '\r']) || ours.is_empty();
+    let mut merged = Merged { text: String::new(), newline, begins_blank };
+    let mut n_conflicts = 0;
+    let mut at = 0;
+    loop {
+        // The blocks from here on of which each was taken out by one side at least.
+        let is_out = |at: &usize| ours_side.kept[*at].is_none() || theirs_side.kept[*at].is_none();
+        let end = at + (at..base.len()).take_while(is_out).count();
+        if end > at {
+            let (mine, yours) = (ours_side.version(at, end), theirs_side.version(at, end));
+            let text = |side: &Side<'_>, version: &[usize]| -> Vec<String> {
+                version.iter().map(|part| side.folded[*part].clone()).collect()
+            };
+            let is_out_of_both = |at: usize| ours_side.kept[at].is_none() && theirs_side.kept[at].is_none();
+            let is_conflict =
+                (at..end).any(is_out_of_both) && (ours_side.has_added(at, end) || theirs_side.has_added(at, end));
+            if text(&ours_side, &mine) == text(&theirs_side, &yours) || theirs_side.is_unchanged(at, end) {
+                for part in mine {
+                    merged.push(ours_side.parts[part]);
+                }
+            } else if ours_side.is_unchanged(at, end) {
+                for part in yours {
+                    merged.push(theirs_side.parts[part]);
+                }
+            } else if is_conflict {
+                n_conflicts += 1;
+                let mine: Vec<&str> = mine.iter().map(|part| ours_side.parts[*part]).collect();
+                let yours: Vec<&str> = yours.iter().map(|part| theirs_side.parts[*part]).collect();
+                merged.conflict(&mine, &yours, marker_size);
+            } else {
+                // What one took out, the other left alone: only what was put between is left.
+                (at..end).for_each(|at| merged.push_added(&ours_side, &theirs_side, at));
+            }
+            at = end;
+            continue;
+        }
+        merged.push_added(&ours_side, &theirs_side, at);
+        let Some(part) = ours_side.kept.get(at).copied().flatten() else { break };
+        merged.push(ours_side.parts[part]);
+        at += 1;
+    }
+    (merged.ended_like(ours), n_conflicts)
+}
+
+/// A body that is being put together.
+struct Merged<'a> {
+    text: String,
+    newline: &'a str,
+    /// Whether a blank line stands between the frontmatter and the first block.
+    begins_blank: bool,
+}
+
+impl Merged<'_> {
+    /// Adds a part, with a blank line before it where there is none.
+    fn push(&mut self, part: &str) {
+        let ends_blank = self.text.ends_with("\n\n") || self.text.ends_with("\n\r\n");
+        if !self.text.trim().is_empty() && !ends_blank {
+            if !self.text.ends_with('\n') {
+                self.text.push_str(self.newline);
+            }
+            self.text.push_str(self.newline);
+        }
+        let is_first = self.text.is_empty();
+        if is_first && self.begins_blank && !part.starts_with(['\n', '\r']) {
+            self.text.push_str(self.newline);
+        }
+        let part = if is_first { part } else { part.trim_start_matches(['\n', '\r']) };
+        let has_own = !part.contains('\n') || (part.contains("\r\n") == (self.newline == "\r\n"));
+        if has_own {
+            self.text.push_str(part);
+        } else {
+            self.text.push_str(&part.replace("\r\n", "\n").replace('\n', self.newline));
+        }
+    }
+
+    /// Adds what both put before a block of the base, equal blocks once.
+    fn push_added(&mut self, ours: &Side<'_>, theirs: &Side<'_>, at: usize) {
+        let mine = &ours.added[at];
+        for part in mine {
+            self.push(ours.parts[*part]);
+        }
+        for part in &theirs.added[at] {
+            if !mine.iter().any(|own| ours.folded[*own] == theirs.folded[*part]) {
+                self.push(theirs.parts[*part]);
+            }
+        }
+    }
+
+    /// Returns the text with as much behind its last line as our version has there.
+    fn ended_like(self, ours: &str) -> String {
+        let text = self.text.trim_end();
+        if text.is_empty() {
+            return String::new();
+        }
+        let own = ours.trim_end();
+        let end = &ours[own.len()..];
+        let has_none = end.is_empty() && text != own;
+        format!("{text}{}", if own.is_empty() || has_none { self.newline } else { end })
+    }
+
+    fn conflict(&mut self, ours: &[&str], theirs: &[&str], marker_size: usize) {
+        let line = |mark: &str, label: &str| format!("{}{label}", mark.repeat(marker_size));
+        let text = |version: &[&str]| version.iter().map(|part| bare(part)).collect::<Vec<_>>().join("\n\n");
+        let versions = [line("<", " ours"), text(ours), line("=", ""), text(theirs), line(">", " theirs")];
+        let lines: Vec<&str> = versions.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
+        self.push(&format!("{}\n\n", lines.join("\n")).replace("\r\n", "\n").replace('\n', self.newline));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(base: &str, ours: &str, theirs: &str, expected: &str) {
+        let (merged, n_conflicts) = merge(base, ours, theirs, 7, "\n");
+        assert_eq!(merged, expected);
+        assert_eq!(n_conflicts, expected.matches("<<<<<<< ours\n").count());
+    }
+
+    #[test]
+    fn what_one_side_changed_is_taken_over() {
+        let base = "\nA.\n\nB.\n\nC.\n";
+        check(base, base, "\nA.\n\nB two.\n\nC.\n", "\nA.\n\nB two.\n\nC.\n");
+        check(base, "\nA one.\n\nB.\n\nC.\n", "\nA.\n\nB.\n\nC two.\n", "\nA one.\n\nB.\n\nC two.\n");
+        // Neighbours, a block taken out, white space.
+        check(base, "\nA one.\n\nB.\n\nC.\n", "\nA.\n\nB two.\n\nC.\n", "\nA one.\n\nB two.\n\nC.\n");
+        check(base, "\nA.\n\nC.\n", "\nA.\n\nB.\n\nC two.\n", "\nA.\n\nC two.\n");
+        check(base, "\nA.\n\nB.  \n\n\nC.\n", "\nA.\n\nB.\n\nC.\n\nD.\n", "\nA.\n\nB.  \n\n\nC.\n\nD.\n");
+        check(base, "\nC.\n", "\nA.\n", "");
+        check(base, "\nB.\n\nC.\n", "\nA.\n\nB.\n", "\nB.\n");
+    }
+
+    #[test]
+    fn what_both_add_stands_one_after_the_other() {
+        let base = "\nA.\n";
+        check(base, "\nA.\n\nB.\n", "\nA.\n\nC.\n", "\nA.\n\nB.\n\nC.\n");
+        check(base, "\nA.\n\nB.\n\nC.\n", "\nA.\n\nC.\n\nD.\n", "\nA.\n\nB.\n\nC.\n\nD.\n");
+        check("", "\nA.\n\nB.\n", "\nB.\n\nC.\n", "\nA.\n\nB.\n\nC.\n");
+        check("", "\nA.", "\nC.\n", "\nA.\n\nC.\n");
+        check("", "", "\nC.\n", "\nC.\n");
+        // A fence is a block, whatever stands in it.
+        check(base, "\nA.\n\n```\nx\n\ny\n```\n", "\nA.\n\n- i\n- j\n", "\nA.\n\n```\nx\n\ny\n```\n\n- i\n- j\n");
+        let (merged, _) = merge(
+            "
+A.
+", "
+A.
+
+B.
+", "
+A.
+
+C.
+", 7, "
+",
+        );
+        assert_eq!(
+            merged,
+            "
+A.
+
+B.
+
+C.
+"
+        );
+    }
+
+    #[test]
+    fn what_both_change_is_a_conflict() {
+        let base = "\nA.\n\nB.\n\nC.\n";
+        let expected = "\nA.\n\n<<<<<<< ours\nB one.\n=======\nB two.\n\nMore.\n>>>>>>> theirs\n\nC.\n";
+        check(base, "\nA.\n\nB one.\n\nC.\n", "\nA.\n\nB two.\n\nMore.\n\nC.\n", expected);
+        check(base, "\nA.\n\nB one.\n\nC.\n", "\nA.\n\nB one.\n\nC.\n", "\nA.\n\nB one.\n\nC.\n");
+        let expected = "\nA.\n\n<<<<<<< ours\n=======\nB two.\n>>>>>>> theirs\n\nC.\n";
+        check(base, "\nA.\n\nC.\n", "\nA.\n\nB two.\n\nC.\n", expected);
+        let (merged, _) = merge("\nB.\n", "\nB one.\n", "\nB two.\n", 12, "\n");
+        assert!(merged.contains(&format!("\n{} theirs\n", ">".repeat(12))), "{merged}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Merges two versions of frontmatter, key by key.
+
+use serde_json::Value;
+
+use super::CONFLICT;
+use crate::entry::edit::{self, Change};
+use crate::entry::frontmatter::{self, Fields};
+use crate::entry::guard::{self, Key, Style};
+use crate::entry::knowledge::list;
+use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
+
+/// The keys whose values are sets.
+const SETS: [&str; 3] = ["tags", "files", "supersedes"];
+/// The keys that say when an entry was last changed, and when it was made.
+const UPDATED: [&str; 2] = ["updated_at", "modified"];
+const CREATED: [&str; 2] = ["created_at", "created"];
+
+/// A version of an entry.
+pub(super) struct Version<'a> {
+    /// What stands before the frontmatter: a byte order mark, the opening line.
+    pub(super) before: &'a str,
+    head: &'a str,
+    /// The closing line.
+    pub(super) fence: &'a str,
+    pub(super) body: &'a str,
+    pub(super) newline: &'static str,
+    keys: Vec<Key>,
+    fields: Fields,
+}
+
+impl<'a> Version<'a> {
+    /// Reads a version, unless its frontmatter is one that nobody reads.
+    pub(super) fn read(text: &'a str) -> Option<Version<'a>> {
+        let split = frontmatter::split(text).ok()?;
+        let head = &text[split.head.clone()];
+        let keys = guard::scan(head).ok().filter(|_| head.len() <= MAX_FRONTMATTER_BYTES)?;
+        let fields = frontmatter::parse(head).ok()?;
+        let is_twice = |(at, key): (usize, &Key)| keys[..at].iter().any(|first| first.name == key.name);
+        if keys.iter().enumerate().any(is_twice) {
+            return None;
+        }
+        Some(Version {
+            before: &text[..split.head.start],
+            head,
+            fence: &text[split.head.end..split.body],
+            body: &text[split.body..],
+            newline: split.newline,
+            keys,
+            fields,
+        })
+    }
+
+    pub(super) fn title(&self) -> String {
+        self.fields.get("title").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name)
+    }
+
+    /// Returns a value on one line: as it stands in the file, or as JSON where it has several.
+    fn shown(&self, name: &str) -> Option<String> {
+        let key = self.keys.iter().find(|key| key.name == name)?;
+        let text = &self.head[key.value.clone()];
+        let is_block = matches!(key.style, Style::BlockList { .. } | Style::BlockMap | Style::BlockScalar);
+        let is_one_line = !is_block && !text.contains(['\n', '\r']);
+        if is_one_line { Some(text.to_owned()) } else { self.value(name).map(Value::to_string) }
+    }
+
+    fn time(&self, names: [&str; 2]) -> Option<chrono::DateTime<chrono::Utc>> {
+        names.iter().filter_map(|name| parse_time(self.value(name)?.as_str()?)).max()
+    }
+
+    fn recency(&self) -> Option<chrono::DateTime<chrono::Utc>> {
+        self.time(UPDATED).max(self.time(CREATED))
+    }
+
+    /// Returns the lines of a key with its value, without what stands below it.
+    fn lines(&self, name: &str) -> Option<&'a str> {
+        let key = self.keys.iter().find(|key| key.name == name)?;
+        Some(&self.head[key.start..self.end(key)])
+    }
+
+    fn end(&self, key: &Key) -> usize {
+        let value_end = key.value.end.max(key.colon_end);
+        self.head[value_end..].find('\n').map_or(self.head.len(), |at| value_end + at + 1)
+    }
+}
+
+/// What becomes of a key.
+enum Decision {
+    /// It stays as ours has it.
+    Ours,
+    /// It is as theirs has it, or gone where they have none.
+    Theirs,
+    /// It is a list of these items.
+    Items(Vec<String>),
+    /// Ours stays, and theirs is kept as a comment.
+    OursOver,
+    /// Theirs counts, and ours is kept as a comment.
+    TheirsOver,
+}
+
+/// Returns the merged frontmatter; `None` where it would not say what it should.
+pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Option<String> {
+    let newline = ours.newline;
+    let mut names: Vec<&str> = ours.keys.iter().map(|key| key.name.as_str()).collect();
+    names.extend(theirs.keys.iter().map(|key| key.name.as_str()).filter(|name| ours.lines(name).is_none()));
+    let mut head = String::new();
+    let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut expected: Vec<(&str, Option<Value>)> = Vec::new();
+    let first = ours.keys.first().map_or(ours.head.len(), |key| key.start);
+    push(&mut head, &ours.head[..first], newline);
+    for name in names {
+        let decision = decide(name, base, ours, theirs);
+        let (own, other) = (ours.lines(name).unwrap_or_default(), theirs.lines(name).unwrap_or_default());
+        match &decision {
+            Decision::Ours | Decision::OursOver => push(&mut head, own, newline),
+            Decision::Theirs | Decision::TheirsOver => push(&mut head, other, newline),
+            // Ours is changed below, in its own style.
+            Decision::Items(_) => push(&mut head, if own.is_empty() { other } else { own }, newline),
+        }
+        let lost = match &decision {
+            Decision::OursOver => theirs.shown(name),
+            Decision::TheirsOver => ours.shown(name),
+            _ => None,
+        };
+        if let Some(lost) = lost {
+            push(&mut head, &format!("{CONFLICT}{name}: {lost}\n"), newline);
+        }
+        match decision {
+            Decision::Ours | Decision::OursOver => expected.push((name, ours.value(name).cloned())),
+            Decision::Theirs | Decision::TheirsOver => expected.push((name, theirs.value(name).cloned())),
+            Decision::Items(items) => lists.push((name, items)),
+        }
+        // Comments and blank lines below one of our keys stay where they are.
+        if let Some(at) = ours.keys.iter().position(|key| key.name == name) {
+            let end = ours.keys.get(at + 1).map_or(ours.head.len(), |next| next.start);
+            push(&mut head, &ours.head[ours.end(&ours.keys[at])..end], newline);
+        }
+    }
+    for (name, items) in lists {
+        head = with_items(&head, name, &items, newline)?;
+    }
+    let fields = frontmatter::read(&head)?;
+    let is_as_expected = expected.iter().all(|(name, value)| fields.get(*name) == value.as_ref());
+    (is_as_expected && head.len() <= MAX_FRONTMATTER_BYTES).then_some(head)
+}
+
+fn push(head: &mut String, text: &str, newline: &str) {
+    if text.is_empty() {
+        return;
+    }
+    if !head.is_empty() && !head.ends_with('\n') {
+        head.push_str(newline);
+    }
+    head.push_str(&text.replace("\r\n", "\n").replace('\n', newline));
+}
+
+fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Decision {
+    let (old, own, other) = (base.and_then(|base| base.value(name)), ours.value(name), theirs.value(name));
+    if own == other {
+        return if ours.lines(name).is_some() { Decision::Ours } else { Decision::Theirs };
+    }
+    if other == old && base.is_some() {
+        return Decision::Ours;
+    }
+    if own == old && base.is_some() {
+        // Where both sides are there, a list is changed in our style.
+        if !(SETS.contains(&name) && own.is_some() && other.is_some()) {
+            return Decision::Theirs;
+        }
+    }
+    let (Some(own), Some(other)) = (own, other) else {
+        // What one took out and the other changed, or only one has, stays.
+        return if own.is_some() { Decision::Ours } else { Decision::Theirs };
+    };
+    if SETS.contains(&name) {
+        return Decision::Items(merged_items(old, own, other));
+    }
+    let time = |value: &Value| value.as_str().and_then(parse_time);
+    if UPDATED.contains(&name) {
+        return if time(other) > time(own) { Decision::Theirs } else { Decision::Ours };
+    }
+    if CREATED.contains(&name) {
+        let is_earlier = time(other).is_some_and(|other| time(own).is_none_or(|own| other < own));
+        return if is_earlier { Decision::Theirs } else { Decision::Ours };
+    }
+    if theirs.recency() > ours.recency() { Decision::TheirsOver } else { Decision::OursOver }
+}
+
+/// Returns our items, then what theirs has beside them, without what one of the two took out.
+fn merged_items(old: Option<&Value>, own: &Value, other: &Value) -> Vec<String> {
+    let items = |value: &Value| edit::list_items(Some(value));
+    let (old, own, other) = (old.map(items).unwrap_or_default(), items(own), items(other));
+    let is_out = |item: &String| old.contains(item) && !(own.contains(item) && other.contains(item));
+    let mut merged: Vec<String> = Vec::new();
+    for item in own.iter().chain(&other) {
+        if !is_out(item) && !merged.contains(item) {
+            merged.push(item.clone());
+        }
+    }
+    merged
+}
+
+/// Returns the frontmatter with these items in the list of this name, in the style that it has where it only
+/// grows.
+fn with_items(head: &str, name: &str, items: &[String], newline: &str) -> Option<String> {
+    let name = SETS.into_iter().find(|set| *set == name)?;
+    let own = edit::list_items(frontmatter::read(head)?.get(name));
+    let mut head = match items.strip_prefix(own.as_slice()) {
+        Some([]) => head.to_owned(),
+        Some(more) => {
+            let file = format!("---{newline}{head}---{newline}");
+            let edited = edit::apply(&file, &[Change::AddItems(name, more.to_vec())]).ok()?;
+            edited[3 + newline.len()..edited.len() - 3 - newline.len()].to_owned()
+        }
+        None => {
+            let mut head = head.to_owned();
+            let keys = guard::scan(&head).ok()?;
+            edit::set(&mut head, keys.iter().find(|key| key.name == name), name, &list(items), newline);
+            head
+        }
+    };
+    if !head.ends_with('\n') {
+        head.push_str(newline);
+    }
+    let found = edit::list_items(frontmatter::read(&head)?.get(name));
+    (found == items).then_some(head)
+}

@@ -1,0 +1,211 @@
+//! Merges two versions of an entry that go back to one: what git asks for where two people, or two loops,
+//! changed the same file.
+//!
+//! Pure: texts in, a text out. Frontmatter is merged key by key, the body block by block. Only a body can
+//! have conflict markers: a frontmatter with them could not be read, and the entry would be found no more.
+
+mod body;
+mod head;
+
+use super::{Id, Kind, MAX_FILE_BYTES, frontmatter};
+use crate::text::fold;
+
+/// What begins a comment that keeps the value which lost; key and value follow.
+pub const CONFLICT: &str = "# merge-conflict ";
+
+/// What became of two versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    /// One text.
+    Text {
+        /// The merged file.
+        text: String,
+        /// How many conflicts its body has, between markers.
+        conflicts: usize,
+    },
+    /// They are two entries under one name: ours stays, and theirs needs a name of its own.
+    Apart,
+    /// They cannot be merged; with the reason. Ours stays, and a person has to look at theirs.
+    Refused(String),
+}
+
+/// Merges `ours` and `theirs`, which both come from `base`, an empty one where there is none. `path` is the
+/// file's, relative to `.ralph/`; `marker_size` is the length of conflict markers, git's is 7.
+///
+/// Of a key that both changed the value of the version that was written later counts, and the other one is
+/// kept as a comment behind [`CONFLICT`]. Tags, files and ids that are superseded are sets: what one side
+/// added or took out is added or taken out. `updated_at` is the later one, and `created_at` the earlier.
+///
+/// Two entries that have different titles and no base, or both got another title, are not blended; nor is
+/// what is written once: attempts, and what lies in the archive.
+///
+/// ```
+/// use ralph_memory::entry::merge::{Merged, merge};
+/// let file = |tags: &str, body: &str| format!("---\ntitle: T\ntags: [{tags}]\n---\n\nA.\n{body}");
+/// let merged = merge("knowledge/t.md", &file("a", ""), &file("a, b", "\nOurs.\n"), &file("a, c", "\nTheirs.\n"), 7);
+/// let text = file("a, b, c", "\nOurs.\n\nTheirs.\n");
+/// assert_eq!(merged, Merged::Text { text, conflicts: 0 });
+/// ```
+pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usize) -> Merged {
+    let whole = |text: &str| Merged::Text { text: text.to_owned(), conflicts: 0 };
+    if ours == theirs || theirs == base {
+        return whole(ours);
+    }
+    if ours == base {
+        return whole(theirs);
+    }
+    let is_live = path.starts_with("knowledge/");
+    if !is_live && Id::of_path(path).is_some_and(|id| path.starts_with("archive/") || id.kind() == Kind::Journal) {
+        return Merged::Apart;
+    }
+    // Without a base that can be read nothing is known to have been taken out.
+    let base_version = if base.trim().is_empty() { None } else { head::Version::read(base) };
+    let refused = |whose: &str| Merged::Refused(format!("the frontmatter of {whose} version cannot be read"));
+    let Some(ours_version) = head::Version::read(ours) else { return refused("our") };
+    let Some(theirs_version) = head::Version::read(theirs) else { return refused("their") };
+    let titles = [Some(&ours_version), Some(&theirs_version), base_version.as_ref()]
+        .map(|version| version.map(|version| fold(&version.title())));
+    if titles[0] != titles[1] && titles[0] != titles[2] && titles[1] != titles[2] {
+        return Merged::Apart;
+    }
+    let Some(merged_head) = head::merge(base_version.as_ref(), &ours_version, &theirs_version) else {
+        return Merged::Refused("its frontmatter is laid out in a way that cannot be merged safely".to_owned());
+    };
+    let newline = ours_version.newline;
+    let base_body = base_version.as_ref().map_or("", |version| version.body);
+    let (body, conflicts) = body::merge(base_body, ours_version.body, theirs_version.body, marker_size, newline);
+    let text = [ours_version.before, &merged_head, ours_version.fence, &body].concat();
+    let is_whole = frontmatter::split(&text).is_ok_and(|split| text[split.head.clone()] == merged_head);
+    if text.len() > MAX_FILE_BYTES || !is_whole {
+        return Merged::Refused("the merged entry would be larger than one that is read".to_owned());
+    }
+    Merged::Text { text, conflicts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(head: &str, body: &str) -> String {
+        format!("---\n{head}---\n\n{body}\n")
+    }
+
+    #[track_caller]
+    fn heads(base: Option<&str>, ours: &str, theirs: &str, expected: &str) {
+        let base = base.map(|base| file(base, "B.")).unwrap_or_default();
+        let merged = merge("knowledge/x.md", &base, &file(ours, "B."), &file(theirs, "B."), 7);
+        assert_eq!(merged, Merged::Text { text: file(expected, "B."), conflicts: 0 });
+    }
+
+    const BASE: &str = "title: T\ntags: [a, b] # ours\ncategory: pitfall\nupdated_at: \"2026-01-01\"\n";
+
+    #[test]
+    fn keys_are_merged_one_by_one() {
+        heads(
+            Some(BASE),
+            "title: T\ntags: [a, b, c] # ours\ncategory: pitfall\nupdated_at: \"2026-01-02\"\n",
+            "title: T\ntags: [b, d]\ncategory: other\nfeature: x\nupdated_at: \"2026-01-03\"\n",
+            "title: T\ntags: [b, c, d] # ours\ncategory: other\nupdated_at: \"2026-01-03\"\nfeature: x\n",
+        );
+        // A key that one took out, one that both took out, and one that was changed meanwhile.
+        heads(
+            Some("title: T\ntags: [a]\na: 1\nb: 1\nc: 1\n"),
+            "title: T\ntags: [a]\na: 1\nc: 2\n",
+            "title: T\ntags: [a]\n# why\nz: {k: [1, \"x\"]}\n",
+            "title: T\ntags: [a]\nc: 2\nz: {k: [1, \"x\"]}\n",
+        );
+        // Of comments and quoting nothing is touched that need not be.
+        heads(
+            Some("# one\ntitle: 'T'\ntags:\n  - a\n"),
+            "# one\ntitle: 'T'\ntags:\n  - a\n  - b # mine\n# last\n",
+            "# one\ntitle: T\ntags: [a, c]\n",
+            "# one\ntitle: 'T'\ntags:\n  - a\n  - b # mine\n  - c\n# last\n",
+        );
+    }
+
+    #[test]
+    fn what_lost_is_kept_as_a_comment() {
+        heads(
+            Some(BASE),
+            "title: T\ntags: [a, b] # ours\ncategory: pitfall\nimportance: 10\nupdated_at: \"2026-01-02\"\n",
+            "title: T\ntags: [a, b]\ncategory: pitfall\nimportance: 90\nupdated_at: \"2026-01-03\"\n",
+            "title: T\ntags: [a, b] # ours\ncategory: pitfall\nimportance: 90\n# merge-conflict importance: 10\nupdated_at: \"2026-01-03\"\n",
+        );
+        heads(
+            Some(BASE),
+            "title: T\ntags: [a, b]\ncategory: other\ndetails: {a: 1}\nupdated_at: \"2026-01-05\"\n",
+            "title: T\ntags: [a, b]\ncategory: testing_strategy\ndetails:\n  b:\n    - 2\nupdated_at: \"2026-01-03\"\n",
+            "title: T\ntags: [a, b]\ncategory: other\n# merge-conflict category: testing_strategy\ndetails: {a: 1}\n\
+             # merge-conflict details: {\"b\":[2]}\nupdated_at: \"2026-01-05\"\n",
+        );
+        let merged = merge(
+            "knowledge/x.md",
+            "",
+            &file("title: T\ntags: [a]\nk: 1\n", "B."),
+            &file("title: t\ntags: [b]\nk: 2\n", "C."),
+            7,
+        );
+        let expected =
+            file("title: T\n# merge-conflict title: t\ntags: [a, b]\nk: 1\n# merge-conflict k: 2\n", "B.\n\nC.");
+        assert_eq!(merged, Merged::Text { text: expected, conflicts: 0 });
+    }
+
+    #[test]
+    fn times_are_the_latest_change_and_the_first_creation() {
+        heads(
+            None,
+            "title: T\ntags: [a]\ncreated_at: \"2026-01-02\"\nupdated_at: \"2026-02-01\"\n",
+            "title: T\ntags: [a]\ncreated_at: \"2026-01-01\"\nupdated_at: \"2026-02-01T01:00:00Z\"\n",
+            "title: T\ntags: [a]\ncreated_at: \"2026-01-01\"\nupdated_at: \"2026-02-01T01:00:00Z\"\n",
+        );
+        heads(
+            None,
+            "title: T\ntags: [a]\nmodified: 2026-02-03\n",
+            "title: T\ntags: [a]\nmodified: 2026-02-01\nupdated_at: 2026-01-01\n",
+            "title: T\ntags: [a]\nmodified: 2026-02-03\nupdated_at: 2026-01-01\n",
+        );
+    }
+
+    #[test]
+    fn two_entries_under_one_name_are_not_blended() {
+        let one = file("title: One\ntags: [a]\n", "A.");
+        let two = file("title: Two\ntags: [a]\n", "A.");
+        let base = file("title: Zero\ntags: [a]\n", "A.");
+        assert_eq!(merge("knowledge/x.md", "", &one, &two, 7), Merged::Apart);
+        assert_eq!(merge("knowledge/x.md", &base, &one, &two, 7), Merged::Apart);
+        // A new title of one side is a change like any other.
+        let changed = file("title: Zero\ntags: [b]\n", "A.");
+        let text = file("title: One\ntags: [b]\n", "A.");
+        assert_eq!(merge("knowledge/x.md", &base, &one, &changed, 7), Merged::Text { text, conflicts: 0 });
+        for path in ["journal/run-1/0001.md", "archive/knowledge/x.md", "archive/journal/run-1/0001.md"] {
+            assert_eq!(merge(path, "", &one, &changed, 7), Merged::Apart, "{path}");
+            assert_eq!(merge(path, &one, &one, &two, 7), Merged::Text { text: two.clone(), conflicts: 0 });
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_to_a_person() {
+        let (good, base) = (file("title: T\ntags: [a]\n", "A."), file("title: T\ntags: [z]\n", "A."));
+        for bad in ["no frontmatter\n", "---\ntitle: *x\n---\n", "---\ntitle: T\ntitle: U\n---\n"] {
+            assert!(matches!(merge("knowledge/x.md", &base, &good, bad, 7), Merged::Refused(_)), "{bad}");
+            assert!(matches!(merge("knowledge/x.md", &base, bad, &good, 7), Merged::Refused(_)), "{bad}");
+        }
+        // A base that is none is as good as no base.
+        let merged = merge("knowledge/x.md", "broken", &good, &file("title: T\ntags: [b]\n", "A."), 7);
+        assert_eq!(merged, Merged::Text { text: file("title: T\ntags: [a, b]\n", "A."), conflicts: 0 });
+        let large = file("title: T\ntags: [a]\n", &"x".repeat(MAX_FILE_BYTES - 100));
+        assert!(matches!(
+            merge("knowledge/x.md", "", &large, &file("title: T\ntags: [a]\n", &"y ".repeat(100)), 7),
+            Merged::Refused(_)
+        ));
+    }
+
+    #[test]
+    fn line_ends_and_the_byte_order_mark_are_ours() {
+        let ours = "\u{feff}---\r\ntitle: T\r\ntags: [a]\r\n---\r\n\r\nA.\r\n";
+        let theirs = "---\ntitle: T\ntags: [a, b]\nfeature: x\n---\n\nA.\n\nB.\n";
+        let expected = "\u{feff}---\r\ntitle: T\r\ntags: [a, b]\r\nfeature: x\r\n---\r\n\r\nA.\r\n\r\nB.\r\n";
+        let merged = merge("knowledge/x.md", "---\ntitle: T\ntags: [a]\n---\n\nA.\n", ours, theirs, 7);
+        assert_eq!(merged, Merged::Text { text: expected.to_owned(), conflicts: 0 });
+    }
+}

@@ -1,0 +1,134 @@
+//! The merge driver: what git makes of two clones, and how it is registered.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::merges::{self, Outcome};
+use crate::support::{PROGRAM, Ran, TestBase};
+
+fn path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+fn git(base: &TestBase, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(arguments).current_dir(base.root()).env_clear().env("PATH", path()).env("HOME", base.home());
+    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn random_merges_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Outcome { merges, conflicts, comments, apart } = merges::run(folder.path(), Path::new(PROGRAM), 50, 7);
+    // All that can happen has happened.
+    assert!(merges == 50 && conflicts > 0 && comments > 0 && apart > 0, "{conflicts} {comments} {apart}");
+}
+
+fn driver(base: &TestBase, path: &str, versions: [&str; 3]) -> Ran {
+    for (name, text) in ["base", "ours", "theirs"].iter().zip(versions) {
+        base.write(name, text);
+    }
+    base.with(["merge-driver", "--path", path, "base", "ours", "theirs"]).env("PATH", self::path()).run()
+}
+
+#[test]
+fn the_driver_answers_git() {
+    let base = TestBase::new();
+    let file = |title: &str, tags: &str, body: &str| format!("---\ntitle: {title}\ntags: [{tags}]\n---\n\n{body}\n");
+    let old = file("T", "a", "A.");
+    // Merged.
+    let ran = driver(&base, ".ralph/knowledge/t.md", [&old, &file("T", "a, b", "A."), &file("T", "a, c", "A.\n\nB.")]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
+    assert_eq!(base.read("ours"), file("T", "a, b, c", "A.\n\nB."));
+    // A conflict, with markers as long as asked for.
+    let versions = [&*old, &file("T", "a", "One."), &file("T", "a", "Two.")];
+    let ran = driver(&base, ".ralph/knowledge/t.md", versions);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), ".ralph/knowledge/t.md: both changed the same part of its body\n")
+    );
+    assert_eq!(base.read("ours"), file("T", "a", "<<<<<<< ours\nOne.\n=======\nTwo.\n>>>>>>> theirs"));
+    // Two entries of one name.
+    let (one, two) = (file("One", "a", "A."), file("Two", "a", "A."));
+    base.write(".ralph/knowledge/sub/t-2.md", "taken");
+    let ran = driver(&base, ".ralph/knowledge/sub/t.md", ["", &one, &two]);
+    let told = ".ralph/knowledge/sub/t.md: two entries have this name; theirs is now .ralph/knowledge/sub/t-3.md: `git add` it\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), told));
+    assert_eq!((base.read("ours"), base.read(".ralph/knowledge/sub/t-3.md")), (one.clone(), two));
+    // What cannot be merged stays as it is.
+    let ran = driver(&base, ".ralph/knowledge/t.md", [&old, &one, "---\ntitle: *x\n---\n"]);
+    let told = ".ralph/knowledge/t.md: not merged, ours stays: the frontmatter of their version cannot be read\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
+    assert_eq!(base.read("ours"), one);
+    // Wrong usage.
+    for path in ["src/main.rs", "knowledge/t.md", ""] {
+        assert_eq!(driver(&base, path, [&old, &one, &old]).code, Some(2), "{path}");
+    }
+    let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
+    assert_eq!(ran.code, Some(6), "{ran}");
+}
+
+#[test]
+fn what_gave_way_is_reported_until_it_is_gone() {
+    let base = TestBase::new();
+    let head = "title: T\ntags: [a]\nfeature: x\n# merge-conflict feature: y\n";
+    base.write(".ralph/knowledge/t.md", format!("---\n{head}---\n\nA.\n"));
+    let ran = base.run(["check", "--strict", "--json"]);
+    let problem = &ran.json(1)["problems"][0];
+    assert_eq!((&problem["code"], &problem["line"]), (&json!("merge-conflict"), &json!(5)));
+    assert_eq!(base.run(["search", "A"]).code, Some(0));
+    base.write(
+        ".ralph/knowledge/t.md",
+        format!("---\n{}---\n\nA.\n", head.replace("# merge-conflict feature: y\n", "")),
+    );
+    assert_eq!(base.run(["check", "--strict"]).code, Some(0));
+}
+
+#[test]
+fn the_doctor_registers_the_driver_when_asked() {
+    let base = TestBase::new();
+    let doctor = |arguments: &[&str]| base.with([&["doctor"], arguments].concat()).env("PATH", path()).run();
+    let ran = doctor(&["--register-merge-driver"]);
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains("the memory is in no work tree"), "{ran}");
+    git(&base, &["init", "--quiet"]);
+    let finding = || {
+        let found = doctor(&["--json"]).json(0);
+        let found = found["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|finding| finding["what"] == "git-merge")
+            .unwrap()
+            .clone();
+        found["detail"].as_str().unwrap().to_owned()
+    };
+    assert!(finding().starts_with("merges entries as text; "));
+    base.write(".ralph/.gitattributes", "*.md -text\n/journal/**/*.md merge=union");
+    let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
+    let command = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B";
+    assert_eq!(
+        registered["registered"],
+        json!({
+            "command": command,
+            "was_registered": false,
+            "attributes": ["/knowledge/**/*.md merge=ralph-memory", "/archive/**/*.md merge=ralph-memory"],
+        })
+    );
+    assert_eq!(git(&base, &["config", "--local", "merge.ralph-memory.driver"]), command);
+    let attributes = base.read(".ralph/.gitattributes");
+    assert!(attributes.starts_with("*.md -text\n/journal/**/*.md merge=union\n/knowledge/"), "{attributes}");
+    assert_eq!(finding(), "merges entries by key and by block");
+    let again = doctor(&["--register-merge-driver"]);
+    assert_eq!(again.stdout, format!("registered already: {command}\n"));
+    assert_eq!(base.read(".ralph/.gitattributes"), attributes);
+    // It is for entries, wherever they lie, and for nothing else.
+    let merge = |path: &str| git(&base, &["check-attr", "merge", path]);
+    for path in [".ralph/knowledge/a.md", ".ralph/knowledge/x/y.md", ".ralph/archive/knowledge/a.md"] {
+        assert!(merge(path).ends_with("merge: ralph-memory"), "{path}");
+    }
+    assert!(merge(".ralph/README.md").ends_with("merge: unspecified"));
+}
