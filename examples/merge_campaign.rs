@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
 
 use std::error::Error;
+use std::io::Write as _;
 use std::time::Instant;
 
 #[path = "../tests/campaigns/merges.rs"]
@@ -20,19 +21,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !program.exists() {
         return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
     }
+    let mut out = std::io::stdout();
     let place = std::env::temp_dir().join(format!("ralph-merges-{}", std::process::id()));
     std::fs::create_dir_all(&place)?;
-    println!("{merges} merges, seed {seed}");
+    writeln!(out, "{merges} merges, seed {seed}")?;
     let begin = Instant::now();
     let outcome = merges::run(&place, &program, merges, seed);
-    println!(
+    writeln!(
+        out,
         "{} merges in {:.0} s: nothing lost; {} with a conflict in a body, {} values in comments, {} entries apart",
         outcome.merges,
         begin.elapsed().as_secs_f64(),
         outcome.conflicts,
         outcome.comments,
         outcome.apart
-    );
+    )?;
     std::fs::remove_dir_all(&place)?;
     Ok(())
 }

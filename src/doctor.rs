@@ -453,7 +453,7 @@ mod tests {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), State::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers lock cache-lock watching git-ignore git-commit clock";
+        let all = "settings entries state cache index old-caches leftovers lock cache-lock watching git-ignore git-commit git-merge clock";
         assert_eq!(whats.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = Git::NoWorkTree, &[]);

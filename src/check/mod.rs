@@ -9,6 +9,7 @@
 mod anchors;
 mod duplicates;
 mod nearest;
+mod usefulness;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,6 +23,7 @@ use crate::retrieve::{circles, replaced};
 use crate::text::fold;
 
 pub use self::anchors::{Files, Unverified, unverified};
+pub use self::usefulness::usefulness;
 
 /// How many broken links of one file are told one by one. One that has more is not written as notes
 /// are, and its list would hide what is wrong with others.

@@ -58,7 +58,7 @@ pub(super) fn parts(body: &str) -> Vec<&str> {
         match (fence, run.filter(|(_, length)| *length >= FENCE)) {
             (Some((mark, length)), Some((other, longer))) if other == mark && longer >= length => fence = None,
             (None, Some((mark, length))) if mark == '~' || !bare[length..].contains('`') => {
-                fence = Some((mark, length))
+                fence = Some((mark, length));
             }
             _ => {}
         }

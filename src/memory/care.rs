@@ -6,6 +6,7 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
+use super::runs::pasts;
 use super::write::shown;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog};
@@ -53,7 +54,10 @@ impl Memory {
         let live = self.catalog(Area::Live);
         let archive = self.catalog(Area::Archive);
         let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
-        let mut problems = check::problems(&items(&live), &archived, self.now());
+        let items = items(&live);
+        let mut problems = check::problems(&items, &archived, self.now());
+        problems
+            .extend(check::usefulness(&items, &pasts(&[&live, &archive], |catalog| catalog.journal_rows().collect())));
         for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             self.locate(problem);
         }

@@ -1,6 +1,6 @@
 //! Looking at entries: one, a list, and the memory as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -170,6 +170,10 @@ pub struct Status {
     pub superseded: usize,
     /// How many live knowledge entries have each category; those without one under "".
     pub categories: BTreeMap<String, usize>,
+    /// How many live knowledge entries stood in a context.
+    pub used: usize,
+    /// How many of these stood in contexts of attempts that failed, and of none that succeeded.
+    pub never_helped: usize,
     /// How many different tags there are.
     pub tags: usize,
     /// How many live entries the index does not have yet; they are found all the same.
@@ -255,6 +259,11 @@ impl Memory {
         Ok(Shown { entry: view, problems: catalog.head(row).problems })
     }
 
+    /// Returns what became of the attempts in whose contexts entries stood, for those that stood in one.
+    pub fn usage(&self) -> HashMap<Id, Usage> {
+        all_usage(&[&self.catalog(Area::Live), &self.catalog(Area::Archive)])
+    }
+
     /// Returns the entries that the filter lets through, in the order of their paths.
     ///
     /// # Errors
@@ -310,7 +319,8 @@ impl Memory {
     /// None at present; reading goes on past every file that is broken.
     pub fn status(&self) -> Result<Status> {
         let live = self.catalog(Area::Live);
-        let archived = self.catalog(Area::Archive).len();
+        let archive = self.catalog(Area::Archive);
+        let usage = all_usage(&[&live, &archive]);
         let listed = self.listed(&live, None, &Filter::default());
         let count = |keeps: &dyn Fn(&ListItem) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
         let mut categories = BTreeMap::new();
@@ -323,7 +333,9 @@ impl Memory {
             root: self.root().display().to_string(),
             knowledge: count(&|item| item.kind == Kind::Knowledge),
             journal: count(&|item| item.kind == Kind::Journal),
-            archived,
+            archived: archive.len(),
+            used: count(&|item| usage.contains_key(&item.id)),
+            never_helped: count(&|item| usage.get(&item.id).is_some_and(|used| used.failed > 0 && used.succeeded == 0)),
             expired: count(&|item| item.expired),
             superseded: count(&|item| item.superseded),
             categories,
@@ -359,8 +371,12 @@ fn usage_of(catalogs: &[&Catalog], id: &Id) -> Option<Usage> {
     if id.kind() != Kind::Knowledge {
         return None;
     }
-    let pasts = pasts(catalogs, |catalog| catalog.journal_rows().collect());
-    history::usage(pasts.iter()).remove(id)
+    all_usage(catalogs).remove(id)
+}
+
+/// Folds all attempts, archived ones included.
+fn all_usage(catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
+    history::usage(pasts(catalogs, |catalog| catalog.journal_rows().collect()).iter())
 }
 
 fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {

@@ -305,7 +305,7 @@ mod tests {
         let letters = ["a", "b", "c", "d", "e", "f"];
         let learnings: Vec<Learning> = (0..60_usize)
             .map(|number| {
-                let tags: Vec<&str> = (0..1 + number % 4).map(|at| letters[(number * (at + 2) + at) % 6]).collect();
+                let tags: Vec<&str> = (0..=number % 4).map(|at| letters[(number * (at + 2) + at) % 6]).collect();
                 learning(
                     &format!("n{number}"),
                     1 + u32::try_from(number % 28).unwrap(),

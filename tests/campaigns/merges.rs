@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use ralph_memory::entry;
 
-/// Numbers that look random and are the same for a seed (SplitMix64).
+/// Numbers that look random and are the same for a seed (`SplitMix64`).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -158,7 +158,7 @@ fn draft(random: &mut Random, title: String, statement: &mut dyn FnMut() -> Stri
             .into_iter()
             .collect(),
         keys: vec![("importance".to_owned(), random.below(100).to_string())],
-        blocks: (0..1 + random.below(4)).map(|_| block(random, statement())).collect(),
+        blocks: (0..=random.below(4)).map(|_| block(random, statement())).collect(),
         style: random.below(3),
         updated: 0,
     }
@@ -194,12 +194,12 @@ fn change(
             let own = if random.below(2) == 0 { String::new() } else { format!(" of {whose}") };
             let title = format!("New {number}{own}");
             let name = format!("new-{number}.md");
-            if !drafts.contains_key(&name) {
+            if let std::collections::btree_map::Entry::Vacant(free) = drafts.entry(name) {
                 let new = draft(random, title.clone(), statement);
                 done.added.extend(statements(&new));
                 done.tags.extend(new.tags.iter().map(|tag| (title.clone(), tag.clone())));
                 done.keys.extend(new.keys.iter().map(|(key, _)| (title.clone(), key.clone())));
-                drafts.insert(name, new);
+                free.insert(new);
             }
         }
         1 => {
@@ -269,7 +269,7 @@ pub(crate) fn run(folder: &Path, program: &Path, merges: usize, seed: u64) -> Ou
         let only_adds = random.below(3) == 0;
         let (mut ours, mut theirs) = (base.clone(), base.clone());
         let (mut our_done, mut their_done) = (Done::default(), Done::default());
-        for _ in 0..1 + random.below(6) {
+        for _ in 0..=random.below(6) {
             change(&mut random, &mut ours, &mut our_done, only_adds, "ours", &mut statement);
             change(&mut random, &mut theirs, &mut their_done, only_adds, "theirs", &mut statement);
         }

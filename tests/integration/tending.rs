@@ -167,7 +167,7 @@ fn learnings_that_are_alike_become_one() {
         let query = Query { text: text.into(), ..Query::default() };
         it.memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id).collect()
     };
-    assert_eq!(found("cascades"), [third.clone()]);
+    assert_eq!(found("cascades"), std::slice::from_ref(&third));
     assert_eq!(found("block"), [tasks]);
     assert_eq!(it.memory.check().unwrap().problems, []);
     // Everything comes back as it was.
@@ -260,7 +260,7 @@ fn folds(it: &Garden) -> Vec<String> {
         folds.push(previous.map(|text| text.split("### Learnings").next().unwrap()).unwrap_or_default().to_owned());
     }
     let attempts = it.memory.attempts_of_run("run-1");
-    folds.push(attempts.iter().map(|(id, attempt)| format!("{id} {}", attempt.head.outcome.as_str())).collect());
+    folds.extend(attempts.iter().map(|(id, attempt)| format!("{id} {}", attempt.head.outcome.as_str())));
     let all = it.memory.list(&Filter { archived: true, ..Filter::default() }).unwrap().entries;
     let ids: BTreeSet<Id> =
         all.into_iter().map(|item| item.id).filter(|id| id.as_str().starts_with("knowledge/")).collect();

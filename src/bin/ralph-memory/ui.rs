@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
+use ralph_memory::history::Usage;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
 
@@ -125,6 +126,13 @@ impl Ui<'_> {
             let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), one_line(hint));
         }
     }
+}
+
+/// Says in how many contexts it stood, and what became of them.
+pub(crate) fn used(usage: &Usage) -> String {
+    let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
+    let contexts = count(usage.recalls, "context");
+    format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
 }
 
 /// Returns a number and what it counts.

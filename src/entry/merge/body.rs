@@ -25,10 +25,8 @@ impl<'a> Side<'a> {
                     (0..len).for_each(|at| side.kept[old_index + at] = Some(new_index + at));
                 }
                 DiffOp::Delete { .. } => {}
-                DiffOp::Insert { old_index, new_index, new_len } => {
-                    side.added[old_index].extend(new_index..new_index + new_len);
-                }
-                DiffOp::Replace { old_index, new_index, new_len, .. } => {
+                DiffOp::Insert { old_index, new_index, new_len }
+                | DiffOp::Replace { old_index, new_index, new_len, .. } => {
                     side.added[old_index].extend(new_index..new_index + new_len);
                 }
             }

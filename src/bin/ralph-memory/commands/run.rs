@@ -401,7 +401,7 @@ mod tests {
         fn check(ended: anyhow::Result<Stop>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
             let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
             let mut ui = Ui { out: &mut to_out, err: &mut to_err, json, out_colour: false, err_colour: false };
-            assert_eq!(close(&mut ui, "run-1", Driven::default(), ended).ok(), expected);
+            assert_eq!(close(&mut ui, "run-1", Driven::default(), ended, None).ok(), expected);
             let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
             assert!(to_out.starts_with(out), "{to_out}");
             assert!(to_err.contains(err) && to_err.is_empty() == err.is_empty(), "{to_err}");

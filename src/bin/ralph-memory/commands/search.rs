@@ -1,12 +1,15 @@
 //! `search`: finds entries.
 
+use std::collections::HashMap;
+
+use ralph_memory::history;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
 
 /// How many hits are shown with a line of their text.
 const MAX_EXCERPTS: usize = 10;
@@ -57,7 +60,16 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    hits: &'a [Hit],
+    hits: Vec<Explained<'a>>,
+}
+
+/// A hit, and what became of the contexts that it stood in, where that is asked for.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    hit: &'a Hit,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a history::Usage>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
@@ -80,14 +92,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         ..Query::default()
     };
     let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
+    let usage = if args.explain { memory.usage() } else { HashMap::new() };
+    let explained = found.hits.iter().map(|hit| Explained { hit, usage: usage.get(&hit.id) });
     if ui.json {
-        ui.json(Answer { hits: &found.hits }, &found.problems)?;
+        ui.json(Answer { hits: explained.collect() }, &found.problems)?;
     } else {
         // Many hits are looked through by a program or for their titles.
         let n_excerpts = found.hits.len().min(MAX_EXCERPTS);
         let excerpts = memory.excerpts(&found.hits[..n_excerpts], &query.text, EXCERPT_WIDTH);
-        for (index, hit) in found.hits.iter().enumerate() {
-            show(ui, index + 1, hit, excerpts.get(index).map_or("", String::as_str), args.explain)?;
+        for (index, hit) in explained.enumerate() {
+            show(ui, index + 1, &hit, excerpts.get(index).map_or("", String::as_str), args.explain)?;
         }
         if found.hits.is_empty() {
             ui.note("nothing found");
@@ -97,7 +111,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     Ok(if found.hits.is_empty() { Exit::No } else { Exit::Done })
 }
 
-fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str, explain: bool) -> anyhow::Result<()> {
+fn show(ui: &mut Ui<'_>, rank: usize, found: &Explained<'_>, excerpt: &str, explain: bool) -> anyhow::Result<()> {
+    let hit = found.hit;
     let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
     let title = ui.styled(TITLE, title);
     let id = ui.styled(ID, hit.id.as_str());
@@ -111,6 +126,9 @@ fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str, explain: bool) -
     if explain {
         for part in &hit.explanation {
             ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
+        }
+        if let Some(usage) = found.usage {
+            ui.line(format_args!("   {}", used(usage)))?;
         }
     }
     Ok(())

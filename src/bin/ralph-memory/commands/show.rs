@@ -1,6 +1,5 @@
 //! `show`: one entry with all that it says.
 
-use ralph_memory::history::Usage;
 use ralph_memory::memory::{Backlink, EntryView};
 use ralph_memory::{Id, Kind};
 use serde::Serialize;
@@ -8,7 +7,7 @@ use serde::Serialize;
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, TITLE, Ui, count};
+use crate::ui::{ID, PLAIN, TITLE, Ui, used};
 
 /// Show an entry: its fields, its links both ways, its versions and its body
 #[derive(Debug, clap::Args)]
@@ -84,13 +83,6 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ui.field(name, PLAIN, value)?;
     }
     Ok(())
-}
-
-/// Says in how many contexts it stood, and what became of them.
-fn used(usage: &Usage) -> String {
-    let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
-    let contexts = count(usage.recalls, "context");
-    format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
 }
 
 fn links(links: &[Backlink]) -> String {

@@ -42,6 +42,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
         format!("{}, {}; run `ralph-memory check`", count(status.errors, "error"), count(status.warnings, "warning"));
     let fields = [
         ("knowledge", knowledge),
+        (
+            "used",
+            unless_none(
+                status.used,
+                format!(
+                    "{} stood in a context, {} of them only where attempts failed",
+                    status.used, status.never_helped
+                ),
+            ),
+        ),
         ("journal", status.journal.to_string()),
         ("archive", status.archived.to_string()),
         ("tags", status.tags.to_string()),

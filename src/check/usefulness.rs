@@ -1,0 +1,114 @@
+//! Whether entries help, as far as the journal tells. Pure: attempts in, notices out.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, NaiveDate, Utc};
+
+use super::Item;
+use crate::entry::Kind;
+use crate::error::{Problem, Severity};
+use crate::history::{Past, usage};
+
+/// An entry is suspected when it stood in the contexts of so many attempts that failed, and of none that
+/// succeeded.
+const SUSPECT_FROM: usize = 3;
+/// An entry is unused when it stood in no context on so many days on which contexts were recorded.
+const UNUSED_DAYS: usize = 90;
+
+/// Returns the live knowledge that never helped, and that which nothing had use for. `attempts` are all there
+/// were.
+pub fn usefulness(live: &[Item], attempts: &[Past]) -> Vec<Problem> {
+    let usage = usage(attempts.iter());
+    // Days without attempts say nothing, and neither do attempts of whose contexts nobody knows.
+    let days: BTreeSet<NaiveDate> =
+        attempts.iter().filter(|past| !past.head.context.is_empty()).map(|past| past.started_at.date_naive()).collect();
+    let mut problems = Vec::new();
+    for item in live.iter().filter(|item| item.counts && item.head.valid && item.head.kind == Kind::Knowledge) {
+        let used = usage.get(&item.id);
+        if let Some(used) = used.filter(|used| used.failed >= SUSPECT_FROM && used.succeeded == 0) {
+            let message =
+                format!("it stood in the contexts of {} attempts that failed, and of none that succeeded", used.failed);
+            problems.push(notice(
+                item,
+                "suspect",
+                message,
+                "see whether it leads astray; `supersede` or an edit mends it",
+            ));
+        }
+        let since: Option<DateTime<Utc>> = item.head.recency().max(used.and_then(|used| used.last_used));
+        let n_days = since
+            .map_or(0, |since| days.range(since.date_naive()..).skip_while(|day| **day == since.date_naive()).count());
+        if n_days >= UNUSED_DAYS {
+            let message = format!("it stood in no context on the last {n_days} days on which contexts were recorded");
+            problems.push(notice(
+                item,
+                "unused",
+                message,
+                "`prune` moves it to the archive; better tags may help it be found",
+            ));
+        }
+    }
+    problems
+}
+
+fn notice(item: &Item, code: &str, message: String, hint: &str) -> Problem {
+    Problem {
+        path: format!(".ralph/{}", item.path),
+        line: None,
+        column: None,
+        severity: Severity::Notice,
+        code: code.to_owned(),
+        message,
+        hint: hint.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{AttemptHead, Head, Id, Outcome, parse_time};
+
+    fn item(name: &str) -> Item {
+        let head = Head { valid: true, created_at: parse_time("2026-01-01"), ..Head::empty(Kind::Knowledge) };
+        Item { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
+    }
+
+    fn past(day: u32, outcome: Outcome, context: &[&str]) -> Past {
+        let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
+        let started_at = parse_time("2026-01-01T12:00:00Z").unwrap() + chrono::Duration::days(day.into());
+        let head = AttemptHead { context, ..AttemptHead::new(1, outcome) };
+        Past { id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(), run_id: "run-1".into(), started_at, head }
+    }
+
+    fn found(attempts: &[Past]) -> Vec<(String, String)> {
+        let problems = usefulness(&[item("a"), item("b")], attempts);
+        problems.into_iter().map(|problem| (problem.path, problem.code)).collect()
+    }
+
+    #[test]
+    fn what_never_helped_is_suspected() {
+        use Outcome::{Blocked, Done, Failed, Interrupted, Retried};
+        let mut attempts =
+            vec![past(1, Failed, &["a", "b"]), past(2, Retried, &["a", "b"]), past(3, Interrupted, &["a"])];
+        assert_eq!(found(&attempts), []);
+        attempts.push(past(4, Blocked, &["a", "b"]));
+        let suspect = |name: &str| (format!(".ralph/knowledge/{name}.md"), "suspect".to_owned());
+        assert_eq!(found(&attempts), [suspect("a"), suspect("b")]);
+        attempts.push(past(5, Done, &["b"]));
+        assert_eq!(found(&attempts), [suspect("a")]);
+    }
+
+    #[test]
+    fn what_nothing_had_use_for_is_unused() {
+        let attempts = |days: u32| -> Vec<Past> { (1..=days).map(|day| past(day, Outcome::Done, &["a"])).collect() };
+        let unused = (".ralph/knowledge/b.md".to_owned(), "unused".to_owned());
+        assert_eq!(found(&attempts(89)), []);
+        assert_eq!(found(&attempts(90)), [unused]);
+        // Days on which nobody knows what contexts had say nothing, and a use begins anew.
+        let without: Vec<Past> = (1..=200).map(|day| past(day, Outcome::Done, &[])).collect();
+        assert_eq!(found(&without), []);
+        let mut used = attempts(90);
+        used[0] = past(1, Outcome::Done, &["a", "b"]);
+        assert_eq!(found(&used), []);
+    }
+}
