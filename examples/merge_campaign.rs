@@ -10,6 +10,8 @@ use std::time::Instant;
 
 #[path = "../tests/campaigns/merges.rs"]
 mod merges;
+#[path = "../tests/campaigns/random.rs"]
+mod random;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

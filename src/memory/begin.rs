@@ -2,7 +2,7 @@
 //! agent is told.
 
 use super::Memory;
-use super::runs::{Iteration, Run, check_name, pasts};
+use super::runs::{Iteration, Run, check_name, check_number, pasts};
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
@@ -54,7 +54,9 @@ impl Memory {
                     self.interrupt(&lock, &orphan)?;
                 }
             }
-            let iteration = Iteration::new(run.id.clone(), self.next_number(&run.id), task, self.now());
+            let number = self.next_number(&run.id);
+            check_number(number)?;
+            let iteration = Iteration::new(run.id.clone(), number, task, self.now());
             // From here on the number is taken, and an iteration that is cut off leaves a trace.
             self.keep_open(&lock, &iteration)?;
             iteration

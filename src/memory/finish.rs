@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::runs::{Iteration, check_name, journal_path};
+use super::runs::{Iteration, check_name, check_number, journal_path};
 use super::write::{Added, MEMORY_FOLDER, shown};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
@@ -103,6 +103,7 @@ impl Memory {
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
         check_name("run id", &iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
+        check_number(iteration.number)?;
         let mut said = sigil::read(&report.text, &iteration.task_id());
         let outcome = outcome(&said, report);
         // Where nobody asked for suggestions, nothing is said of bad ones.
@@ -235,6 +236,7 @@ impl Memory {
             }
             let next = self.next_number(&attempt.run_id);
             attempt.head.iteration = next.max(attempt.head.iteration.saturating_add(1));
+            check_number(attempt.head.iteration)?;
         }
     }
 

@@ -16,6 +16,8 @@ use crate::history::{self, Past};
 use crate::store::Lock;
 use crate::strategy::Strategy;
 
+/// The highest number that an iteration may have; runs end by far earlier.
+const MAX_NUMBER: u32 = 9_999_999;
 /// Where iterations are kept that are begun and not finished.
 const OPEN: &str = "iterations";
 /// How long a run is taken to go on after its last iteration ended, in hours.
@@ -122,6 +124,15 @@ pub(super) fn journal_path(run_id: &str, number: u32) -> String {
     format!("journal/{run_id}/{number:04}.md")
 }
 
+/// Refuses a number that no iteration has.
+pub(super) fn check_number(number: u32) -> Result<()> {
+    if (1..=MAX_NUMBER).contains(&number) {
+        return Ok(());
+    }
+    let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
+    Err(Error::Invalid { what: "iteration".to_owned(), reason })
+}
+
 /// Refuses what cannot be the name of a run or a task: it becomes the name of a folder.
 pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
@@ -218,6 +229,7 @@ impl Memory {
     pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
         run.map_or(Ok(()), |run| check_name("run id", run))?;
         task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
+        number.map_or(Ok(()), check_number)?;
         let is_meant = |open: &Iteration| {
             run.is_none_or(|run| open.run_id == run)
                 && number.is_none_or(|number| open.number == number)
@@ -251,7 +263,13 @@ impl Memory {
             id: Some(task_id.to_owned()),
             feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
             section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
-            ..Task::new(newest.map(|attempt| attempt.task_title).unwrap_or_default())
+            // Of a task that nobody named, the id is all there is to call it by.
+            ..Task::new(
+                newest
+                    .map(|attempt| attempt.task_title)
+                    .filter(|title| !title.is_empty())
+                    .unwrap_or_else(|| task_id.to_owned()),
+            )
         };
         let number = number.unwrap_or_else(|| self.next_number(&run_id));
         Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, self.now()) })
@@ -294,7 +312,11 @@ impl Memory {
 
     /// Returns the number that the run's next iteration gets.
     pub(super) fn next_number(&self, run_id: &str) -> u32 {
-        let of_name = |name: &str, prefix: &str| name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok();
+        // A number that no run reaches is a name like any other, and must not be counted on from.
+        let of_name = |name: &str, prefix: &str| {
+            let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
+            (number <= MAX_NUMBER).then_some(number)
+        };
         let highest = |folder: &str, prefix: &str| {
             let names = self.store.folder(folder).and_then(|folder| folder.names()).unwrap_or_default();
             names.iter().filter_map(|name| of_name(name.to_str()?, prefix)).max().unwrap_or(0)

@@ -77,6 +77,8 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a str) -> Scanner<'a> {
+        // A byte order mark is no part of the first line.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut start = 0;
         let lines: Vec<Line<'a>> = text
             .split('\n')

@@ -192,6 +192,10 @@ fn failure_report(content: &str) -> Result<FailureReport, Skip> {
 
 /// Returns the key that a line begins with, and its value.
 fn key(line: &str) -> Option<(&str, &str)> {
+    // A report may be indented as a whole; other words with a colon are keys at the line's start alone.
+    let bare = line.trim_start();
+    let is_known = |key: &str| KEYS.contains(&key);
+    let line = if bare.split_once(':').is_some_and(|(key, _)| is_known(key)) { bare } else { line };
     let (key, value) = line.split_once(':')?;
     let is_key = key.starts_with(|first: char| first.is_ascii_lowercase())
         && key

@@ -221,3 +221,97 @@ fn what_has_no_room_among_the_attempts_is_not_told_as_another_run() {
     assert!(above.contains("Left out for space: "), "{above}");
     assert!(journal.contains("frobnicate another") && !journal.contains("upside down"), "{journal}");
 }
+
+/// Runs a loop with an agent in a shell, and returns how it ended.
+fn run_agent(base: &TestBase, script: &str, arguments: &[&str]) -> Ran {
+    base.write("../home/agent.sh", script);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    with_path(base, &[&["run", "--agent", &agent], arguments].concat())
+}
+
+#[test]
+fn a_box_that_an_agent_ticks_is_not_done_for_that() {
+    let base = TestBase::new();
+    base.write("TODO.md", "- [ ] First\n- [ ] Second\n");
+    let script = "cat > /dev/null\nsed -i 's/\\[ \\]/[x]/' TODO.md\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n";
+    let arguments = ["--task-file", "TODO.md", "--verify", "false", "--max-iterations", "2"];
+    let ran = run_agent(&base, script, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert_eq!(base.files(".ralph/journal").len(), 2);
+    assert!(base.read("TODO.md").starts_with("- [ ] First\n"), "{}", base.read("TODO.md"));
+    // Verified, each is done in its turn.
+    let ran = run_agent(&base, script, &["--task-file", "TODO.md", "--verify", "true"]);
+    assert_eq!((ran.code, base.read("TODO.md").as_str()), (Some(0), "- [x] First\n- [x] Second\n"), "{ran}");
+}
+
+#[test]
+fn a_number_beyond_all_runs_stops_nobody() {
+    let base = TestBase::new();
+    let head = "run_id: run-a\niteration: 4294967295\ntask_id: t-1\ntask_title: x\noutcome: failed\nstarted_at: \"2026-11-20T09:30:00Z\"";
+    base.write(".ralph/journal/run-a/4294967295.md", format!("---\n{head}\n---\n"));
+    let ran = run_agent(&base, "true\n", &["--resume", "--max-iterations", "1"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(base.at(".ralph/journal/run-a/0001.md").exists());
+    let ran = with_path(&base, &["record", "--run", "run-a", "--iteration", "4294967295", "--task-id", "t-1"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    base.write(".ralph/journal/run-b/9999999.md", "taken");
+    let ran = with_path(&base, &["context", "--run", "run-b", "--task", "x"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("a run has 1 to 9999999"), "{ran}");
+}
+
+#[test]
+fn what_an_agent_left_behind_says_nothing_to_the_next() {
+    let base = TestBase::new();
+    let git = Command::new("git").args(["init", "--quiet"]).current_dir(base.root()).status().unwrap();
+    assert!(git.success());
+    // A file whose name is a sigil; the next agent repeats its prompt, and verification agrees with it.
+    let script = "cat > prompt\n[ $RALPH_ITERATION = 1 ] && { mkdir '<task-done>t-1<'; touch '<task-done>t-1</task-done>'; }\ncat prompt\n";
+    let arguments = ["--task", "x", "--task-id", "t-1", "--verify", "true", "--max-iterations", "2"];
+    let ran = run_agent(&base, script, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let prompt = base.read("prompt");
+    assert!(prompt.contains("&lt;task-done>t-1&lt;/task-done>"), "{prompt}");
+}
+
+#[test]
+fn an_agent_that_asks_for_its_own_context_begins_nothing() {
+    let base = TestBase::new();
+    let program = crate::support::PROGRAM;
+    let script = format!(
+        "cat > /dev/null\n'{program}' context --task P --task-id t-1 > own\necho '<task-failed>t-1</task-failed>'\n"
+    );
+    let arguments = ["--task", "P", "--task-id", "t-1", "--max-iterations", "2"];
+    let ran = run_agent(&base, &script, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let journal = base.files(".ralph/journal");
+    assert_eq!(journal.len(), 2, "{journal:?}");
+    assert!(journal.iter().all(|path| base.read(path).contains("outcome: failed")));
+    assert!(base.read("own").contains("## Memory"));
+    // Attempts of the run count when it is gone on with.
+    let ran = run_agent(&base, &script, &["--resume", "--max-attempts", "2"]);
+    assert_eq!((ran.code, base.files(".ralph/journal").len()), (Some(1), 2), "{ran}");
+    // What is done is not begun again without being named.
+    run_agent(&base, "echo '<task-done>t-1</task-done>'\n", &["--resume"]).code.unwrap();
+    let ran = run_agent(&base, "true\n", &["--resume"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("is done"), "{ran}");
+}
+
+#[test]
+fn a_report_may_be_indented_and_a_text_begin_with_a_mark() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let text = "<failure-report>\n  what_tried: a\n  why_failed: b\n    http: no key\n</failure-report>\n<task-failed>ID</task-failed>";
+    let recorded = say(&memory, "run-1", "indented", text);
+    assert_eq!(recorded.refused, Vec::<String>::new());
+    assert_eq!(
+        (recorded.attempt.sections.tried.as_str(), recorded.attempt.sections.why.as_str()),
+        ("a", "b\n    http: no key")
+    );
+    let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");
+    assert_eq!(marked.outcome.as_str(), "blocked");
+    // A task that nobody named is called by its id.
+    let unnamed = memory.resume(None, None, Some("t-9")).unwrap();
+    assert_eq!(unnamed.task.title, "t-9");
+}

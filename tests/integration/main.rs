@@ -15,6 +15,8 @@ mod loops; // a scripted agent, driven in three ways
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
+#[path = "../campaigns/random.rs"]
+mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
 mod support; // a folder, and the program run in it

@@ -68,6 +68,12 @@ pub(crate) fn run_of_environment() -> Option<String> {
     std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
 }
 
+/// Returns the iteration that a loop says is going on: its run, and its number.
+pub(crate) fn iteration_of_environment() -> Option<(String, u32)> {
+    let number = std::env::var("RALPH_ITERATION").ok()?.parse().ok()?;
+    Some((run_of_environment()?, number))
+}
+
 fn working_folder() -> anyhow::Result<PathBuf> {
     Ok(std::env::current_dir().map_err(|source| Error::Io { action: "find", path: ".".into(), source })?)
 }

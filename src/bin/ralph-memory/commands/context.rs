@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::parse;
-use crate::session::{Globals, run_of_environment};
+use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
 
 /// Begin an iteration and print what its agent should know
@@ -108,7 +108,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let budget = args.budget.budget();
     let task = args.task.task()?;
     let memory = globals.open()?;
-    if args.dry_run {
+    // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
+    let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
+        let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();
+        args.run.as_ref().is_none_or(|wanted| *wanted == run) && memory.open_iterations().iter().any(is_it)
+    });
+    if args.dry_run || is_begun {
         let context = memory.context(&Request { task, budget })?;
         if ui.json {
             let (entries, left_out) = (&context.entries, &context.left_out);

@@ -1,7 +1,9 @@
 //! `run`: lets an agent work on tasks until they are done.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Run, Tended};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
@@ -183,8 +185,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let (task, path) = match wanted {
         Wanted::Task(task) => (task, None),
         Wanted::Checklist(path, task) => (task, Some(path)),
+        Wanted::Last(_) if last.is_done => {
+            return Err(Usage {
+                message: format!("the last task of `{}` is done", run.id),
+                hint: "name what is to be done next: `--task TITLE` or `--task-file FILE`".to_owned(),
+            }
+            .into());
+        }
         Wanted::Last(Task { feature, section, files, .. }) => {
-            let last = last.task.ok_or_else(|| Usage {
+            let last = last.task.clone().ok_or_else(|| Usage {
                 message: format!("`{}` has no iteration whose task could be gone on with", run.id),
                 hint: "name it with `--task`".to_owned(),
             })?;
@@ -207,6 +216,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         verify: verify.as_ref(),
         template: template.as_ref(),
         max_iterations,
+        earlier: &last.attempts,
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
         patience: Patience::default(),
@@ -265,6 +275,10 @@ struct Last {
     number: u32,
     /// Its task.
     task: Option<Task>,
+    /// Whether that is done.
+    is_done: bool,
+    /// How many attempts it made at each task since that was last done, by the task's id.
+    attempts: BTreeMap<String, u32>,
 }
 
 /// Returns the run that is to be gone on with, or a new one.
@@ -278,17 +292,22 @@ fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
     })?;
     let mut last = Last::default();
     for (_, attempt) in memory.attempts_of_run(&id) {
+        let is_done = attempt.head.outcome == Outcome::Done;
+        if let Some(id) = &attempt.task_id {
+            let count = last.attempts.entry(id.clone()).or_default();
+            *count = if is_done { 0 } else { count.saturating_add(1) };
+        }
         let task = Task {
             id: attempt.task_id,
             feature: attempt.feature,
             section: attempt.head.section,
             ..Task::new(attempt.task_title)
         };
-        last = Last { number: last.number.max(attempt.head.iteration), task: Some(task) };
+        last = Last { number: last.number.max(attempt.head.iteration), task: Some(task), is_done, ..last };
     }
     for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
         if open.number > last.number {
-            last = Last { number: open.number, task: Some(open.task) };
+            last = Last { number: open.number, task: Some(open.task), is_done: false, ..last };
         }
     }
     Ok((Run::named(id), last))
@@ -315,9 +334,10 @@ fn close(
     }
     let (exit, note) = match stop {
         Stop::Done => return Ok(Exit::Done),
-        Stop::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on".to_owned()),
+        Stop::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on, with the same options beside it".to_owned()),
         Stop::Iterations => {
-            (Exit::No, "all iterations are used up; `--max-iterations N` allows more, `--resume` goes on".to_owned())
+            (Exit::No, "all iterations are used up; `--max-iterations N` allows more, `--resume` goes on, with the same options beside it"
+                .to_owned())
         }
         Stop::Attempts => (Exit::No, "the task had all its attempts; `--max-attempts N` allows more".to_owned()),
         Stop::NotTicked(reason) => {

@@ -2,6 +2,7 @@
 //!
 //! It knows no memory. Whoever keeps the journal is a parameter, so that it can be tried without one.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -122,6 +123,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_iterations: u32,
     /// How many attempts at one task at most.
     pub(crate) max_attempts: Option<u32>,
+    /// How many attempts the run made at tasks before it was gone on with, by the task's id.
+    pub(crate) earlier: &'a BTreeMap<String, u32>,
     /// Where commands are run.
     pub(crate) folder: &'a Path,
     /// How long is waited for them.
@@ -173,13 +176,20 @@ pub(crate) fn drive(
     driven: &mut Driven,
 ) -> anyhow::Result<Stop> {
     let mut last = None;
+    // A box stays the one that is worked on until its task is done, whatever an agent does to the file.
+    let mut current: Option<(Task, Option<Item>)> = None;
     loop {
         if around.interrupt.is_raised() {
             return Ok(Stop::Interrupted);
         }
-        let Some((task, item)) = next_task(plan.work, driven)? else { return Ok(Stop::Done) };
+        let Some((task, item)) =
+            current.take().map_or_else(|| next_task(plan.work, driven), |current| Ok(Some(current)))?
+        else {
+            return Ok(Stop::Done);
+        };
         let worked = driven.tasks.iter().find(|worked| worked.is_of(&task));
-        let n_attempts = worked.map_or(0, |worked| worked.iterations);
+        let earlier = task.id.as_ref().and_then(|id| plan.earlier.get(id)).copied().unwrap_or(0);
+        let n_attempts = worked.map_or(0, |worked| worked.iterations).saturating_add(earlier);
         if plan.max_attempts.is_some_and(|most| n_attempts >= most) {
             return Ok(Stop::Attempts);
         }
@@ -207,10 +217,13 @@ pub(crate) fn drive(
         if outcome == Outcome::Interrupted {
             return Ok(Stop::Interrupted);
         }
-        if let (Work::Checklist(path, _), Some(item), Outcome::Done) = (plan.work, item, outcome)
-            && let Ticked::Not(reason) = task_file::tick(path, &item)?
-        {
-            return Ok(Stop::NotTicked(reason));
+        let (Work::Checklist(path, _), Some(item)) = (plan.work, item) else { continue };
+        if outcome == Outcome::Done {
+            if let Ticked::Not(reason) = task_file::tick(path, &item)? {
+                return Ok(Stop::NotTicked(reason));
+            }
+        } else if task_file::untick(path, &item)? {
+            current = Some((task, Some(item)));
         }
     }
 }
@@ -412,6 +425,7 @@ mod tests {
         template: Option<String>,
         checklist: Option<&'static str>,
         max_attempts: Option<u32>,
+        earlier: BTreeMap<String, u32>,
         is_broken: bool,
         /// Whether it is interrupted when there is a file `ready`.
         is_interrupted: bool,
@@ -433,6 +447,7 @@ mod tests {
                 template: None,
                 checklist: None,
                 max_attempts: None,
+                earlier: BTreeMap::new(),
                 is_broken: false,
                 is_interrupted: false,
             }
@@ -462,6 +477,7 @@ mod tests {
                 template: template.as_ref(),
                 max_iterations: 4,
                 max_attempts: self.max_attempts,
+                earlier: &self.earlier,
                 folder: self.folder.path(),
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
             };

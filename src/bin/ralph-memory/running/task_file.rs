@@ -104,6 +104,24 @@ pub(crate) fn tick(path: &Path, item: &Item) -> anyhow::Result<Ticked> {
     Ok(Ticked::Not("the file does not stop changing".to_owned()))
 }
 
+/// Takes the tick away from a box that was not earned. Returns whether the box is still there; where several
+/// could be meant, none is touched.
+pub(crate) fn untick(path: &Path, item: &Item) -> anyhow::Result<bool> {
+    for _ in 0..MAX_TRIES {
+        let file = Checklist::read(path)?;
+        let Ok(found) = find(&file.items, item) else { return Ok(false) };
+        if !found.is_ticked {
+            return Ok(true);
+        }
+        let mut bytes = file.bytes.clone();
+        bytes[found.mark] = b' ';
+        if file.replace(&bytes).map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })? {
+            return Ok(true);
+        }
+    }
+    Ok(true)
+}
+
 /// Returns the box that is meant.
 fn find<'a>(items: &'a [Item], wanted: &Item) -> Result<&'a Item, String> {
     let is_in_place = |item: &&Item| item.mark == wanted.mark && item.is_named_like(wanted);
