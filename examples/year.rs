@@ -15,9 +15,7 @@ mod year;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seed: u64 = std::env::args().nth(1).map_or(Ok(1), |text| text.parse())?;
-    let n: usize = std::env::var("N").map_or(2000, |n| n.parse().unwrap());
-    let k: usize = std::env::var("K").map_or(600, |n| n.parse().unwrap());
-    let size = year::Size { runs: 40, iterations: n, knowledge: k };
+    let size = year::Size { days: 365, runs: 40, iterations: 2_000, knowledge: 600 };
     let folder = std::env::temp_dir().join(format!("ralph-year-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let mut out = std::io::stdout();

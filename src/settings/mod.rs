@@ -66,6 +66,8 @@ pub struct Tending {
     pub knowledge_days: u32,
     /// How many days such knowledge must have stood in no context.
     pub unused_days: u32,
+    /// How many days it must be where an attempt succeeded in whose context the knowledge stood.
+    pub useful_days: u32,
     /// How many days an entry must be replaced.
     pub superseded_days: u32,
     /// How many learnings there may be before those that are alike become one.
@@ -80,6 +82,7 @@ impl Default for Tending {
             done_days: 7,
             knowledge_days: 90,
             unused_days: 30,
+            useful_days: 365,
             superseded_days: 30,
             learnings: 200,
             automatic: false,
@@ -365,6 +368,7 @@ mod tests {
                 done_days: 1,
                 knowledge_days: 1,
                 unused_days: 1,
+                useful_days: 1,
                 superseded_days: 1,
                 learnings: 1,
                 automatic: true,

@@ -132,7 +132,7 @@ pub fn is_model(name: &str) -> bool {
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 30] = [
+pub const ALL: [Setting; 31] = [
     Setting {
         key: "search.limit",
         help: "hits that a search returns at most",
@@ -337,6 +337,16 @@ pub const ALL: [Setting; 30] = [
             whole: true,
             get: |settings| settings.tending.unused_days.into(),
             set: |settings, value| settings.tending.unused_days = value as u32,
+        },
+    },
+    Setting {
+        key: "tend.useful_days",
+        help: "the same for knowledge that stood in the context of an attempt that succeeded",
+        value: Value::Number {
+            range: (0.0, 100_000.0),
+            whole: true,
+            get: |settings| settings.tending.useful_days.into(),
+            set: |settings, value| settings.tending.useful_days = value as u32,
         },
     },
     Setting {

@@ -14,14 +14,16 @@ use std::time::{Duration, SystemTime};
 use ralph_memory::context::{Budget, Request};
 use ralph_memory::entry::{self, Outcome};
 use ralph_memory::memory::{Report, Run};
-use ralph_memory::{Id, Knowledge, Memory, Query, Task};
+use ralph_memory::{Id, Knowledge, Memory, Task};
 
 use crate::random::Random;
 
 /// How large a year is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
-    /// Runs in 365 days.
+    /// How many days it has.
+    pub(crate) days: u64,
+    /// Runs in these days.
     pub(crate) runs: usize,
     /// Iterations of all runs.
     pub(crate) iterations: usize,
@@ -34,8 +36,10 @@ pub(crate) struct Size {
 pub(crate) struct Year {
     /// Of the entries that a task needs, how many its context has in the end.
     pub(crate) recall: f64,
-    /// How many of them are among the ten best that a search for the task finds.
-    pub(crate) recall_of_ten: f64,
+    /// How many it has in a memory with nothing but what is planted.
+    pub(crate) recall_at_the_start: f64,
+    /// Of these, how many it still has in the end.
+    pub(crate) still_retrieved: f64,
     /// How many pairs of a task and an entry that it needs there are.
     pub(crate) pairs: usize,
     /// The largest context, in characters, and what it may have at most.
@@ -136,6 +140,25 @@ fn note(random: &mut Random, number: usize) -> Knowledge {
     }
 }
 
+/// Returns how many pairs there are of a task and an entry that it needs, and those of which the task's context
+/// has the entry. One that became part of another is found where it is now.
+fn needed(memory: &Memory, judged: &[Judged], names: &BTreeMap<String, Id>) -> (usize, BTreeSet<(usize, String)>) {
+    let mut found = BTreeSet::new();
+    let mut all = 0;
+    for (number, Judged { task, needed }) in judged.iter().enumerate() {
+        let context = memory.context(&Request { task: task.clone(), budget: None }).unwrap();
+        for id in needed {
+            let own = &names[id];
+            let by = memory.show(own).unwrap().entry.superseded_by;
+            all += 1;
+            if context.entries.iter().any(|shown| shown == own || by.contains(shown)) {
+                found.insert((number, id.clone()));
+            }
+        }
+    }
+    (all, found)
+}
+
 /// Lives through a year in a folder, which gets a memory. `golden` is the folder of the golden set.
 pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year {
     let mut random = Random(seed);
@@ -147,6 +170,14 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
     let planted = planted(golden);
     let judged = judged(golden);
     let budget = 27_000;
+    let at_the_start = {
+        let folder = folder.join("planted");
+        fs::create_dir(&folder).unwrap();
+        Memory::init(&folder).unwrap();
+        let memory = Memory::open(&folder).unwrap();
+        let names = planted.iter().map(|(id, knowledge)| (id.clone(), memory.add(knowledge).unwrap().id)).collect();
+        needed(&memory, &judged, &names).1
+    };
     let mut year = Year { budget, ..Year::default() };
 
     // What is written when: everything that matters within the first ten months, the rest whenever.
@@ -158,7 +189,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
     plan.sort_unstable();
     let mut plan = plan.into_iter().peekable();
     let mut names: BTreeMap<String, Id> = BTreeMap::new();
-    let step = 365 * 24 * 3600 / size.iterations as u64;
+    let step = size.days * 24 * 3600 / size.iterations as u64;
     for iteration in 0..size.iterations {
         seconds.fetch_add(step, Ordering::SeqCst);
         while let Some((_, number)) = plan.next_if(|(at, _)| *at <= iteration) {
@@ -171,7 +202,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
             }
         }
         let run = Run::named(format!("run-{:08x}", iteration * size.runs / size.iterations));
-        // Two of three tasks are ordinary ones, that nothing was planted for.
+        // One of three tasks is an ordinary one, that nothing was planted for.
         let task = if random.below(3) < 2 {
             random.pick(&judged).task.clone()
         } else {
@@ -188,12 +219,8 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
         memory.finish(&begun, &report).unwrap();
         let is_last_of_run = (iteration + 1) * size.runs / size.iterations != iteration * size.runs / size.iterations;
         if is_last_of_run {
-            if std::env::var_os("NOPRUNE").is_none() {
-                memory.prune(false).unwrap();
-            }
-            if std::env::var_os("NOCONS").is_none() {
-                memory.consolidate(false).unwrap();
-            }
+            memory.prune(false).unwrap();
+            memory.consolidate(false).unwrap();
         }
     }
 
@@ -201,25 +228,13 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
     year.planted_archived = names.values().filter(|id| archived(id)).count();
     let status = memory.status().unwrap();
     (year.live, year.archived) = (status.knowledge, status.archived);
-    let (mut found, mut found_of_ten) = (0, 0);
-    for Judged { task, needed } in &judged {
-        let context = memory.context(&Request { task: task.clone(), budget: None }).unwrap();
-        let text = format!("{}\n{}", task.title, task.description);
-        let kind = Some(ralph_memory::Kind::Knowledge);
-        let query = Query { text, kind, feature: task.feature.clone(), files: task.files.clone(), ..Query::default() };
-        let ten: Vec<Id> = memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id).collect();
-        for id in needed {
-            let own = &names[id];
-            // One that became part of another is found where it is now.
-            let by = memory.show(own).unwrap().entry.superseded_by;
-            let is_it = |shown: &Id| shown == own || by.contains(shown);
-            found += usize::from(context.entries.iter().any(is_it));
-            found_of_ten += usize::from(ten.iter().any(is_it));
-            year.pairs += 1;
-        }
-    }
+    let (all, at_the_end) = needed(&memory, &judged, &names);
+    let still = at_the_end.intersection(&at_the_start).count();
     #[expect(clippy::cast_precision_loss, reason = "there are some hundreds")]
-    let share = |found: usize| found as f64 / year.pairs as f64;
-    (year.recall, year.recall_of_ten) = (share(found), share(found_of_ten));
+    let share = |found: usize, of: usize| found as f64 / of as f64;
+    year.pairs = all;
+    year.recall = share(at_the_end.len(), all);
+    year.recall_at_the_start = share(at_the_start.len(), all);
+    year.still_retrieved = share(still, at_the_start.len());
     year
 }

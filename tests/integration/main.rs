@@ -22,3 +22,5 @@ mod readme; // every command in the README
 mod support; // a folder, and the program run in it
 mod sync;
 mod tending; // what goes to the archive, and that nothing is lost by it // a folder, and the program run in it // a grown cache answers like a new one
+#[path = "../campaigns/year.rs"]
+mod year; // a year of a project

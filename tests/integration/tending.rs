@@ -219,6 +219,15 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
     assert_eq!(base.files(".ralph/archive/knowledge").len(), 1);
 }
 
+#[test]
+fn what_matters_is_still_there_after_a_year() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
+    let size = crate::year::Size { days: 45, runs: 4, iterations: 60, knowledge: 220 };
+    let year = crate::year::live(folder.path(), &golden, size, 3);
+    assert!(year.still_retrieved >= 0.9 && year.archived > 0 && year.largest <= year.budget, "{year:?}");
+}
+
 /// One thing that happens to a memory.
 #[derive(Debug, Clone)]
 enum Step {
