@@ -66,6 +66,7 @@
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
 //! | [`Scope`] | whom it concerns |
 //! | [head](entry::Head) | what lists, dedup and checks need of an entry |
+//! | [event](entry::Event) | knowledge of what happened: told to the tasks in its scope, and never brought up to date |
 //! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
 //! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
@@ -86,13 +87,15 @@
 //!   a line, quoted or fenced, and with sigils defused.
 //! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
 //!   else.
+//! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
+//!   journal stays the same.
 //! * A file that comes with a repository names no command that is run.
 //!
 //! # Where to read
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`settings`], [`entry`] (pure: what a file says), [`sigil`] (what an agent's text says), [`history`],
-//! [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
+//! [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
+//! agent's text says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`context`](mod@context),
 //! [`check`], [`doctor`], and [`memory`], which puts them in sequence.
 
