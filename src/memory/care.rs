@@ -9,13 +9,14 @@ use serde::Serialize;
 use super::runs::pasts;
 use super::write::shown;
 use super::{CONFIG, Memory};
-use crate::catalog::{self, Area, Catalog};
+use crate::catalog::{self, Area, Catalog, RowId};
 use crate::check::{self, Item, Unverified};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
 use crate::entry::{self, Head};
 use crate::error::{Problem, Result, Severity};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
+use crate::retrieve::superseded;
 use crate::settings::FORMAT;
 
 /// Where Linux says how much may be watched.
@@ -72,10 +73,14 @@ impl Memory {
 
     /// Returns which live entries name files that are gone or have changed much since they were written.
     fn doubtful(&self, live: &Catalog) -> Vec<Problem> {
-        let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
+        // What is replaced or has expired is told to nobody, so nobody need look at it.
+        let (now, superseded) = (self.now(), superseded(&[live], self.now()));
+        let is_told =
+            |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
+        let rows = live.knowledge_rows().filter(is_told);
         let named: Vec<(String, Head)> = rows
             .map(|row| (live.path(row), live.head(row)))
-            .filter(|(_, head)| head.valid && !head.files.is_empty())
+            .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
             .collect();
         let verdicts = self.unverified(&named.iter().map(|(_, head)| head).collect::<Vec<_>>());
         let doubt = |((path, _), unverified): (&(String, Head), Option<Unverified>)| {
