@@ -45,7 +45,8 @@ impl WorkTree {
             }
         }
         let head = self.line(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-        let index = own_index(&self.folder, scratch)?;
+        let index = self.line(&["rev-parse", "--git-path", "index"])?.unwrap_or_default();
+        let index = own_index(&self.folder.join(index), scratch)?;
         let of_own = [("GIT_INDEX_FILE", index.path())];
         let own = |arguments: &[&str]| ask(root, arguments, b"", &of_own, &[0]);
         // As it was last committed, without what is put into the index; what git knows of the files stays known.

@@ -46,27 +46,23 @@ impl Drop for OwnIndex {
     }
 }
 
-/// Copies the index of the repository that `folder` is in to the folder `scratch`. With it git knows which
-/// files it need not read again. A new repository has none.
-pub(super) fn own_index(folder: &Path, scratch: &Path) -> Result<OwnIndex> {
-    let asked = ["rev-parse", "--git-path", "index"];
-    let answer = ask(folder, &asked, b"", &[], &[0])?;
-    // Paths of git are relative to where it was asked.
-    let index = folder.join(String::from_utf8_lossy(&answer.output).trim_end_matches('\n'));
+/// Copies the index of a repository, `index`, to the folder `scratch`. With it git knows which files it need not
+/// read again. A new repository has none.
+pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     fs::create_dir_all(scratch).io("create", scratch)?;
     let scratch = fs::canonicalize(scratch).io("find", scratch)?;
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
     let own = OwnIndex(scratch.join(name));
-    match fs::copy(&index, &own.0) {
+    match fs::copy(index, &own.0) {
         Ok(_) => {
             // Git reads again what changed about as late as the index did. A copy that is younger than
             // the index would hide such a change.
-            let time = fs::metadata(&index).and_then(|stat| stat.modified()).io("read", &index)?;
+            let time = fs::metadata(index).and_then(|stat| stat.modified()).io("read", index)?;
             let copy = fs::File::options().write(true).open(&own.0).io("open", &own.0)?;
             copy.set_modified(time).io("set the time of", &own.0)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error).io("read", &index),
+        Err(error) => return Err(error).io("read", index),
     }
     Ok(own)
 }
@@ -94,7 +90,9 @@ impl WorkTree {
     pub fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
         // Objects are small and short-lived, so they are not compressed.
-        let mut add = vec!["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "add", "--all", "--", "."];
+        // Nobody reads the index again, so it needs no checksum.
+        let mut add = vec!["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "-c", "index.skipHash=true"];
+        add.extend(["add", "--all", "--", "."]);
         let memory = self.prefix.trim_end_matches('/');
         let but_memory = format!(":(exclude,top,literal){memory}");
         if !memory.is_empty() {
@@ -137,20 +135,22 @@ impl WorkTree {
 
     /// Prepares a place for git to work in.
     fn scratch(&self, scratch: &Path) -> Result<Scratch> {
-        let asked = ["rev-parse", "--show-toplevel", "--git-path", "objects"];
+        let asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "index"];
         let answer = ask(&self.folder, &asked, b"", &[], &[0])?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let mut lines = text.lines();
         let refused = || Error::Git { command: asked.join(" "), reason: "it does not say where things are".to_owned() };
+        // Paths of git are relative to where it was asked.
         let mut path = || Some(self.folder.join(lines.next()?));
-        let (root, objects) = (path().ok_or_else(refused)?, path().ok_or_else(refused)?);
+        let (root, objects, index) =
+            (path().ok_or_else(refused)?, path().ok_or_else(refused)?, path().ok_or_else(refused)?);
         let own_objects = scratch.join("objects");
         fs::create_dir_all(&own_objects).io("create", &own_objects)?;
         Ok(Scratch {
             root,
             objects: fs::canonicalize(&objects).io("find", &objects)?,
             own_objects: fs::canonicalize(&own_objects).io("find", &own_objects)?,
-            index: own_index(&self.folder, scratch)?,
+            index: own_index(&index, scratch)?,
         })
     }
 }
