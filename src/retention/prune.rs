@@ -283,4 +283,16 @@ mod tests {
         let all = [("expired", Reason::Expired), ("replaced", Reason::Superseded), beyond];
         check(&live, &record, "2026-03-03", &all);
     }
+
+    #[test]
+    fn what_is_over_takes_no_event_its_place() {
+        let event = |name: &str, importance| {
+            let item = knowledge(name, "2026-02-25");
+            Item { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
+        };
+        let mut live: Vec<Item> = (0..30).map(|number| event(&format!("event-{number}"), 50)).collect();
+        live.push(event("over", 90));
+        live[30].head.expires_at = Some(at("2026-02-26"));
+        check(&live, &Record::default(), "2026-02-28", &[("over", Reason::Expired)]);
+    }
 }

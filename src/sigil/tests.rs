@@ -156,6 +156,21 @@ fn what_an_agent_says_without_end_is_cut_and_counted() {
 }
 
 #[test]
+fn a_summary_that_is_too_long_is_refused() {
+    let block = |length: usize| {
+        let summary = "é".repeat(length);
+        format!(
+            "# MEMORY_SUGGESTIONS\n```json\n[{{\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"{summary}\"}}]\n```\n"
+        )
+    };
+    assert_eq!(read(&block(800), "t-1").suggestions.len(), 1);
+    let said = read(&block(801), "t-1");
+    assert_eq!(said.suggestions, []);
+    let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters, and 800 are the most";
+    assert_eq!(said.refused[0].to_string(), told);
+}
+
+#[test]
 fn a_learning_is_named_by_its_first_sentence() {
     let title =
         |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>"), "t").knowledge[0].title.clone();
