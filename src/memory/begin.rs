@@ -35,7 +35,7 @@ impl Memory {
     /// Begins an iteration: chooses its model, and gathers what its agent should know.
     ///
     /// What an earlier process began of the same task in the same run, and never finished, goes into the
-    /// journal as interrupted.
+    /// journal as interrupted, unless it is held by a process that is still there.
     ///
     /// # Errors
     ///
@@ -50,13 +50,18 @@ impl Memory {
         let mut iteration = {
             let lock = self.store.lock(self.lock_timeout())?;
             for orphan in self.open_iterations() {
-                if orphan.run_id == run.id && orphan.task_id() == task.own_id() {
+                let is_at_work = orphan
+                    .holder
+                    .as_ref()
+                    .is_some_and(|holder| run.holder.as_ref() != Some(holder) && holder.is_alive());
+                if orphan.run_id == run.id && orphan.task_id() == task.own_id() && !is_at_work {
                     self.interrupt(&lock, &orphan)?;
                 }
             }
             let number = self.next_number(&run.id);
             check_number(number)?;
-            let iteration = Iteration::new(run.id.clone(), number, task, self.now());
+            let holder = run.holder.clone();
+            let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, task, self.now()) };
             // From here on the number is taken, and an iteration that is cut off leaves a trace.
             self.keep_open(&lock, &iteration)?;
             iteration

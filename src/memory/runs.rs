@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::Memory;
+use super::{Holder, Memory};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Budget, Task};
 use crate::entry::{self, Attempt, Id};
@@ -38,6 +38,9 @@ pub struct Run {
     pub limit: Option<u32>,
     /// How much text a context has at most; without one, as the settings say.
     pub budget: Option<Budget>,
+    /// The process that works on its iterations from beginning to end: while it is there, nobody else takes
+    /// one of them for interrupted. Without one, whoever begins next does.
+    pub holder: Option<Holder>,
 }
 
 impl Run {
@@ -75,6 +78,9 @@ pub struct Iteration {
     pub left_out: Vec<Id>,
     /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.
     pub tree: Option<String>,
+    /// The process that works on it, where one does from beginning to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
     /// What the agent should know: markdown. Not kept in `state/`.
     #[serde(skip)]
     pub context: String,
@@ -99,6 +105,7 @@ impl Iteration {
             entries: Vec::new(),
             left_out: Vec::new(),
             tree: None,
+            holder: None,
             context: String::new(),
             problems: Vec::new(),
         }

@@ -315,3 +315,21 @@ fn a_report_may_be_indented_and_a_text_begin_with_a_mark() {
     let unnamed = memory.resume(None, None, Some("t-9")).unwrap();
     assert_eq!(unnamed.task.title, "t-9");
 }
+
+#[test]
+fn who_asks_for_a_context_meanwhile_interrupts_no_live_run() {
+    let base = TestBase::new();
+    let program = crate::support::PROGRAM;
+    // As a person would in another terminal: nothing in the environment says that a run is going on.
+    let script = format!(
+        "cat > /dev/null\nenv -u RALPH_RUN_ID -u RALPH_ITERATION '{program}' --now {} context --task P --task-id t-1 > own 2>&1\n\
+         echo '<task-failed>t-1</task-failed>'\n",
+        crate::support::NOW
+    );
+    let ran = run_agent(&base, &script, &["--task", "P", "--task-id", "t-1", "--max-iterations", "1"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let journal = base.files(".ralph/journal");
+    assert_eq!(journal.len(), 1, "{journal:?}");
+    assert!(base.read(&journal[0]).contains("outcome: failed"));
+    assert!(base.read("own").contains("iteration 2 of run-"), "{}", base.read("own"));
+}

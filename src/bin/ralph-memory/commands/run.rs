@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Run, Tended};
+use ralph_memory::memory::{Holder, Run, Tended};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Error, Memory, Task};
@@ -203,7 +203,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     };
     let run_id = run.id.clone();
     let limit = Some(last.number.saturating_add(max_iterations));
-    let run = Run { strategy: args.strategy, limit, budget: args.budget(), ..run };
+    let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
     let interrupt = Interrupt::listen().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
