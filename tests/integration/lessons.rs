@@ -333,3 +333,11 @@ fn who_asks_for_a_context_meanwhile_interrupts_no_live_run() {
     assert!(base.read(&journal[0]).contains("outcome: failed"));
     assert!(base.read("own").contains("iteration 2 of run-"), "{}", base.read("own"));
 }
+
+#[test]
+fn an_agent_that_removes_the_memory_ends_the_run_with_a_word() {
+    let base = TestBase::new();
+    let ran = run_agent(&base, "rm -rf .ralph\n", &["--task", "x", "--max-iterations", "2"]);
+    assert_eq!(ran.code, Some(6), "{ran}");
+    assert!(ran.stderr.contains("`.ralph` went away meanwhile"), "{ran}");
+}

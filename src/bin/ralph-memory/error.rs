@@ -130,6 +130,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         Some(Error::OutsideRoot { .. }) => {
             "the memory holds plain files and folders; replace the link by what it points to".to_owned()
         }
+        Some(Error::Io { action: "lock", source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            "`.ralph` went away meanwhile; what was committed of it comes back by `git checkout .ralph`".to_owned()
+        }
         Some(Error::Io { source, .. }) => return io_hint(source).map(str::to_owned),
         Some(_) | None => format!("this is a bug in {ISSUES}; please report it with the command that you ran"),
     };
