@@ -38,7 +38,6 @@ impl WorkTree {
         let above = above(paths);
         arguments.extend(above.iter().map(String::as_str));
         let answer = ask(&self.folder, &arguments, b"", &[], &[0])?;
-        let project = self.prefix.trim_end_matches('/').rsplit_once('/').map_or("", |(project, _)| project);
         let mut touches = Vec::new();
         let mut commit = (String::new(), 0);
         for record in names(&answer.output) {
@@ -57,12 +56,7 @@ impl WorkTree {
             let (Some(added), Some(removed), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
                 continue;
             };
-            let path = if project.is_empty() {
-                Some(path)
-            } else {
-                path.strip_prefix(project).and_then(|path| path.strip_prefix('/'))
-            };
-            let Some(path) = path else { continue };
+            let Some(path) = self.in_project(path) else { continue };
             let lines = added.parse::<u64>().unwrap_or(0).saturating_add(removed.parse().unwrap_or(0));
             touches.push(Touch { path: path.to_owned(), commit: commit.0.clone(), at: commit.1, lines });
         }
@@ -84,14 +78,20 @@ impl WorkTree {
         arguments.extend(above.iter().map(String::as_str));
         // 1 means that there is no line in any of them.
         let answer = ask(&self.folder, &arguments, b"", &[], &[0, 1])?;
-        let project = self.prefix.trim_end_matches('/').rsplit_once('/').map_or("", |(project, _)| project);
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
             let (path, count) = line.split_once('\0')?;
-            let path = if project.is_empty() { path } else { path.strip_prefix(project)?.strip_prefix('/')? };
-            Some((path.to_owned(), count.parse().ok()?))
+            Some((self.in_project(path)?.to_owned(), count.parse().ok()?))
         };
         Ok(text.split_terminator('\n').filter_map(count).collect())
+    }
+
+    /// Returns a path of the work tree as seen from the folder above; `None` where it is beside that.
+    fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
+        match self.prefix.trim_end_matches('/').rsplit_once('/') {
+            Some((project, _)) => path.strip_prefix(project)?.strip_prefix('/'),
+            None => Some(path),
+        }
     }
 }
 

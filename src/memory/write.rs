@@ -175,14 +175,7 @@ impl Memory {
         let mut changes = knowledge.changes_to(&entry.head, &entry.body);
         changes.extend(knowledge.details_change(&text));
         if changes.is_empty() {
-            return Ok(Added {
-                id,
-                title: entry.head.title,
-                action: Action::Unchanged,
-                path: shown(&path),
-                archived: None,
-                problems: Vec::new(),
-            });
+            return unchanged(catalog, row);
         }
         changes.push(Change::Set(edit::updated_key(&text), timestamp(self.now())));
         let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;

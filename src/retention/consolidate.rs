@@ -131,46 +131,30 @@ impl<'a> Cluster<'a> {
     fn changed(&self, now: DateTime<Utc>) -> Option<String> {
         let (newest, others) = self.members.split_first()?;
         let head = &newest.entry.head;
-        let mut tags: Vec<String> = Vec::new();
-        for tag in others.iter().flat_map(|other| &other.entry.head.tags) {
-            if !head.tags.contains(tag) && !tags.contains(tag) {
-                tags.push(tag.clone());
-            }
-        }
-        let files: Vec<String> = others.iter().flat_map(|other| other.entry.head.files.clone()).collect();
-        let mut new_files: Vec<String> = Vec::new();
-        for file in files {
-            if !head.files.contains(&file) && !new_files.contains(&file) {
-                new_files.push(file);
-            }
-        }
+        let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
+        let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
         // What the others replace is replaced by this one now.
         let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
-        let mut supersedes: Vec<String> = Vec::new();
-        for id in replaced {
-            if *id != newest.id && !head.supersedes.contains(id) && !supersedes.contains(&id.to_string()) {
-                supersedes.push(id.to_string());
-            }
-        }
+        let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
         let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
-        let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(fold).collect();
-        said.insert(fold(&head.title));
+        let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
+        let mut titles = HashSet::from([fold(&head.title)]);
         for other in others {
             let other_body = other.entry.body.replace("\r\n", "\n");
-            let missing: Vec<&str> = blocks(&other_body).into_iter().filter(|block| said.insert(fold(block))).collect();
+            let new_blocks: Vec<&str> =
+                blocks(&other_body).into_iter().filter(|block| said.insert(as_said(block))).collect();
             let title = &other.entry.head.title;
-            let is_titled = said.insert(fold(title));
-            if is_titled || !missing.is_empty() {
+            if titles.insert(fold(title)) || !new_blocks.is_empty() {
                 body.push_str(&format!("\n\n## {title}"));
             }
-            for block in missing {
+            for block in new_blocks {
                 body.push_str("\n\n");
                 body.push_str(block);
             }
         }
         let mut changes = vec![
             Change::AddItems("tags", tags),
-            Change::AddItems("files", new_files),
+            Change::AddItems("files", files),
             Change::AddItems("supersedes", supersedes),
         ];
         changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
@@ -190,6 +174,23 @@ impl<'a> Cluster<'a> {
             others: others.iter().map(|other| (other.id.clone(), other.path.clone())).collect(),
         })
     }
+}
+
+/// Returns those of `items` that `own` has not, each once.
+fn missing<'a, T: ToString + PartialEq + 'a>(own: &[T], items: impl Iterator<Item = &'a T>) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    for item in items.filter(|item| !own.contains(item)).map(ToString::to_string) {
+        if !missing.contains(&item) {
+            missing.push(item);
+        }
+    }
+    missing
+}
+
+/// Returns a block as it is compared: in prose white space says nothing, in code it may say everything.
+fn as_said(block: &str) -> String {
+    let is_code = block.starts_with(' ') || block.contains("```") || block.contains("~~~");
+    if is_code { block.to_owned() } else { block.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
 /// Returns how much a learning adds to a body, at the most.
@@ -283,6 +284,16 @@ mod tests {
         let mut turned = example();
         turned.reverse();
         assert_eq!(merged(&turned, 3), merges);
+    }
+
+    #[test]
+    fn what_differs_in_code_or_case_is_said_twice() {
+        let fence = |indent: &str| format!("```yaml\na:\n{indent}b: 1\n```");
+        let one = learning("a", 1, "x", "", &format!("Set LANG.\n\n{}", fence("  ")));
+        let two = learning("b", 2, "x", "", &format!("Set lang.\n\n{}", fence("    ")));
+        let merged = &merged(&[one, two], 0)[0].new;
+        assert!(merged.contains("Set LANG.") && merged.contains("Set lang."), "{merged}");
+        assert!(merged.contains("\n  b: 1") && merged.contains("\n    b: 1"), "{merged}");
     }
 
     #[test]

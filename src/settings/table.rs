@@ -125,6 +125,17 @@ pub fn is_model(name: &str) -> bool {
         && name.chars().all(|character| character.is_ascii_alphanumeric() || "._-:/@[]".contains(character))
 }
 
+/// A setting that is a whole number within a range.
+const fn whole(
+    key: &'static str,
+    help: &'static str,
+    range: (f64, f64),
+    get: fn(&Settings) -> f64,
+    set: fn(&mut Settings, f64),
+) -> Setting {
+    Setting { key, help, value: Value::Number { range, whole: true, get, set } }
+}
+
 /// Every setting, in the order in which `config.toml` lists them.
 #[expect(
     clippy::cast_possible_truncation,
@@ -133,16 +144,13 @@ pub fn is_model(name: &str) -> bool {
     reason = "values are checked against their range first"
 )]
 pub const ALL: [Setting; 31] = [
-    Setting {
-        key: "search.limit",
-        help: "hits that a search returns at most",
-        value: Value::Number {
-            range: (1.0, 1_000.0),
-            whole: true,
-            get: |settings| settings.search_limit as f64,
-            set: |settings, value| settings.search_limit = value as usize,
-        },
-    },
+    whole(
+        "search.limit",
+        "hits that a search returns at most",
+        (1.0, 1_000.0),
+        |settings| settings.search_limit as f64,
+        |settings, value| settings.search_limit = value as usize,
+    ),
     Setting {
         key: "search.text_weight",
         help: "how much the text score counts beside the points for tags; 0 leaves the points alone",
@@ -153,26 +161,20 @@ pub const ALL: [Setting; 31] = [
             set: |settings, value| settings.text_weight = value,
         },
     },
-    Setting {
-        key: "context.budget",
-        help: "characters of a context at most, beside its fixed instructions",
-        value: Value::Number {
-            range: (0.0, 10_000_000.0),
-            whole: true,
-            get: |settings| settings.context_budget as f64,
-            set: |settings, value| settings.context_budget = value as usize,
-        },
-    },
-    Setting {
-        key: "context.body_words",
-        help: "words of one entry's body that a context shows at most",
-        value: Value::Number {
-            range: (1.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.body_words as f64,
-            set: |settings, value| settings.body_words = value as usize,
-        },
-    },
+    whole(
+        "context.budget",
+        "characters of a context at most, beside its fixed instructions",
+        (0.0, 10_000_000.0),
+        |settings| settings.context_budget as f64,
+        |settings, value| settings.context_budget = value as usize,
+    ),
+    whole(
+        "context.body_words",
+        "words of one entry's body that a context shows at most",
+        (1.0, 1_000_000.0),
+        |settings| settings.body_words as f64,
+        |settings, value| settings.body_words = value as usize,
+    ),
     Setting {
         key: "strategy.name",
         help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
@@ -184,36 +186,27 @@ pub const ALL: [Setting; 31] = [
         help: "the model of the strategy `fixed`; without one, the middle one",
         value: Value::Model(|settings| &mut settings.fixed_model),
     },
-    Setting {
-        key: "strategy.stuck_after",
-        help: "failures in a row after which the agent is warned that it is stuck",
-        value: Value::Number {
-            range: (1.0, 1_000.0),
-            whole: true,
-            get: |settings| settings.stuck_after.into(),
-            set: |settings, value| settings.stuck_after = value as u32,
-        },
-    },
-    Setting {
-        key: "run.max_iterations",
-        help: "iterations of a run at most",
-        value: Value::Number {
-            range: (1.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.max_iterations.into(),
-            set: |settings, value| settings.max_iterations = value as u32,
-        },
-    },
-    Setting {
-        key: "run.max_attempts",
-        help: "attempts of a run at one task at most; 0 for as many as it takes",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.max_attempts.into(),
-            set: |settings, value| settings.max_attempts = value as u32,
-        },
-    },
+    whole(
+        "strategy.stuck_after",
+        "failures in a row after which the agent is warned that it is stuck",
+        (1.0, 1_000.0),
+        |settings| settings.stuck_after.into(),
+        |settings, value| settings.stuck_after = value as u32,
+    ),
+    whole(
+        "run.max_iterations",
+        "iterations of a run at most",
+        (1.0, 1_000_000.0),
+        |settings| settings.max_iterations.into(),
+        |settings, value| settings.max_iterations = value as u32,
+    ),
+    whole(
+        "run.max_attempts",
+        "attempts of a run at one task at most; 0 for as many as it takes",
+        (0.0, 1_000_000.0),
+        |settings| settings.max_attempts.into(),
+        |settings, value| settings.max_attempts = value as u32,
+    ),
     Setting {
         key: "run.agent",
         help: "the command line of the agent",
@@ -234,141 +227,102 @@ pub const ALL: [Setting; 31] = [
         help: "how progress is told: system-captured, structured-log, llm-summarized or hybrid",
         value: Value::Choice { of: &PROGRESS, of_text: |settings| &mut settings.progress },
     },
-    Setting {
-        key: "progress.entries",
-        help: "iterations that progress tells of",
-        value: Value::Number {
-            range: (1.0, 1_000.0),
-            whole: true,
-            get: |settings| settings.progress_entries as f64,
-            set: |settings, value| settings.progress_entries = value as usize,
-        },
-    },
-    Setting {
-        key: "progress.characters",
-        help: "characters of an iteration's output that progress shows",
-        value: Value::Number {
-            range: (0.0, 16_384.0),
-            whole: true,
-            get: |settings| settings.progress_characters as f64,
-            set: |settings, value| settings.progress_characters = value as usize,
-        },
-    },
+    whole(
+        "progress.entries",
+        "iterations that progress tells of",
+        (1.0, 1_000.0),
+        |settings| settings.progress_entries as f64,
+        |settings, value| settings.progress_entries = value as usize,
+    ),
+    whole(
+        "progress.characters",
+        "characters of an iteration's output that progress shows",
+        (0.0, 16_384.0),
+        |settings| settings.progress_characters as f64,
+        |settings, value| settings.progress_characters = value as usize,
+    ),
     Setting {
         key: "events.from_output",
         help: "whether events are taken from an agent's text, under `## MEMORY_SUGGESTIONS`",
         value: Value::Switch(|settings| &mut settings.events_from_output),
     },
-    Setting {
-        key: "events.per_task",
-        help: "events of a task that are told and found; the most important, then the newest",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.events.per_task as f64,
-            set: |settings, value| settings.events.per_task = value as usize,
-        },
-    },
-    Setting {
-        key: "events.per_section",
-        help: "events of a section that are told and found; the most important, then the newest",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.events.per_section as f64,
-            set: |settings, value| settings.events.per_section = value as usize,
-        },
-    },
-    Setting {
-        key: "events.per_feature",
-        help: "events of a feature that are told and found; the most important, then the newest",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.events.per_feature as f64,
-            set: |settings, value| settings.events.per_feature = value as usize,
-        },
-    },
-    Setting {
-        key: "events.per_project",
-        help: "events of the project that are told and found; the most important, then the newest",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.events.per_project as f64,
-            set: |settings, value| settings.events.per_project = value as usize,
-        },
-    },
-    Setting {
-        key: "events.in_all",
-        help: "events in all that are told and found; the most important, then the newest",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.events.in_all as f64,
-            set: |settings, value| settings.events.in_all = value as usize,
-        },
-    },
-    Setting {
-        key: "tend.done_days",
-        help: "days after which the attempts at a task that is done go to the archive",
-        value: Value::Number {
-            range: (0.0, 100_000.0),
-            whole: true,
-            get: |settings| settings.tending.done_days.into(),
-            set: |settings, value| settings.tending.done_days = value as u32,
-        },
-    },
-    Setting {
-        key: "tend.knowledge_days",
-        help: "days after which knowledge is old",
-        value: Value::Number {
-            range: (0.0, 100_000.0),
-            whole: true,
-            get: |settings| settings.tending.knowledge_days.into(),
-            set: |settings, value| settings.tending.knowledge_days = value as u32,
-        },
-    },
-    Setting {
-        key: "tend.unused_days",
-        help: "days without a context after which old knowledge goes to the archive, as far as contexts are recorded",
-        value: Value::Number {
-            range: (0.0, 100_000.0),
-            whole: true,
-            get: |settings| settings.tending.unused_days.into(),
-            set: |settings, value| settings.tending.unused_days = value as u32,
-        },
-    },
-    Setting {
-        key: "tend.useful_days",
-        help: "the same for knowledge that stood in the context of an attempt that succeeded",
-        value: Value::Number {
-            range: (0.0, 100_000.0),
-            whole: true,
-            get: |settings| settings.tending.useful_days.into(),
-            set: |settings, value| settings.tending.useful_days = value as u32,
-        },
-    },
-    Setting {
-        key: "tend.superseded_days",
-        help: "days after which what another entry replaces goes to the archive",
-        value: Value::Number {
-            range: (0.0, 100_000.0),
-            whole: true,
-            get: |settings| settings.tending.superseded_days.into(),
-            set: |settings, value| settings.tending.superseded_days = value as u32,
-        },
-    },
-    Setting {
-        key: "tend.learnings",
-        help: "learnings that there may be before `consolidate` merges those that are alike",
-        value: Value::Number {
-            range: (0.0, 1_000_000.0),
-            whole: true,
-            get: |settings| settings.tending.learnings as f64,
-            set: |settings, value| settings.tending.learnings = value as usize,
-        },
-    },
+    whole(
+        "events.per_task",
+        "events of a task that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_task as f64,
+        |settings, value| settings.events.per_task = value as usize,
+    ),
+    whole(
+        "events.per_section",
+        "events of a section that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_section as f64,
+        |settings, value| settings.events.per_section = value as usize,
+    ),
+    whole(
+        "events.per_feature",
+        "events of a feature that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_feature as f64,
+        |settings, value| settings.events.per_feature = value as usize,
+    ),
+    whole(
+        "events.per_project",
+        "events of the project that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_project as f64,
+        |settings, value| settings.events.per_project = value as usize,
+    ),
+    whole(
+        "events.in_all",
+        "events in all that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.in_all as f64,
+        |settings, value| settings.events.in_all = value as usize,
+    ),
+    whole(
+        "tend.done_days",
+        "days after which the attempts at a task that is done go to the archive",
+        (0.0, 100_000.0),
+        |settings| settings.tending.done_days.into(),
+        |settings, value| settings.tending.done_days = value as u32,
+    ),
+    whole(
+        "tend.knowledge_days",
+        "days after which knowledge is old",
+        (0.0, 100_000.0),
+        |settings| settings.tending.knowledge_days.into(),
+        |settings, value| settings.tending.knowledge_days = value as u32,
+    ),
+    whole(
+        "tend.unused_days",
+        "days without a context after which old knowledge goes to the archive, as far as contexts are recorded",
+        (0.0, 100_000.0),
+        |settings| settings.tending.unused_days.into(),
+        |settings, value| settings.tending.unused_days = value as u32,
+    ),
+    whole(
+        "tend.useful_days",
+        "the same for knowledge that stood in the context of an attempt that succeeded",
+        (0.0, 100_000.0),
+        |settings| settings.tending.useful_days.into(),
+        |settings, value| settings.tending.useful_days = value as u32,
+    ),
+    whole(
+        "tend.superseded_days",
+        "days after which what another entry replaces goes to the archive",
+        (0.0, 100_000.0),
+        |settings| settings.tending.superseded_days.into(),
+        |settings, value| settings.tending.superseded_days = value as u32,
+    ),
+    whole(
+        "tend.learnings",
+        "learnings that there may be before `consolidate` merges those that are alike",
+        (0.0, 1_000_000.0),
+        |settings| settings.tending.learnings as f64,
+        |settings, value| settings.tending.learnings = value as usize,
+    ),
     Setting {
         key: "tend.automatic",
         help: "whether `prune` and `consolidate` are done at the end of every run",
@@ -379,14 +333,11 @@ pub const ALL: [Setting; 31] = [
         help: "when the files of the memory are committed, and nothing else: never or each-iteration",
         value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
     },
-    Setting {
-        key: "lock.timeout_ms",
-        help: "milliseconds that a writing command waits for another one",
-        value: Value::Number {
-            range: (0.0, 600_000.0),
-            whole: true,
-            get: |settings| settings.lock_timeout_ms as f64,
-            set: |settings, value| settings.lock_timeout_ms = value as u64,
-        },
-    },
+    whole(
+        "lock.timeout_ms",
+        "milliseconds that a writing command waits for another one",
+        (0.0, 600_000.0),
+        |settings| settings.lock_timeout_ms as f64,
+        |settings, value| settings.lock_timeout_ms = value as u64,
+    ),
 ];
