@@ -62,6 +62,18 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The caller gave what looks like a secret, which would be committed.
+    #[error("{what}, line {line}: this looks like a secret: {pattern}, fingerprint {fingerprint}")]
+    Secret {
+        /// The argument, as the caller knows it.
+        what: &'static str,
+        /// The line in it, counted from 1.
+        line: u32,
+        /// What sort of secret.
+        pattern: &'static str,
+        /// What it can be allowed by.
+        fingerprint: String,
+    },
     /// A file cannot be changed without harming what it says.
     #[error("cannot edit `{path}`: {reason}")]
     Uneditable {

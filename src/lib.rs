@@ -94,7 +94,7 @@
 //! # Where to read
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
+//! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
 //! agent's text says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`context`](mod@context),
 //! [`check`], [`doctor`], and [`memory`], which puts them in sequence.
@@ -115,6 +115,7 @@ pub mod memory;
 pub mod progress;
 pub mod retention;
 pub mod retrieve;
+pub mod secret;
 pub mod settings;
 pub mod sigil;
 pub mod store;

@@ -508,7 +508,7 @@ mod tests {
             sections: Sections { validation_output: output, progress: format!("Sum {number}."), ..Sections::default() },
         };
         let attempts: Vec<Attempt> =
-            (1..8).map(|number| attempt(number, "\u{1b}[31mé\r\n".repeat(9_000)).prepared()).collect();
+            (1..8).map(|number| attempt(number, "\u{1b}[31mé\r\n".repeat(9_000)).prepared(&[])).collect();
         for kind in Kind::ALL {
             let live: Vec<Finished> = attempts.iter().map(|attempt| Finished::of(attempt).unwrap()).collect();
             let read_back = |attempt: &Attempt| {

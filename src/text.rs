@@ -63,6 +63,11 @@ pub fn shorten(text: &str, limit: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// Returns the last place up to `at` bytes at which `text` can be cut.
+pub fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// Returns the line of `text` that shares most words with `query`, cut between words to at most
 /// `limit` characters around the first word that is shared. Where none is, it is the first line.
 ///

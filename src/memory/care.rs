@@ -17,6 +17,7 @@ use crate::error::{Problem, Result, Severity};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::retrieve::superseded;
+use crate::secret::redact;
 use crate::settings::FORMAT;
 
 /// Where Linux says how much may be watched.
@@ -63,6 +64,7 @@ impl Memory {
             self.locate(problem);
         }
         problems.extend(self.doubtful(&live));
+        problems.extend([&live, &archive].map(|catalog| self.committed_secrets(catalog)).concat());
         problems.extend(live.problems());
         problems.extend(archive.problems());
         problems.extend(self.settings_problems.clone());
@@ -106,13 +108,13 @@ impl Memory {
         named.iter().zip(verdicts).filter_map(doubt).collect()
     }
 
-    /// Returns a line of a file that a problem names, counted from 1, without its line end. What is
-    /// not UTF-8 is replaced; `None` where there is no such file or line.
+    /// Returns a line of a file that a problem names, counted from 1, without its line end, and with secrets
+    /// redacted: it may be shown anywhere. What is not UTF-8 is replaced; `None` where there is no such file or line.
     pub fn source_line(&self, path: &str, line: u32) -> Option<String> {
         let file = self.store.read(path.strip_prefix(".ralph/")?).ok()?;
         let at = usize::try_from(line).ok()?.checked_sub(1)?;
         let line = file.bytes.split(|byte| *byte == b'\n').nth(at)?;
-        Some(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned())
+        Some(redact(String::from_utf8_lossy(line).trim_end_matches('\r'), &self.settings.allowed_secrets))
     }
 
     /// Gives a problem the place of the key that it is about. Heads do not keep places, and few

@@ -129,6 +129,9 @@ impl Memory {
                 Err(Error::Invalid { what, reason }) => {
                     refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
                 }
+                Err(error @ Error::Secret { .. }) => {
+                    refused.push((noted.line, format!("line {}: <{}>: {error}; leave it out", noted.line, noted.name)));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -141,6 +144,10 @@ impl Memory {
                 Err(Error::Invalid { what, reason }) => {
                     let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
                     refused.push((suggestion.line, format!("{place}: {what}: {reason}")));
+                }
+                Err(error @ Error::Secret { .. }) => {
+                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
+                    refused.push((suggestion.line, format!("{place}: {error}; leave it out")));
                 }
                 Err(error) => return Err(error),
             }
@@ -229,7 +236,7 @@ impl Memory {
     /// Writes an attempt under its number, or, where that is taken, the next free one.
     fn write_attempt(&self, lock: &Lock, mut attempt: Attempt) -> Result<(String, Attempt)> {
         loop {
-            let prepared = attempt.prepared();
+            let prepared = attempt.prepared(&self.settings.allowed_secrets);
             let path = journal_path(&attempt.run_id, prepared.head.iteration);
             if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
                 return Ok((path, prepared));

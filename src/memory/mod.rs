@@ -13,6 +13,7 @@ mod init;
 mod look;
 mod merging;
 mod runs;
+mod secrets;
 mod sync;
 mod tell;
 mod tend;

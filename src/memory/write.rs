@@ -93,11 +93,13 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where title, tags or body are missing, [`Error::Locked`] where another
+    /// [`Error::Invalid`] where title, tags or body are missing, [`Error::Secret`] where something looks like a
+    /// secret that [`Memory::allow_secrets`] or the settings do not let pass, [`Error::Locked`] where another
     /// process kept writing, [`Error::Conflict`] where an editor did, [`Error::Uneditable`] where the
     /// entry's frontmatter cannot be edited without harm, and [`Error::Io`].
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
         let knowledge = knowledge.normalised()?;
+        self.refuse_secrets(&knowledge)?;
         let lock = self.store.lock(self.lock_timeout())?;
         let mut attempt = 1;
         let (added, pending) = loop {

@@ -135,6 +135,8 @@ pub struct Settings {
     pub tending: Tending,
     /// `git.commit`: when the files of the memory are committed, one of [`COMMITS`].
     pub git_commit: String,
+    /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
+    pub allowed_secrets: Vec<String>,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
     pub lock_timeout_ms: u64,
 }
@@ -162,6 +164,7 @@ impl Default for Settings {
             events: EventCaps::default(),
             tending: Tending::default(),
             git_commit: "never".to_owned(),
+            allowed_secrets: Vec::new(),
             lock_timeout_ms: 30_000,
         }
     }
@@ -253,7 +256,10 @@ impl Settings {
                 let said = match setting.value {
                     Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
                     Value::Switch(_) => value.trim().parse().map_or(Said::Other, Said::Bool),
-                    Value::Models => Said::List(value.split(',').map(|model| model.trim().to_owned()).collect()),
+                    Value::Models | Value::Fingerprints => {
+                        let items = value.split(',').map(|item| item.trim().to_owned());
+                        Said::List(items.filter(|item| !item.is_empty()).collect())
+                    }
                     Value::Choice { .. } | Value::Model(_) | Value::Command(_) => Said::Text(value.trim().to_owned()),
                 };
                 setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
@@ -351,6 +357,7 @@ mod tests {
             context_budget: 1,
             body_words: 1,
             strategy: "fixed".to_owned(),
+            allowed_secrets: vec!["0123abcd".to_owned()],
             models: Vec::new(),
             fixed_model: "x".to_owned(),
             stuck_after: 1,
@@ -472,6 +479,11 @@ mod tests {
         ];
         settings.read_env(variables.into_iter()).unwrap();
         assert_eq!(settings.models, ["a", "b"]);
+        settings.read_env([("RALPH_MEMORY_SECRETS__ALLOWED", "0123abcd, 89ABCDEF")].into_iter()).unwrap();
+        assert_eq!(settings.allowed_secrets, ["0123abcd", "89ABCDEF"]);
+        settings.read_env([("RALPH_MEMORY_SECRETS__ALLOWED", "")].into_iter()).unwrap();
+        assert!(settings.allowed_secrets.is_empty());
+        assert!(settings.read_env([("RALPH_MEMORY_SECRETS__ALLOWED", "0123abc")].into_iter()).is_err());
         assert!(settings.events_from_output);
         assert_eq!((settings.strategy.as_str(), settings.agent.as_str()), ("fixed", "claude -p"));
         assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());

@@ -1,5 +1,7 @@
 //! The table of settings: each with its key, its help, what it may be and where it is kept.
 
+use crate::secret::is_fingerprint;
+
 use super::{COMMITS, ENV_PREFIX, MAX_MODEL, MAX_MODELS, PROGRESS, STRATEGIES, Settings};
 
 /// One setting, as it is documented and read.
@@ -29,6 +31,8 @@ pub(super) enum Value {
     /// The name of a model, or nothing.
     Model(OfText),
     Models,
+    /// Fingerprints of what looks like a secret and is none.
+    Fingerprints,
     /// A command line, which a project's file may not name.
     Command(OfText),
 }
@@ -58,6 +62,7 @@ impl Setting {
             }
             Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
             Value::Models => format!("{:?}", settings.models),
+            Value::Fingerprints => format!("{:?}", settings.allowed_secrets),
         }
     }
 
@@ -106,6 +111,10 @@ impl Setting {
                 settings.models = models;
             }
             (Value::Models, _) => return Err(must(&format!("a list of 1 to {MAX_MODELS} models, each {MODEL}"))),
+            (Value::Fingerprints, Said::List(fingerprints)) if fingerprints.iter().all(|text| is_fingerprint(text)) => {
+                settings.allowed_secrets = fingerprints;
+            }
+            (Value::Fingerprints, _) => return Err(must("a list of fingerprints, each eight hexadecimal digits")),
             (Value::Command(of_text), Said::Text(text)) => *of_text(settings) = text,
             (Value::Command(_), _) => return Err(must("a command line")),
         }
@@ -143,7 +152,7 @@ const fn whole(
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 31] = [
+pub const ALL: [Setting; 32] = [
     whole(
         "search.limit",
         "hits that a search returns at most",
@@ -332,6 +341,11 @@ pub const ALL: [Setting; 31] = [
         key: "git.commit",
         help: "when the files of the memory are committed, and nothing else: never or each-iteration",
         value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
+    },
+    Setting {
+        key: "secrets.allowed",
+        help: "fingerprints of what looks like a secret and is none",
+        value: Value::Fingerprints,
     },
     whole(
         "lock.timeout_ms",

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const ORDER: [(&str, bool); 23] = [
     ("error", true),
     ("text", true),
-    ("settings", true),
     ("secret", true),
+    ("settings", true),
     ("entry", true),
     ("sigil", true),
     ("transcript", true),

@@ -7,7 +7,10 @@ mod broken; // every kind of bad input is told of, hides nothing and is left alo
 mod cli; // each command: output, messages and exit code
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+#[path = "../campaigns/fuzz.rs"]
+mod fuzz; // what must hold for any bytes
 mod git; // commits of the memory, and files that knowledge speaks of
+mod hostile; // what is kept for the fuzzer
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
 mod lessons; // what broke other memories, one test each
@@ -19,6 +22,7 @@ mod merging; // the merge driver
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
+mod secrets; // refused, redacted, found, and shown nowhere
 mod support; // a folder, and the program run in it
 mod sync;
 mod tending; // what goes to the archive, and that nothing is lost by it // a folder, and the program run in it // a grown cache answers like a new one

@@ -76,7 +76,11 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         Some(Error::Invalid { .. } | Error::Settings { .. }) => Exit::Usage,
         Some(Error::NoMemory { .. }) => Exit::NoMemory,
         Some(
-            Error::NewerFormat { .. } | Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. },
+            Error::NewerFormat { .. }
+            | Error::Uneditable { .. }
+            | Error::Conflict { .. }
+            | Error::Secret { .. }
+            | Error::OutsideRoot { .. },
         ) => Exit::Refused,
         Some(Error::Locked { .. }) => Exit::Locked,
         Some(Error::Io { .. } | Error::Git { .. }) => Exit::Io,
@@ -119,6 +123,10 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             "give it with `--body TEXT` or on standard input, at most 1 MiB".to_owned()
         }
         Some(Error::Invalid { .. }) => return None,
+        Some(Error::Secret { fingerprint, .. }) => format!(
+            "leave it out: entries are committed; if it is no secret, give `--allow-secret {fingerprint}`, or put it into \
+             `secrets.allowed` of `.ralph/config.toml`"
+        ),
         Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
         Some(Error::Conflict { kept: None, .. }) => "look at what it says by now, and run the command again".to_owned(),
         Some(Error::Conflict { kept: Some(_), .. }) => {
@@ -189,6 +197,7 @@ mod tests {
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
         check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::Secret { what: "a", line: 1, pattern: "b", fingerprint: "c".into() }, Exit::Refused);
         check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);
         check(Error::Io { action: "read", path: "a".into(), source: io() }, Exit::Io);
         check(Error::Git { command: "a".into(), reason: "b".into() }, Exit::Io);

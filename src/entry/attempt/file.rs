@@ -7,6 +7,8 @@ use super::{Attempt, AttemptHead, Files, Sections, Validation};
 use crate::entry::frontmatter::{double_quote, quote};
 use crate::entry::knowledge::{list, timestamp};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
+use crate::secret::redact;
+use crate::text::floor;
 
 /// The largest section, in bytes.
 pub const MAX_SECTION_BYTES: usize = 16 * 1024;
@@ -21,6 +23,8 @@ const MAX_COMMAND: usize = 500;
 const MAX_ITEM: usize = 300;
 /// The longest other text of the frontmatter, in characters.
 const MAX_TEXT: usize = 100;
+/// How much of a text is looked at that becomes one line, in bytes.
+const MAX_LINE_BYTES: usize = 4_096;
 /// What stands where a part was cut off.
 const TRUNCATED: &str = "[truncated]";
 /// How far before a cut a line end is looked for, in bytes.
@@ -35,14 +39,14 @@ pub enum Keep {
     End,
 }
 
-/// Returns a text as a section holds it: line ends as `\n`, control characters as `\u{1b}`, no blank
-/// lines around it, and at most [`MAX_SECTION_BYTES`].
+/// Returns a text as a section holds it: secrets redacted but those with an allowed fingerprint, line ends as `\n`,
+/// control characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
 ///
 /// ```
 /// use ralph_memory::entry::attempt::{Keep, prepare_text};
-/// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start), " a\nb\nc\\u{1b}[31m");
+/// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
 /// ```
-pub fn prepare_text(text: &str, keep: Keep) -> String {
+pub fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
     let mut safe = String::with_capacity(text.len().min(2 * MAX_SECTION_BYTES));
     // Some characters become longer, none is lost: what is cut away here would be cut away below.
     let most = 8 * MAX_SECTION_BYTES;
@@ -51,6 +55,8 @@ pub fn prepare_text(text: &str, keep: Keep) -> String {
         Keep::Start => &text[..floor(text, most)],
         Keep::End => &text[ceil(text, text.len().saturating_sub(most))..],
     };
+    // Before the cut below, which could leave half of one.
+    let text = redact(text, allowed);
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
@@ -93,10 +99,6 @@ fn without_blank_ends(text: &str) -> &str {
     &text[start..]
 }
 
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
 fn ceil(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
@@ -134,10 +136,6 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-fn some_line(text: Option<&String>) -> Option<String> {
-    text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty())
-}
-
 /// Returns the items as a list holds them: each once, none empty, the first [`MAX_LIST`].
 fn items(all: &[String], fit: impl Fn(&str) -> String) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
@@ -156,13 +154,16 @@ fn amount(number: Option<f64>) -> Option<f64> {
 }
 
 impl Attempt {
-    /// Returns the attempt as it is written: texts on as many lines as they may have, lists and sections
-    /// within their limits, control characters escaped. What has been prepared stays as it is.
+    /// Returns the attempt as it is written: secrets redacted but those with an allowed fingerprint, texts on as many
+    /// lines as they may have, lists and sections within their limits, control characters escaped. What has been
+    /// prepared stays as it is.
     #[must_use]
-    pub fn prepared(&self) -> Attempt {
+    pub fn prepared(&self, allowed: &[String]) -> Attempt {
         let head = &self.head;
-        let paths = |all: &[String]| items(all, path);
-        let sections = self.sections.prepared();
+        let line = |text: &str, limit: usize| line(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed), limit);
+        let some_line = |text: Option<&String>| text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
+        let paths = |all: &[String]| items(all, |text| path(&redact(text, allowed)));
+        let sections = self.sections.prepared(allowed);
         let validation = head.validation.as_ref().map(|validation| Validation {
             command: line(&validation.command, MAX_COMMAND),
             // Whole numbers inside a mapping are read as those of 63 bits.
@@ -303,9 +304,9 @@ impl AttemptHead {
 }
 
 impl Sections {
-    fn prepared(&self) -> Sections {
-        let start = |text: &str| prepare_text(text, Keep::Start);
-        let end = |text: &str| prepare_text(text, Keep::End);
+    fn prepared(&self, allowed: &[String]) -> Sections {
+        let start = |text: &str| prepare_text(text, Keep::Start, allowed);
+        let end = |text: &str| prepare_text(text, Keep::End, allowed);
         Sections {
             notes: start(&self.notes),
             summary: start(&self.summary),

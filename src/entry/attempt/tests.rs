@@ -92,7 +92,7 @@ refused: ["line 40: <learning> without tags"]
 
 > test x ... FAILED
 "#;
-    let attempt = example().prepared();
+    let attempt = example().prepared(&[]);
     assert_eq!(attempt.to_file(), expected);
     check(&example());
 }
@@ -100,8 +100,8 @@ refused: ["line 40: <learning> without tags"]
 /// Writes an attempt and reads it back.
 #[track_caller]
 fn check(attempt: &Attempt) -> Attempt {
-    let prepared = attempt.prepared();
-    assert_eq!(prepared.prepared(), prepared);
+    let prepared = attempt.prepared(&[]);
+    assert_eq!(prepared.prepared(&[]), prepared);
     let file = prepared.to_file();
     assert!(file.len() <= MAX_FILE_BYTES);
     let entry = read(PATH, file.as_bytes());

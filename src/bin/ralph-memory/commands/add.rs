@@ -57,6 +57,9 @@ pub(crate) struct Args {
     /// An entry that it replaces; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     supersedes: Vec<Id>,
+    /// Let this pass, which looks like a secret and is none; may be repeated
+    #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
+    allow_secrets: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +72,7 @@ struct Answer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
     // A missing memory is said before somebody types a body.
-    let memory = globals.open()?;
+    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
     let knowledge = Knowledge {
         category: args.category,

@@ -61,7 +61,7 @@ impl<'a> Journal<'a> {
             iteration: iteration.number,
             command: validated.command.clone(),
             exit_code: validated.exit_code,
-            output: prepare_text(&validated.output, Keep::End),
+            output: prepare_text(&validated.output, Keep::End, &self.memory.settings().allowed_secrets),
             duration_ms: milliseconds(validated.duration),
             files_changed: Vec::new(),
             summary: None,

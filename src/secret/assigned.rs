@@ -1,0 +1,453 @@
+//! Values that look random behind a name that says what they are.
+//!
+//! What a name is, and how random a value must be, was set by notes of engineers, in which hashes, ids and
+//! placeholders stand beside words such as `token`; `tests/campaigns/secrets.rs` measures it.
+
+use std::ops::Range;
+
+use super::tokens::{entropy, is_placeholder};
+use crate::text::floor;
+
+/// The longest value that is looked at, in bytes.
+const MAX_VALUE: usize = 300;
+/// How far behind a name in a sentence its value may stand, in words and in bytes.
+const MAX_BETWEEN: (usize, usize) = (6, 60);
+/// The shortest password, and the shortest key.
+const SHORTEST: (usize, usize) = (8, 14);
+
+/// What the names of values end with; the first are those of passwords, which people choose.
+const PASSWORDS: [&str; 8] = ["password", "passwd", "passphrase", "pwd", "passwort", "pass", "passcode", "pw"];
+const NAMES: [&str; 9] =
+    ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
+/// What a name that ends with `key` must hold too.
+const KEYS: [&str; 24] = [
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "account",
+    "encryption",
+    "signing",
+    "master",
+    "shared",
+    "app",
+    "application",
+    "service",
+    "license",
+    "jwt",
+    "session",
+    "cookie",
+    "deploy",
+    "storage",
+    "subscription",
+    "consumer",
+    "client",
+    "webhook",
+    "hmac",
+];
+/// What may stand behind a name to say for what the value is.
+const FOR: [&str; 14] = [
+    "prod",
+    "production",
+    "staging",
+    "stage",
+    "dev",
+    "development",
+    "test",
+    "testing",
+    "live",
+    "ci",
+    "value",
+    "primary",
+    "secondary",
+    "string",
+];
+
+/// The word before the one at hand: names such as `API key` have two.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    before: Range<usize>,
+}
+
+/// What a name promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Password,
+    Key,
+}
+
+/// Finds the value behind the name that begins at `at`, where there is one and it looks like a secret.
+pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(&'static str, Range<usize>)> {
+    let length = text[at..].bytes().take_while(|byte| is_of_name(*byte)).count();
+    let end = at + text[at..at + length].trim_end_matches(['-', '.']).len();
+    let word = &text[at..end];
+    let before = std::mem::replace(&mut words.before, at..end);
+    let joins = before.end < at && matches!(&text[before.end..at], " " | "-" | "_");
+    let before = if joins { &text[before] } else { "" };
+    match (before.to_ascii_lowercase().as_str(), word) {
+        (_, "Bearer" | "bearer" | "Token") => {
+            let value = word_at(text, skip(text, end, " "));
+            return (is_key(&text[value.clone()], true)).then_some(("bearer-token", value));
+        }
+        (_, "Basic" | "basic") => {
+            let value = word_at(text, skip(text, end, " "));
+            return is_basic(&text[value.clone()]).then_some(("basic-credentials", value));
+        }
+        (_, "u" | "user") if is_option(text, at) => return user_and_password(text, end),
+        _ => {}
+    }
+    let kind = kind_of(word, before)?;
+    let separator = separated(text, end);
+    if let Some(start) = separator {
+        let value = value_at(text, start, is_in_query(text, at));
+        let is_secret = match kind {
+            Kind::Password => is_password(&text[value.clone()]),
+            Kind::Key => is_key(&text[value.clone()], false),
+        };
+        return is_secret.then_some((name_of(kind), value));
+    }
+    in_sentence(text, end, kind)
+}
+
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Password => "password",
+        Kind::Key => "api-key",
+    }
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// Returns what the value of this name is, if it is a secret. A name is what it ends with: `token_count` is none.
+fn kind_of(word: &str, before: &str) -> Option<Kind> {
+    if word.len() > 80 {
+        return None;
+    }
+    let last = word.rsplit('.').find(|part| !part.is_empty())?;
+    let mut parts = split(last);
+    while parts.len() > 1
+        && parts
+            .last()
+            .is_some_and(|part| FOR.contains(&part.as_str()) || part.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        parts.pop();
+    }
+    let name = parts.concat();
+    let has = |part: &str| parts.iter().any(|own| own == part);
+    if has("public") || has("max") || has("min") || has("next") || has("page") || has("csrf") {
+        return None;
+    }
+    let ends = |suffix: &&str| {
+        // `pass` and `auth` end other words, too.
+        if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
+    };
+    if PASSWORDS.iter().any(|suffix| ends(suffix)) {
+        return Some(Kind::Password);
+    }
+    if NAMES.iter().any(|suffix| ends(suffix)) {
+        return Some(Kind::Key);
+    }
+    let before = before.to_ascii_lowercase();
+    let is_key = name.ends_with("key")
+        && (KEYS.iter().any(|part| name.starts_with(part) || has(part)) || KEYS.contains(&before.as_str()));
+    is_key.then_some(Kind::Key)
+}
+
+/// Splits a name at `_`, `-` and before capitals, in lower case.
+fn split(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut was_lower = false;
+    for character in name.chars() {
+        let is_start = character.is_ascii_uppercase() && was_lower;
+        if matches!(character, '_' | '-') || is_start {
+            parts.push(String::new());
+        }
+        if character.is_ascii_alphanumeric()
+            && let Some(last) = parts.last_mut()
+        {
+            last.push(character.to_ascii_lowercase());
+        }
+        was_lower = character.is_ascii_lowercase() || character.is_ascii_digit();
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn skip(text: &str, at: usize, these: &str) -> usize {
+    at + text[at..].len() - text[at..].trim_start_matches(|character| these.contains(character)).len()
+}
+
+/// Returns where the value begins that a separator joins to the name that ends at `at`.
+fn separated(text: &str, at: usize) -> Option<usize> {
+    // The name may be quoted, in brackets, bold or a cell of a table, and have a type.
+    let mut at = skip(text, at, "\"'`*]) \t");
+    if let Some(typed) = text[at..].strip_prefix(": ").filter(|typed| typed.starts_with(['S', '&', 's'])) {
+        let equals = typed.find('=').filter(|equals| {
+            typed[..*equals].split_whitespace().count() <= 3 && !typed[..*equals].contains(['"', '\''])
+        });
+        at = equals.map_or(at, |equals| at + 2 + equals);
+    }
+    let length = [":=", "=>", "->", "==", "=", ":", "|", "→"]
+        .iter()
+        .find(|separator| text[at..].starts_with(**separator))?
+        .len();
+    let mut start = skip(text, at + length, " \t*");
+    // A prefix of strings, and the words before a header's value.
+    for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer "] {
+        start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
+    }
+    Some(start)
+}
+
+/// Returns whether the name that begins at `at` is one of a URL's query.
+fn is_in_query(text: &str, at: usize) -> bool {
+    text[..at].ends_with(['?', '&'])
+}
+
+/// Returns the value that begins at `at`: what is quoted, else all up to white space.
+fn value_at(text: &str, at: usize, in_query: bool) -> Range<usize> {
+    let rest = &text[at..floor(text, at + MAX_VALUE)];
+    let opening = rest
+        .trim_start_matches(['b', 'r', 'f', 'u'])
+        .strip_prefix('\\')
+        .unwrap_or(rest.trim_start_matches(['b', 'r', 'f', 'u']));
+    if let Some(quote) = opening.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`')) {
+        let start = at + rest.len() - opening.len() + 1;
+        let inner = &text[start..floor(text, start + MAX_VALUE)];
+        let line = &inner[..inner.find('\n').unwrap_or(inner.len())];
+        let end = line.find(quote).unwrap_or(line.len());
+        return start..start + line[..end].trim_end_matches('\\').len();
+    }
+    if in_query {
+        let length = rest
+            .bytes()
+            .take_while(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'%' | b'~' | b'+' | b'=' | b'/')
+            })
+            .count();
+        return at..at + length;
+    }
+    word_at(text, at)
+}
+
+/// Returns the word at `at`, without what belongs to the sentence around it.
+fn word_at(text: &str, at: usize) -> Range<usize> {
+    let rest = &text[at..floor(text, at + MAX_VALUE)];
+    let end = rest
+        .find(|character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '<'))
+        .unwrap_or(rest.len());
+    let word = rest[..end].trim_end_matches([',', ';', '.', ')', ']', '}', '|', '>', '\\', ':']);
+    at..at + word.len()
+}
+
+/// Finds a value in the sentence behind a name: the first word that is none of a language.
+fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
+    let line = &text[at..floor(text, at + MAX_BETWEEN.1 + MAX_VALUE)];
+    let line = &line[..line.find('\n').unwrap_or(line.len())];
+    let mut start = 0;
+    for _ in 0..=MAX_BETWEEN.0 {
+        start = skip(line, start, " \t(");
+        let (quoted, value) = match line[start..].chars().next()? {
+            '`' | '"' | '\'' => (true, value_at(line, start, false)),
+            _ => (false, word_at(line, start)),
+        };
+        let word = &line[value.clone()];
+        let is_plain =
+            word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-' || byte == b'\'') || word.len() < 8;
+        if !is_plain {
+            let is_secret = match kind {
+                Kind::Password => {
+                    is_password(word)
+                        && (classes(word) >= 4 || (quoted && classes(word) >= 3))
+                        && !word.contains(['/', '(', '=', '{'])
+                }
+                Kind::Key => is_key(word, false) && word.len() >= 20 && !is_digest(word),
+            };
+            return is_secret.then_some((name_of(kind), at + value.start..at + value.end));
+        }
+        start = value.end.max(start + 1) + usize::from(quoted);
+        if start >= MAX_BETWEEN.1.min(line.len())
+            || line[..start].ends_with('.')
+            || line[start..].starts_with(['.', ';'])
+        {
+            return None;
+        }
+        start = skip(line, start, ",:=*");
+    }
+    None
+}
+
+/// Returns whether the word at `at` is an option of a command.
+fn is_option(text: &str, at: usize) -> bool {
+    text[..at].ends_with(" -") || text[..at].ends_with(" --")
+}
+
+/// Finds the password in `-u name:password`.
+fn user_and_password(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
+    let value = value_at(text, skip(text, at, " ="), false);
+    let colon = text[value.clone()].find(':')?;
+    let password = value.start + colon + 1..value.end;
+    is_password(&text[password.clone()]).then_some(("password", password))
+}
+
+/// Returns whether a value can be a password that somebody uses.
+pub(super) fn is_password(value: &str) -> bool {
+    let length = value.chars().count();
+    if length < SHORTEST.0 || is_no_value(value) || value.chars().any(char::is_whitespace) || !value.is_ascii() {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    if ["password", "passwd", "secret", "hunter2", "qwerty", "letmein", "admin"].iter().any(|word| lower.contains(word))
+        && length < 20
+    {
+        return false;
+    }
+    if is_words(value) {
+        return false;
+    }
+    classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0
+}
+
+/// Returns whether a value can be a key or a token; `is_sure` where nothing else stands in its place.
+fn is_key(value: &str, is_sure: bool) -> bool {
+    if value.len() < SHORTEST.1
+        || is_no_value(value)
+        || !value.is_ascii()
+        || value.bytes().any(|byte| byte.is_ascii_whitespace())
+        || is_words(value)
+    {
+        return false;
+    }
+    let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let least = match value.len() {
+        _ if is_hex => 2.7,
+        ..20 => 3.0,
+        _ => 3.3,
+    };
+    // Of 20 random letters and digits hardly any are without a digit.
+    let has_digits = n_digits > 0 || (classes(value) >= 2 && turns(value) * 4 >= value.len());
+    let is_mixed =
+        n_digits < value.len() && (classes(value) >= 3 || is_hex || value.len() >= if is_sure { 16 } else { 14 });
+    has_digits && is_mixed && entropy(value) >= least
+}
+
+/// Returns how many times letters change between small and capital.
+fn turns(value: &str) -> usize {
+    value.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() != pair[1].is_ascii_lowercase()).count()
+}
+
+/// Returns how many of small letters, capitals, digits and others there are.
+fn classes(value: &str) -> usize {
+    let has = |is: fn(&u8) -> bool| usize::from(value.bytes().any(|byte| is(&byte)));
+    has(u8::is_ascii_lowercase) + has(u8::is_ascii_uppercase) + has(u8::is_ascii_digit) + has(u8::is_ascii_punctuation)
+}
+
+/// Returns whether a value is a digest or an id, which stand in texts about secrets as well.
+fn is_digest(value: &str) -> bool {
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_hex && (matches!(value.len(), 36 | 40 | 64 | 96 | 128))
+}
+
+/// Returns whether something stands in the value's place that is no value: a variable, a call, a path, a type.
+fn is_no_value(value: &str) -> bool {
+    const BEGINNINGS: [&str; 26] = [
+        "$", "%{", "{{", "{", "<", "[", "(", "sha1-", "sha256", "sha384", "sha512", "md5", "ssh-", "http://",
+        "https://", "/", "./", "../", "~/", "process.", "os.", "env.", "env:", "op://", "vault:", "arn:",
+    ];
+    let is_call = value.contains('(') && {
+        let name = &value[..value.find('(').unwrap_or_default()];
+        name.len() >= 3
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':' | b'!'))
+    };
+    let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
+    BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && !is_dollar_password(value))
+        || is_call
+        || is_variable
+        || value.contains("::")
+        || value.contains("${")
+        || value.contains("$(")
+        || value.contains("://")
+        || is_placeholder(value)
+}
+
+/// Returns whether a value that begins with `$` is more than a variable's name.
+fn is_dollar_password(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|name| {
+        name.bytes().any(|byte| {
+            byte.is_ascii_punctuation()
+                && !matches!(byte, b'_' | b'{' | b'}' | b'(' | b')' | b'.' | b'/' | b'"' | b':' | b'-')
+        })
+    })
+}
+
+/// Returns whether a value is made of words, numbers and what joins them, as names are.
+fn is_words(value: &str) -> bool {
+    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
+    value.split(is_joint).all(is_word)
+}
+
+/// Returns whether this is a word, or several in camel case, with a short number behind at most.
+fn is_word(part: &str) -> bool {
+    let letters = part.trim_end_matches(|character: char| character.is_ascii_digit());
+    let n_digits = part.len() - letters.len();
+    if letters.is_empty() {
+        return true;
+    }
+    if !letters.bytes().all(|byte| byte.is_ascii_alphabetic()) || n_digits > 4 {
+        return false;
+    }
+    let n_vowels = letters.bytes().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count();
+    let is_one_case = letters[1..].bytes().all(|byte| byte.is_ascii_lowercase())
+        || letters.bytes().all(|byte| byte.is_ascii_uppercase());
+    // Capitals of camel case stand at the beginnings of words, so there are few of them.
+    let n_turns = turns(letters);
+    let is_spelled = letters.len() <= 3 || (n_vowels * 6 >= letters.len() && longest_cluster(letters) <= 5);
+    is_spelled && (is_one_case || n_turns * 3 <= letters.len())
+}
+
+/// Returns the longest run of consonants.
+fn longest_cluster(letters: &str) -> usize {
+    letters.split(|letter: char| "aeiouyAEIOUY".contains(letter)).map(str::len).max().unwrap_or_default()
+}
+
+/// Returns whether a value is base 64 of a name and a password.
+fn is_basic(value: &str) -> bool {
+    if value.len() < 12 || is_placeholder(value) {
+        return false;
+    }
+    let Some(decoded) = base64(value.trim_end_matches('=')) else { return false };
+    let Some(colon) = decoded.iter().position(|byte| *byte == b':') else { return false };
+    let is_printable = decoded.iter().all(|byte| (32..127).contains(byte));
+    let password = String::from_utf8_lossy(&decoded[colon + 1..]).into_owned();
+    is_printable
+        && !password.is_empty()
+        && !is_no_value(&password)
+        && !["password", "pass", "secret"].contains(&password.as_str())
+}
+
+/// Decodes base 64 without padding; `None` where it is none.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut n_bits) = (0u32, 0);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push(u8::try_from(bits >> n_bits & 0xff).unwrap_or_default());
+        }
+    }
+    Some(bytes)
+}

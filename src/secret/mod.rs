@@ -1,0 +1,178 @@
+//! Finds secrets in text, and takes them out.
+//!
+//! Three sorts are found: tokens that say by their first characters whose they are, in the manner of Gitleaks;
+//! keys and passwords that stand in a fixed place, as in a URL or behind `BEGIN … PRIVATE KEY`; and values that look
+//! random behind a name such as `api_key`. The last is a matter of judgement, so what is none can be allowed by its
+//! [fingerprint](Secret::fingerprint).
+//!
+//! Pure, and linear in the length of the text. It is a net under those who write, and no wall: somebody who
+//! wants to put a secret past it can.
+
+mod assigned;
+mod tokens;
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::text::floor;
+
+/// The longest private key that is taken out as a whole, in bytes.
+const MAX_KEY_BYTES: usize = 20_000;
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// What sort it is: a word that stays the same between versions, such as `github-token`.
+    pub pattern: &'static str,
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+    /// What it can be allowed by: eight hexadecimal digits of a hash, too few to find the secret by.
+    pub fingerprint: String,
+}
+
+impl Secret {
+    /// Returns its line, counted from 1, and its column in characters.
+    pub fn place(&self, text: &str) -> (u32, u32) {
+        let before = &text[..self.range.start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+        (count(before.bytes().filter(|byte| *byte == b'\n').count()), count(before[line_start..].chars().count()))
+    }
+}
+
+/// Returns the secrets in `text`, in order; none overlaps another.
+///
+/// ```
+/// use ralph_memory::secret::find;
+/// let text = format!("export GH={}{}", "ghp_", "16C7e42F292c6912E7710c838347Ae178B4a");
+/// let found = &find(&text)[0];
+/// assert_eq!((found.pattern, found.place(&text)), ("github-token", (1, 11)));
+/// assert!(find("export GH=$GITHUB_TOKEN, or ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").is_empty());
+/// ```
+pub fn find(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // Where the last word ended; names of values may have two words.
+    let mut words = assigned::Words::default();
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let hit = match byte {
+            b'-' if text[at..].starts_with("-----BEGIN ") => private_key(text, at),
+            b':' if text[at..].starts_with("://") => password_in_url(text, at),
+            _ if byte.is_ascii_alphanumeric() && !is_inside_word(bytes, at) => {
+                let token = |at: usize| tokens::token(&text[at..]).map(|(pattern, length)| (pattern, at..at + length));
+                let value =
+                    |words| if is_inside_name(bytes, at) { None } else { assigned::value_behind(text, at, words) };
+                // Whose it is says more than what it was called.
+                token(at).or_else(|| {
+                    value(&mut words).map(|(pattern, range)| token(range.start).unwrap_or((pattern, range)))
+                })
+            }
+            _ => None,
+        };
+        match hit {
+            Some((pattern, range)) => {
+                at = range.end.max(at + 1);
+                let fingerprint = fingerprint(pattern, &text[range.clone()]);
+                found.push(Secret { pattern, range, fingerprint });
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// Returns `text` with `[redacted: PATTERN]` in the place of every secret but those with an allowed fingerprint.
+///
+/// ```
+/// use ralph_memory::secret::redact;
+/// let key = ["postgres://app:Gk7", "-pL2qz@db/x"].concat();
+/// assert_eq!(redact(&key, &[]), "postgres://app:[redacted: url-password]@db/x");
+/// ```
+pub fn redact(text: &str, allowed: &[String]) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut done = 0;
+    for secret in find(text).into_iter().filter(|secret| !is_allowed(secret, allowed)) {
+        safe.push_str(&text[done..secret.range.start]);
+        safe.push_str("[redacted: ");
+        safe.push_str(secret.pattern);
+        safe.push(']');
+        done = secret.range.end;
+    }
+    safe.push_str(&text[done..]);
+    safe
+}
+
+/// Returns whether the fingerprint of a secret is among these.
+pub fn is_allowed(secret: &Secret, allowed: &[String]) -> bool {
+    allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(&secret.fingerprint))
+}
+
+/// Returns whether this can be a fingerprint.
+pub fn is_fingerprint(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn fingerprint(pattern: &str, secret: &str) -> String {
+    // White space says where a key was put, not which it is.
+    let bare: String = secret.split_whitespace().collect();
+    let hash = xxh3_64(format!("{pattern}\n{bare}").as_bytes());
+    format!("{:08x}", hash >> 32)
+}
+
+/// Returns whether the character at `at` goes on with a word: behind an escape such as `\n` one begins.
+fn is_inside_word(bytes: &[u8], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return false };
+    let is_escape = matches!(before, b'n' | b't' | b'r') && at >= 2 && bytes[at - 2] == b'\\';
+    before.is_ascii_alphanumeric() && !is_escape
+}
+
+/// Returns whether the character at `at` goes on with a name, which may have `_`, `-` and `.` in it.
+fn is_inside_name(bytes: &[u8], at: usize) -> bool {
+    at >= 2 && matches!(bytes[at - 1], b'_' | b'-' | b'.') && bytes[at - 2].is_ascii_alphanumeric()
+}
+
+/// Finds the private key whose first line begins at `start`, up to its last line.
+fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    let line = &text[start + 11..];
+    let label = &line[..line.find("-----")?];
+    if label.len() > 40 || !label.contains("PRIVATE KEY") {
+        return None;
+    }
+    let body = start + 11 + label.len() + 5;
+    let rest = &text[body..floor(text, body + MAX_KEY_BYTES)];
+    // The next line of the kind must be its last one; so a text full of first lines is read once.
+    let end = match rest.find("-----").filter(|at| rest[*at..].starts_with(&format!("-----END {label}-----"))) {
+        Some(at) => body + at + label.len() + 14,
+        // Cut off: all that can belong to it.
+        None => body + rest.bytes().take_while(|byte| is_of_key(*byte)).count(),
+    };
+    let letters = text[body..end].bytes().filter(u8::is_ascii_alphanumeric).count();
+    let is_whole = letters >= 64 && !tokens::is_placeholder(text[body..end].split("-----").next().unwrap_or_default());
+    is_whole.then_some(("private-key", start..end))
+}
+
+/// Returns whether a byte can stand in the lines of a key, in whatever it is quoted or indented by.
+fn is_of_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'>' | b'"' | b',' | b'|')
+}
+
+/// Finds the password of the URL whose `://` stands at `at`.
+fn password_in_url(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
+    let start = at + 3;
+    let ends = |byte: &u8| {
+        byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'\\')
+    };
+    let authority = &text[start..];
+    let length = authority.bytes().position(|byte| ends(&byte)).unwrap_or(authority.len());
+    let user_info = &authority[..authority[..length].rfind('@')?];
+    let (user, password) = user_info.split_once(':')?;
+    let range = start + user.len() + 1..start + user_info.len();
+    (password != user && assigned::is_password(password)).then_some(("url-password", range))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! What is found, what is not, and where.
+
+use super::*;
+
+/// Returns `length` characters of the alphabet that look random, and are the same each time. No test holds a
+/// token in one piece: other scanners would stop at it.
+fn made(alphabet: &str, length: usize, seed: u64) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap()
+    };
+    (0..length).map(|_| letters[next() % letters.len()]).collect()
+}
+
+const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
+
+#[track_caller]
+fn found(text: &str, expected: &[(&str, &str)]) {
+    let secrets = find(text);
+    let secrets: Vec<(&str, &str)> =
+        secrets.iter().map(|secret| (secret.pattern, &text[secret.range.clone()])).collect();
+    assert_eq!(secrets, expected, "{text}");
+}
+
+#[test]
+fn tokens_are_known_by_how_they_begin() {
+    for (pattern, prefix, alphabet, length) in [
+        ("github-token", "gho_", ALNUM, 36),
+        ("aws-access-key", "AKIA", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16),
+        ("stripe-key", "sk_live_", ALNUM, 24),
+        ("anthropic-key", "sk-ant-api03-", ALNUM, 93),
+        ("openai-key", "sk-", ALNUM, 48),
+        ("digitalocean-token", "dop_v1_", HEX, 64),
+        ("google-key", "AIza", ALNUM, 35),
+        ("npm-token", "npm_", ALNUM, 36),
+        ("gitlab-token", "glpat-", ALNUM, 20),
+    ] {
+        let token = format!("{prefix}{}", made(alphabet, length, 7));
+        for text in ["{}", "see `{}`.", "KEY={}\n", "{\"k\":\"{}\"}", "a/{}?x", "> {}, then", "日本{}語"] {
+            found(&text.replace("{}", &token), &[(pattern, &token)]);
+        }
+        // One letter short, in a longer word, or made up: none.
+        let short = &token[..token.len() - 1];
+        if !matches!(pattern, "stripe-key" | "anthropic-key" | "openai-key") {
+            found(short, &[]);
+        }
+        found(&format!("x{token}"), &[]);
+        found(&format!("{prefix}{}", "x".repeat(length)), &[]);
+        found(
+            &format!(
+                "{prefix}{}",
+                &"1234567890abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".repeat(2)[..length]
+            ),
+            &[],
+        );
+    }
+}
+
+#[test]
+fn private_keys_are_found_whole() {
+    let body = made(ALNUM, 160, 3);
+    for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+        let key = format!("-----BEGIN {label}-----\n{}\n{}\n-----END {label}-----", &body[..64], &body[64..]);
+        found(&format!("before\n{key}\nafter"), &[("private-key", &key)]);
+        let escaped = key.replace('\n', "\\n");
+        found(&format!("{{\"private_key\": \"{escaped}\\n\"}}"), &[("private-key", &escaped)]);
+        let quoted = key.replace('\n', "\n> ");
+        found(&format!("> {quoted}"), &[("private-key", &quoted)]);
+        found(&key.replace("PRIVATE", "PUBLIC"), &[]);
+        // Cut off, what is left of it goes.
+        let cut = &key[..key.len() - 40];
+        assert_eq!(redact(&format!("a {cut}!"), &[]), "a [redacted: private-key]!");
+    }
+    found("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", &[]);
+    found("a file begins with -----BEGIN PRIVATE KEY----- and is base64", &[]);
+}
+
+#[test]
+fn passwords_stand_in_urls() {
+    let password = made(ALNUM, 12, 5);
+    found(&format!("postgres://app:{password}@db.internal:5432/x"), &[("url-password", &password)]);
+    for text in [
+        "postgres://user:password@localhost/db",
+        "postgres://postgres:postgres@localhost",
+        "https://host:8080/a@b",
+        "redis://:${REDIS_PASSWORD}@cache:6379",
+        "https://user:<password>@host",
+        "ssh://git@github.com:22/x",
+    ] {
+        found(text, &[]);
+    }
+}
+
+#[test]
+fn values_stand_behind_their_names() {
+    let key = made(ALNUM, 32, 11);
+    let hex = made(HEX, 32, 12);
+    for (value, name) in [(&key, "api-key"), (&hex, "api-key")] {
+        for text in [
+            "API_KEY={}",
+            "export SERVICE_API_KEY='{}'",
+            "api_key: {}\n",
+            "  apiKey: \"{}\",",
+            "{\"client_secret\": \"{}\", \"x\": 1}",
+            "let secret_key: &str = \"{}\";",
+            "const string AccessToken = \"{}\";",
+            "auth_token := `{}`",
+            "+SECRET_KEY_BASE={}",
+            "X-Api-Key: {}",
+            "https://host/x?access_token={}&page=2",
+            "| api key | {} |",
+            "the API key for staging is `{}`.",
+            "curl --token {} https://host",
+        ] {
+            found(&text.replace("{}", value), &[(name, value)]);
+        }
+    }
+    let bearer = made(ALNUM, 40, 13);
+    found(&format!("-H 'Authorization: Bearer {bearer}'"), &[("api-key", &bearer)]);
+    found(&format!("sends Bearer {bearer}."), &[("bearer-token", &bearer)]);
+    let password = "Tr7#".to_owned() + "kq!Zv9";
+    for text in [
+        "password = \"{}\"",
+        "DB_PASSWORD={}\n",
+        "  password: {}\n",
+        "the root password is `{}`",
+        "curl -u admin:{} https://x",
+    ] {
+        found(&text.replace("{}", &password), &[("password", &password)]);
+    }
+    let basic = "YWRtaW46R2s3cEwycXo5".to_owned() + "eFQ=";
+    found(&format!("Authorization: Basic {basic}"), &[("api-key", &basic)]);
+}
+
+#[test]
+fn what_only_speaks_of_secrets_is_none() {
+    for text in [
+        "password = get_password()",
+        "let token: String = next_token();",
+        "token: &str",
+        "password: \"changeme\"",
+        "API_KEY=<your-key-here>",
+        "API_KEY=${API_KEY}",
+        "api_key: ${{ secrets.NPM_TOKEN }}",
+        "process.env.SECRET_TOKEN",
+        "secret = std::env::var(\"API_KEY\")?",
+        "the token limit is 4096, and tokens_in: 41000",
+        "token_count = 123456789012345678",
+        "cache_key: 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5",
+        "commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
+        "the token is checked in commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
+        "public_key = \"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA7\"",
+        "integrity sha512-oRKoaPiJ7jcL2PfT5lHQCe7Xk0oWbCwYFZ8f0Q==",
+        "secret: see docs/security/secrets-and-keys.md",
+        "password: correct-horse-battery-staple",
+        "auth: AuthenticationServiceV2",
+        "run-1a2b3c4d and t-0123456789",
+        "token = \"[redacted: api-key]\"",
+        "secret_name: projects/app/secrets/db-password-2024",
+        "password_hash(password, rounds=12)",
+        "bearer tokens are read from the header",
+        "pass --token-file secrets/token-2024.txt",
+    ] {
+        found(text, &[]);
+    }
+}
+
+#[test]
+fn what_was_redacted_stays_so() {
+    let key = made(ALNUM, 40, 21);
+    let token = format!("ghp_{}", made(ALNUM, 36, 22));
+    let text = format!("API_KEY={key}\nurl: https://a:{}@h\ngit {token}.\n", made(ALNUM, 14, 23));
+    let safe = redact(&text, &[]);
+    assert_eq!(
+        safe,
+        "API_KEY=[redacted: api-key]\nurl: https://a:[redacted: url-password]@h\ngit [redacted: github-token].\n"
+    );
+    assert_eq!(redact(&safe, &[]), safe);
+    let allowed = vec![find(&text)[2].fingerprint.to_uppercase()];
+    assert!(redact(&text, &allowed).contains(&token));
+    assert!(is_fingerprint(&allowed[0]) && !allowed[0].eq_ignore_ascii_case(&find(&text)[0].fingerprint));
+}
+
+#[test]
+fn places_are_lines_and_columns() {
+    let token = format!("ghp_{}", made(ALNUM, 36, 1));
+    let text = format!("é\nö {token}");
+    assert_eq!(find(&text)[0].place(&text), (2, 3));
+}

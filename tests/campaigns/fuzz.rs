@@ -1,0 +1,170 @@
+//! What must hold for any bytes at all, one function for each part that reads what others wrote. The fuzzer
+//! (`tests/fuzz`) calls them with what it makes up, and the tests with what is kept in `fixtures/fuzz`.
+//!
+//! By hand: `cargo +nightly fuzz run --fuzz-dir tests/fuzz -s none TARGET fixtures/fuzz/TARGET -- -timeout=1 -rss_limit_mb=256
+//! -max_total_time=1800` finds what panics, takes over a second or more than 256 MB.
+
+use std::sync::LazyLock;
+
+use ralph_memory::entry::edit::{Change, apply};
+use ralph_memory::entry::merge::{Merged, merge as merge_versions};
+use ralph_memory::entry::{Attempt, Id, Kind, body, frontmatter, guard, read};
+use ralph_memory::sigil::{Tokens, defuse, tokens};
+use ralph_memory::{Knowledge, Memory, Query};
+use tempfile::TempDir;
+
+/// The parts, by name.
+pub(crate) const TARGETS: [(&str, fn(&[u8])); 6] = [
+    ("splitter", splitter),
+    ("frontmatter", frontmatter),
+    ("edit", edit),
+    ("sigils", sigils),
+    ("query", query),
+    ("merge", merge),
+];
+
+/// What stands between the parts of an input that has several.
+const BETWEEN: &str = "\n%%%%\n";
+
+/// A file is taken apart into pieces that are all of it, and an entry is made of whatever it holds.
+pub(crate) fn splitter(data: &[u8]) {
+    for path in ["knowledge/a.md", "journal/run-1a2b3c4d/0001.md", "archive/knowledge/a.md"] {
+        let entry = read(path, data);
+        let lines = data.iter().filter(|byte| **byte == b'\n').count() + 1;
+        for problem in &entry.head.problems {
+            assert!(problem.line.is_none_or(|line| line >= 1 && line as usize <= lines), "{problem:?}");
+            assert!(!problem.hint.is_empty(), "{problem:?}");
+        }
+        let _ = Attempt::of(&entry);
+        assert!(entry.head.valid || !entry.head.problems.is_empty(), "what cannot be used is told of");
+    }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(split) = frontmatter::split(text) {
+        assert!(split.head.start <= split.head.end && split.head.end <= split.body && split.body <= text.len());
+        assert!(text[..split.head.start].trim_start_matches('\u{feff}').trim_end() == "---");
+        assert!(text[split.head.end..split.body].trim_end() == "---");
+        let before = text[..split.body].matches('\n').count();
+        let whole_lines = if text[..split.body].ends_with('\n') { before + 1 } else { before + 2 };
+        assert_eq!(split.body_line as usize, whole_lines, "the body's first line");
+    }
+    let parts = body::blocks(text);
+    assert!(parts.iter().all(|part| text.contains(part)));
+    let _ = body::digest(text, 1);
+}
+
+/// What the scan lets through is read within bounds, and what is quoted is read back.
+pub(crate) fn frontmatter(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // What is larger never gets so far.
+    let end = (0..=text.len().min(16 * 1024)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let head = &text[..end];
+    match guard::scan(head) {
+        Ok(keys) => {
+            for key in &keys {
+                assert!(key.start <= key.colon_end && key.colon_end <= head.len());
+                assert!(key.value.start <= key.value.end && key.value.end <= head.len());
+            }
+            match frontmatter::parse(head) {
+                Ok(_) => {}
+                Err(fault) => assert!(fault.offset.is_none_or(|offset| offset <= head.len()), "{fault:?}"),
+            }
+        }
+        Err((_, offset)) => assert!(offset <= head.len()),
+    }
+    for quoted in [frontmatter::quote(text), frontmatter::double_quote(text)] {
+        if quoted.len() < 8 * 1024 {
+            let fields = frontmatter::read(&format!("title: {quoted}\n")).expect("what was quoted is YAML");
+            assert_eq!(fields.get("title").and_then(|title| title.as_str()), Some(text), "{quoted}");
+        }
+    }
+}
+
+/// An edit is made whole, says what it was to say, and leaves the other bytes alone, or is refused.
+pub(crate) fn edit(data: &[u8]) {
+    let Some((first, rest)) = data.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let (value, file) = text.split_once('\n').unwrap_or(("", text));
+    let changes = match first % 6 {
+        0 => vec![Change::Set("title", value.to_owned())],
+        1 => vec![Change::AddItems(
+            "tags",
+            value.split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect(),
+        )],
+        2 => vec![Change::Remove("category")],
+        3 => vec![Change::SetNumber("importance", i64::try_from(value.len()).unwrap_or_default())],
+        4 => vec![Change::Body(value.to_owned())],
+        _ => vec![Change::Set("updated_at", value.to_owned()), Change::Body(file.to_owned())],
+    };
+    let Ok(edited) = apply(file, &changes) else { return };
+    let (old, new) =
+        (frontmatter::split(file).expect("it was edited"), frontmatter::split(&edited).expect("it was edited"));
+    assert_eq!(file[..old.head.start], edited[..new.head.start]);
+    if !changes.iter().any(|change| matches!(change, Change::Body(_))) {
+        assert_eq!(file[old.head.end..], edited[new.head.end..], "what is behind the frontmatter");
+    }
+    // The same again changes nothing more, or is refused: some layouts can be edited once.
+    let Ok(again) = apply(&edited, &changes) else { return };
+    if matches!(changes[0], Change::Set(..) | Change::SetNumber(..) | Change::Remove(_)) && changes.len() == 1 {
+        assert_eq!(again, edited);
+    }
+}
+
+/// Any text is read, its refusals stand in its lines, and defused it says nothing.
+pub(crate) fn sigils(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let said = ralph_memory::sigil::read(&text, "t-1");
+    let lines = text.split('\n').count();
+    assert!(said.refused.iter().all(|refused| refused.line as usize <= lines));
+    assert!(said.refused.is_sorted_by_key(|refused| refused.line));
+    let safe = defuse(&text);
+    assert_eq!(tokens(&safe), Tokens::default(), "{safe}");
+    assert_eq!(defuse(&safe), safe);
+}
+
+/// Whatever is looked for, hits are in order and their parts add up.
+pub(crate) fn query(data: &[u8]) {
+    static MEMORY: LazyLock<(TempDir, Memory)> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Memory::init(folder.path()).expect("a new memory");
+        let memory = Memory::open(folder.path()).expect("the memory");
+        for (title, body) in [
+            ("Cargo bench requires nightly", "Run `cargo +nightly bench` in src/index/score.rs, or parseHttpRequest."),
+            ("日本語のタイトル", "Ünïcödé words, naïve café; 日本語 text."),
+            ("SQLite foreign keys", "PRAGMA foreign_keys = ON for each connection."),
+        ] {
+            memory.add(&Knowledge::new(title, ["cargo", "sqlite", "日本"], body)).expect("an entry");
+        }
+        (folder, memory)
+    });
+    let text = String::from_utf8_lossy(data);
+    let mut parts = text.split(BETWEEN);
+    let mut next = || parts.next().unwrap_or_default().to_owned();
+    let query = Query { text: next(), more: next(), feature: Some(next()), files: vec![next()], ..Query::default() };
+    let hits = MEMORY.1.search(&query, 10).expect("an answer").hits;
+    for hit in &hits {
+        let sum: f64 = hit.explanation.iter().map(|part| part.value).sum();
+        assert!(hit.score.is_finite() && (sum - hit.score).abs() < 1e-6, "{hit:?}");
+    }
+    assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
+    if let Some(id) = Id::parse(&text) {
+        assert!(id.as_str().starts_with("knowledge/") || id.kind() == Kind::Journal);
+    }
+}
+
+/// Two versions become one that can be read, or are kept apart; what nobody changed stays.
+pub(crate) fn merge(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut parts = text.split(BETWEEN);
+    let mut next = || parts.next().unwrap_or_default();
+    let (base, ours, theirs) = (next(), next(), next());
+    for path in ["knowledge/a.md", "README.md"] {
+        assert_eq!(merge_versions(path, ours, ours, theirs, 7), Merged::Text { text: theirs.to_owned(), conflicts: 0 });
+        let Merged::Text { text, .. } = merge_versions(path, base, ours, theirs, 7) else { continue };
+        if ours != theirs && ours != base && theirs != base {
+            assert!(
+                frontmatter::split(&text).is_ok_and(|split| frontmatter::read(&text[split.head]).is_some()),
+                "{text}"
+            );
+        }
+    }
+}

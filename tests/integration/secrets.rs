@@ -1,0 +1,161 @@
+//! Secrets are refused in what is to be known, redacted in the journal, found in what people wrote, and shown nowhere.
+
+use std::fs;
+
+use crate::support::TestBase;
+
+/// Something that looks like a token, in no piece that another scanner would stop at.
+fn token() -> String {
+    ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat()
+}
+
+/// Something that looks like a password.
+fn password() -> String {
+    ["Tr7#", "kq!Zv9xW"].concat()
+}
+
+/// Fails where a file of the memory holds the text.
+#[track_caller]
+fn is_nowhere(base: &TestBase, text: &str) {
+    for path in base.files(".ralph") {
+        let bytes = fs::read(base.at(&path)).unwrap();
+        assert!(!bytes.windows(text.len()).any(|window| window == text.as_bytes()), "{path}");
+    }
+}
+
+#[test]
+fn knowledge_with_a_secret_is_refused() {
+    let base = TestBase::new();
+    let body = format!("How to push:\n\n    export TOKEN={}\n", token());
+    let add = |more: &[&str]| {
+        let arguments = ["add", "--title", "Push", "--tags", "git", "--body", &body];
+        base.run(arguments.iter().chain(more))
+    };
+    let ran = add(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran}");
+    assert!(
+        ran.stderr.starts_with("error: body, line 3: this looks like a secret: github-token, fingerprint "),
+        "{ran}"
+    );
+    assert!(!ran.stderr.contains(&token()));
+    let fingerprint = ran.stderr.split("fingerprint ").nth(1).unwrap()[..8].to_owned();
+    assert!(ran.stderr.contains(&format!("`--allow-secret {fingerprint}`")), "{ran}");
+    is_nowhere(&base, &token());
+    // Whatever field it stands in.
+    let secret = token();
+    for fields in [["--title", &secret, "--tags", "a"], ["--title", "T", "--tags", &secret]] {
+        let ran = base.run(["add", "--body", "b"].iter().chain(&fields));
+        assert_eq!(ran.code, Some(4), "{ran}");
+    }
+    let details = format!("{{\"db\": {{\"password\": \"{}\"}}}}", password());
+    let ran = base.run(["note", "--event", "hint", "--summary", "Look.", "--details", &details]);
+    assert_eq!(ran.code, Some(4), "{ran}");
+    assert!(ran.stderr.contains("details, line 1: this looks like a secret: password"), "{ran}");
+    let ran = base.run(["note", "--event", "hint", "--summary", &secret, "--json"]);
+    assert_eq!(ran.json(4)["error"]["exit_code"], 4);
+    assert_eq!(base.files(".ralph/knowledge"), Vec::<String>::new());
+
+    // Another fingerprint lets nothing pass, this one does, and what is none is told.
+    assert_eq!(add(&["--allow-secret", "01234567"]).code, Some(4));
+    let ran = add(&["--allow-secret", "all"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("`all` is none"), "{ran}");
+    assert_eq!(add(&["--allow-secret", &fingerprint]).answer(0), "created knowledge/push\n");
+    // It is in a file now, and the check tells so until the settings let it pass.
+    assert_eq!(base.run(["check"]).code, Some(1));
+    let config = base
+        .read(".ralph/config.toml")
+        .replace("# [secrets]", "[secrets]")
+        .replace("# allowed = []", &format!("allowed = [\"{fingerprint}\"]"));
+    base.write(".ralph/config.toml", config);
+    assert_eq!(base.run(["check"]).code, Some(0), "{}", base.run(["check"]));
+    assert_eq!(add(&[]).answer(0), "unchanged knowledge/push\n");
+}
+
+#[test]
+fn an_attempt_is_recorded_without_its_secrets() {
+    let base = TestBase::new();
+    let (token, password) = (token(), password());
+    assert_eq!(base.run(["context", "--task", "Push it", "--task-id", "t-1"]).code, Some(0));
+    let text = format!(
+        "<journal>The remote wants {token}.</journal>\n<knowledge tags=\"git\" title=\"How to push\">Use {token}.</knowledge>\n\
+         <knowledge tags=\"git\" title=\"Where to push\">To origin.</knowledge>\n\
+         <failure-report>\nwhat_tried: DB_PASSWORD={password} git push\nwhy_failed: refused\n</failure-report>\n<task-failed>t-1</task-failed>\n"
+    );
+    let verify =
+        ["--verify-command", &format!("curl -u me:{password} https://host"), "--verify-exit", "1"].map(str::to_owned);
+    let output = base.home().join("output");
+    fs::write(
+        &output,
+        format!(
+            "{}-----BEGIN PRIVATE KEY-----\n{}\n",
+            "x".repeat(16 * 1024),
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20)
+        ),
+    )
+    .unwrap();
+    let record = ["record", "--verify-output", output.to_str().unwrap()].map(str::to_owned);
+    let ran = base.with(record.iter().chain(&verify)).input(&text).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    is_nowhere(&base, &token);
+    is_nowhere(&base, &password);
+    is_nowhere(&base, "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC");
+    let journal = base.files(".ralph/journal");
+    let journal = base.read(&journal[0]);
+    for redacted in [
+        "> The remote wants [redacted: github-token].",
+        "> DB_PASSWORD=[redacted: password] git push",
+        "command: \"curl -u me:[redacted: password] https://host\"",
+        "[redacted: private-key]",
+    ] {
+        assert!(journal.contains(redacted), "{redacted}\n{journal}");
+    }
+    // What could not be kept is told, what could is kept.
+    assert!(
+        !base.at(".ralph/knowledge/how-to-push.md").exists() && base.at(".ralph/knowledge/where-to-push.md").exists()
+    );
+    let next = base.run(["context", "--task", "Push it", "--task-id", "t-1"]).stdout;
+    assert!(
+        next.contains("<knowledge>: body, line 1: this looks like a secret: github-token")
+            || next.contains("looks like a secret: github-token"),
+        "{next}"
+    );
+    assert!(!next.contains(&token));
+}
+
+#[test]
+fn the_check_finds_what_people_committed() {
+    let base = TestBase::new();
+    let (token, password) = (token(), password());
+    base.entry("push", "Push", "git", &format!("é {token}"));
+    base.write(".ralph/journal/run-1a2b3c4d/0001.md", format!("---\nrun_id: run-1a2b3c4d\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"\n---\n\n> password: {password}\n"));
+    base.write(
+        ".ralph/archive/knowledge/old.md",
+        format!("---\ntitle: Old\ntags: [a]\n---\nhttps://me:{password}@host/\n"),
+    );
+    let ran = base.run(["check", "--json"]).json(1);
+    let problems = ran["problems"].as_array().unwrap();
+    let places: Vec<String> = problems
+        .iter()
+        .map(|problem| {
+            format!("{} {}:{}:{}", problem["code"], problem["path"], problem["line"], problem["column"])
+                .replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "secret .ralph/archive/knowledge/old.md:5:12",
+            "secret .ralph/journal/run-1a2b3c4d/0001.md:8:13",
+            "secret .ralph/knowledge/push.md:7:3",
+        ]
+    );
+    for format in ["human", "json", "github", "sarif"] {
+        let ran = base.run(["check", "--format", format]);
+        assert_eq!(ran.code, Some(1), "{ran}");
+        assert!(
+            !ran.stdout.contains(&token) && !ran.stdout.contains(&password) && ran.stdout.contains("github-token"),
+            "{ran}"
+        );
+    }
+}
