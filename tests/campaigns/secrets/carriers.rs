@@ -39,8 +39,24 @@ fn among(random: &mut Random, mut lines: Vec<String>, line: String) -> String {
 
 /// Puts sentences before and after.
 fn framed(random: &mut Random, block: &str) -> String {
-    let before = (random.below(3) > 0).then(|| sentence(random) + "\n\n").unwrap_or_default();
-    let after = (random.below(2) > 0).then(|| format!("\n\n{}", sentence(random))).unwrap_or_default();
+    let before = if random.below(3) > 0 {
+        sentence(random)
+            + "
+
+"
+    } else {
+        String::new()
+    };
+    let after = if random.below(2) > 0 {
+        format!(
+            "
+
+{}",
+            sentence(random)
+        )
+    } else {
+        String::new()
+    };
     format!("{before}{block}{after}\n")
 }
 

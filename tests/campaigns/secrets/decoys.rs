@@ -1,7 +1,7 @@
 //! What fools detectors: text that looks like a secret and is none, and sentences about secrets.
 
 /// Templates of decoys, a line or a few each.
-pub(crate) const DECOYS: [&str; 170] = [
+pub(crate) const DECOYS: [&str; 204] = [
     // Hashes and fingerprints.
     "commit «hex 40»\nAuthor: «Word» <«word»@acme.io>\nDate:   Tue Mar 3 1«dig 1»:2«dig 1»:11 2026 +0100",
     "git bisect: first bad commit is «hex 40»",
@@ -51,7 +51,7 @@ pub(crate) const DECOYS: [&str; 170] = [
     "message-id: <«b62 22»@mail.acme.io>",
     "channel C0«B36 9», team T0«B36 9», user U0«B36 9»",
     "job «dig 10» on runner-«b62 8»-project-«dig 8»-concurrent-0",
-    "wallet 1«b58 33» and bc1q«b36 38» are those of the fixture",
+    "wallet 1«b58 33» and bc1q«02-9ac-hj-np-z 38» are those of the fixture",
     "ipfs://Qm«b58 44»",
     "cursor: \"eyJvZmZz«»ZXQiOjIwMH0=\"",
     "\"next_page_token\": \"CAUQ«»AA\", \"page_size\": 200",
@@ -78,12 +78,11 @@ pub(crate) const DECOYS: [&str; 170] = [
     "-----BEGIN PGP SIGNATURE-----\n\niQEzBAAB«»CAAdFiEE«b64 48»\n«b64 64»\n=«b64 4»\n-----END PGP SIGNATURE-----",
     "-----BEGIN CERTIFICATE REQUEST-----\n«b64 64»\n«b64 64»\n«b64 30»==\n-----END CERTIFICATE REQUEST-----",
     "-----BEGIN AGE ENCRYPTED FILE-----\n«b64 64»\n«b64 64»\n-----END AGE ENCRYPTED FILE-----",
-    "age1«b36 58» is whom we encrypt for",
+    "age1«02-9ac-hj-np-z 58» is whom we encrypt for",
     "signature: «b64 86»==",
     "Signing with key «HEX 40», good signature from «Word»",
     "password: ENC[AES256_GCM,data:«b64 22»==,iv:«b64 43»=,tag:«b64 22»==,type:str]",
     "$ANSIBLE_VAULT;1.1;AES256\n«3 1»«dig 79»\n«3 1»«dig 79»",
-    "encryptedData:\n  password: AgB«b64 180»",
     "The key file begins with `-----BEGIN ... PRIVATE KEY-----`; without that line it is refused",
     "grep -rn \"BEGIN RSA PRIVATE KEY\" . found nothing",
     // Names and references of secrets.
@@ -180,6 +179,42 @@ pub(crate) const DECOYS: [&str; 170] = [
     "keyframes: fade-in 0.3s; tokenizer: o200k_base; passthrough: true; secretary: «Word»",
     "test «word»::tokens_of_a_secret_are_never_logged ... ok\ntest «word»::a_password_is_hashed_once ... ok",
     "content-security-policy: script-src 'sha256-«b64 43»=' 'self'",
+    // Nothing, types, messages and rules.
+    "password: \"\"\napi_key: null\nsecret: true",
+    "api_key=None, token=None, password=None",
+    "TOKEN=\nSECRET_KEY=\n# set both before the first start",
+    "\"password\": \"string\", \"token\": \"string\", \"expires\": \"date-time\"",
+    "api_key: str = Field(..., min_length=32, description=\"The key of the tenant\")",
+    "jobs:\n  deploy:\n    uses: ./.github/workflows/deploy.yml\n    secrets: inherit",
+    "Password for 'https://«word»@git.«host»':",
+    "www-authenticate: Bearer realm=\"«word»\", error=\"invalid_token\", error_description=\"The access token expired\"",
+    "Unexpected token '<', \"<!DOCTYPE \"... is not valid JSON",
+    "error: expected one of `,` or `}`, found token `«word»` at line «dig 2» column 7",
+    "FATAL: password authentication failed for user \"«word»\"",
+    "git@«host»: Permission denied (publickey,password).",
+    "Error from server (NotFound): secrets \"«word»-credentials\" not found in namespace \"«word»\"",
+    "CSRF token mismatch on POST /«word»/«word», session cookie was there",
+    "\"token_type\": \"bearer\", \"expires_in\": 3600, \"scope\": \"«word»:read\"",
+    "let pattern = Regex::new(r\"glpat-[A-Za-z0-9_-]{20}\")?; // and AKIA[A-Z2-7]{16}",
+    "token = re.compile(r\"(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)\")",
+    "type Token = { kind: TokenKind; value: string; start: number; end: number };",
+    "ssl_certificate_key /etc/letsencrypt/live/«host»/privkey.pem;",
+    "Host «word»\n  HostName «host»\n  IdentityFile ~/.ssh/id_ed25519",
+    "tokenAddress = 0x«hex 40»",
+    "token: AKIA****************, secret: ****************************************",
+    "masked in the log as ghp_****************«b62 4»",
+    "console.log(`token ${token.slice(0, 4)}… expires at ${expiresAt}`);",
+    "password_reset_url = \"https://«host»/password/reset\"",
+    "const SECRET_HEADER: &str = \"x-«word»-secret\";",
+    "event.key === \"Escape\" || event.key === \"ArrowDown\"",
+    "password = input(\"Password: \") or getpass.getpass()",
+    "--token <TOKEN>        Token of the registry [env: REGISTRY_TOKEN=]",
+    "token_budget = 27_000, token_limit = 4_096, secret_count = 0",
+    "vault kv get -field=password secret/«word»/«word»",
+    "aws secretsmanager get-secret-value --secret-id prod/«word»/api-key --query SecretString",
+    "gpg --armor --export-secret-keys releases@acme.io > /dev/null # never into the repository",
+    "passwordHasher: Argon2idPasswordHasher, tokenStore: RedisTokenStore, keyProvider: KmsKeyProvider",
+    "def test_password_must_not_be_empty(client, access_token, api_key_factory):",
 ];
 
 /// Sentences of reports and knowledge.

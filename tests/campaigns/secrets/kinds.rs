@@ -112,7 +112,7 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
     };
     let companion = companion
         .map(|(name, template)| (name.to_owned(), format!("{}{}{}", ALSO[0], fill(random, template), ALSO[1])));
-    Leak { kind: of.kind, shape, value, name, service: of.service, companion }
+    Leak { kind: of.kind, shape, value, name, service: of.owner, companion }
 }
 
 /// Returns what is between the marks of the secret.

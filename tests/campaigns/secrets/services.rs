@@ -8,7 +8,7 @@
 pub(crate) struct Service {
     pub(crate) kind: &'static str,
     pub(crate) weight: usize,
-    pub(crate) service: &'static str,
+    pub(crate) owner: &'static str,
     pub(crate) names: &'static [&'static str],
     pub(crate) values: &'static [&'static str],
     /// Whether the value alone says nothing, so that its name always stands beside it.
@@ -18,21 +18,21 @@ pub(crate) struct Service {
 const fn token(
     kind: &'static str,
     weight: usize,
-    service: &'static str,
+    owner: &'static str,
     names: &'static [&'static str],
     values: &'static [&'static str],
 ) -> Service {
-    Service { kind, weight, service, names, values, needs_name: false }
+    Service { kind, weight, owner, names, values, needs_name: false }
 }
 
 const fn named(
     kind: &'static str,
     weight: usize,
-    service: &'static str,
+    owner: &'static str,
     names: &'static [&'static str],
     values: &'static [&'static str],
 ) -> Service {
-    Service { kind, weight, service, names, values, needs_name: true }
+    Service { kind, weight, owner, names, values, needs_name: true }
 }
 
 /// Tokens that a template describes; those with checksums or structure are in `kinds`.
@@ -204,7 +204,16 @@ pub(crate) const SERVICES: [Service; 53] = [
         "password-made-up",
         14,
         "admin",
-        &["PASSWORD", "DB_PASSWORD", "ADMIN_PASSWORD", "MYSQL_ROOT_PASSWORD", "SMTP_PASS", "KEYSTORE_PASSPHRASE"],
+        &[
+            "PASSWORD",
+            "DB_PASSWORD",
+            "ADMIN_PASSWORD",
+            "MYSQL_ROOT_PASSWORD",
+            "SMTP_PASS",
+            "DB_PASS",
+            "PASSWD",
+            "KEYSTORE_PASSPHRASE",
+        ],
         &[
             "«Word»-«Word»-«dig 2-4»!",
             "«Word»«dig 2»«!@#%* 1»«Word»«dig 1»",

@@ -81,7 +81,8 @@ const WORDS: [&str; 64] = [
 
 /// Returns a word, the same list for names in code and for passwords that people make up.
 pub(crate) fn word(random: &mut Random) -> &'static str {
-    *random.pick(&WORDS)
+    let word: &&str = random.pick(&WORDS);
+    word
 }
 
 /// Returns a word with a capital letter.
