@@ -107,7 +107,7 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
     let companion = match of.kind {
         "aws-secret-key" if random.below(2) == 0 => Some(("AWS_ACCESS_KEY_ID", "AKIA«b32 16»")),
         "twilio-auth" => Some(("TWILIO_ACCOUNT_SID", "AC«hex 32»")),
-        "password-random" | "password-made-up" if random.below(2) == 0 => Some(("DB_USER", "«word»_«app|rw|admin»")),
+        kind if kind.starts_with("password") && name.starts_with("DB_") => Some(("DB_USER", "«word»_«app|rw|admin»")),
         _ => None,
     };
     let companion = companion
