@@ -97,7 +97,7 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
         (_, "u" | "user") if is_option(text, at) => return user_and_password(text, end),
         _ => {}
     }
-    let kind = kind_of(word, before)?;
+    let kind = kind_of(word, before).filter(|_| !is_in_arn(text, at))?;
     let separator = separated(text, end);
     if let Some(start) = separator {
         let value = value_at(text, start, is_in_query(text, at));
@@ -107,7 +107,7 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
         };
         return is_secret.then_some((name_of(kind), value));
     }
-    in_sentence(text, end, kind)
+    in_sentence(text, end, kind).or_else(|| in_front(text, at, kind))
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -182,6 +182,14 @@ fn skip(text: &str, at: usize, these: &str) -> usize {
 
 /// Returns where the value begins that a separator joins to the name that ends at `at`.
 fn separated(text: &str, at: usize) -> Option<usize> {
+    // Of a list of variables, the name is a value as well.
+    let next = skip(text, at, "\"', \t\r\n");
+    if let Some(rest) = text[next..].strip_prefix("value").map(|rest| rest.trim_start_matches(['"', '\'']))
+        && let Some(value) = rest.strip_prefix(':')
+    {
+        let start = text.len() - value.len();
+        return Some(skip(text, start, " \t"));
+    }
     // The name may be quoted, in brackets, bold or a cell of a table, and have a type.
     let mut at = skip(text, at, "\"'`*]) \t");
     if let Some(typed) = text[at..].strip_prefix(": ").filter(|typed| typed.starts_with(['S', '&', 's'])) {
@@ -247,6 +255,9 @@ fn word_at(text: &str, at: usize) -> Range<usize> {
 fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
     let line = &text[at..floor(text, at + MAX_BETWEEN.1 + MAX_VALUE)];
     let line = &line[..line.find('\n').unwrap_or(line.len())];
+    if !line.trim_start_matches(['`', '"', '\'', '*', ')']).starts_with([' ', '\t']) {
+        return None;
+    }
     let mut start = 0;
     for _ in 0..=MAX_BETWEEN.0 {
         start = skip(line, start, " \t(");
@@ -278,6 +289,34 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
         start = skip(line, start, ",:=*");
     }
     None
+}
+
+/// Finds a quoted value in the sentence before a name: `use VALUE as the password`.
+fn in_front(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
+    let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let line = &text[line_start..at];
+    let (value_end, behind) =
+        ["` as ", "\" as ", "' as "].iter().find_map(|joint| line.rfind(joint).map(|end| (end, end + joint.len())))?;
+    let quote = line[value_end..].chars().next()?;
+    if line.len() - behind > MAX_BETWEEN.1 || line[behind..].contains([quote, '.', ';']) {
+        return None;
+    }
+    let start = line[..value_end].rfind(quote)? + 1;
+    let value = &line[start..value_end];
+    let is_secret = value.len() <= MAX_VALUE
+        && match kind {
+            Kind::Password => is_password(value),
+            Kind::Key => is_key(value, false),
+        };
+    is_secret.then_some((name_of(kind), line_start + start..line_start + value_end))
+}
+
+/// Returns whether the word at `at` is a part of the name of something at Amazon.
+fn is_in_arn(text: &str, at: usize) -> bool {
+    let start = text[..at]
+        .rfind(|character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '('))
+        .map_or(0, |at| at + 1);
+    text[start..at].trim_start_matches(['"', '\'', '`', '(']).starts_with("arn:")
 }
 
 /// Returns whether the word at `at` is an option of a command.
@@ -354,9 +393,9 @@ fn is_digest(value: &str) -> bool {
 
 /// Returns whether something stands in the value's place that is no value: a variable, a call, a path, a type.
 fn is_no_value(value: &str) -> bool {
-    const BEGINNINGS: [&str; 26] = [
+    const BEGINNINGS: [&str; 27] = [
         "$", "%{", "{{", "{", "<", "[", "(", "sha1-", "sha256", "sha384", "sha512", "md5", "ssh-", "http://",
-        "https://", "/", "./", "../", "~/", "process.", "os.", "env.", "env:", "op://", "vault:", "arn:",
+        "https://", "/", "./", "../", "~/", "process.", "os.", "env.", "env:", "op://", "vault:", "ENC[", "arn:",
     ];
     let is_call = value.contains('(') && {
         let name = &value[..value.find('(').unwrap_or_default()];

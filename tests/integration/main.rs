@@ -13,6 +13,7 @@ mod git; // commits of the memory, and files that knowledge speaks of
 mod hostile; // what is kept for the fuzzer
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
+mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
 #[path = "../campaigns/merges.rs"]
@@ -22,9 +23,11 @@ mod merging; // the merge driver
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
-mod secrets; // refused, redacted, found, and shown nowhere
+mod redacting; // secrets are refused, redacted, found, and shown nowhere
+#[path = "../campaigns/secrets.rs"]
+mod secrets; // synthetic secrets, and notes without any
 mod support; // a folder, and the program run in it
-mod sync;
-mod tending; // what goes to the archive, and that nothing is lost by it // a folder, and the program run in it // a grown cache answers like a new one
+mod sync; // a grown cache answers like a new one
+mod tending; // what goes to the archive, and that nothing is lost by it
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

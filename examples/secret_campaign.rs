@@ -1,0 +1,84 @@
+//! Looks for synthetic secrets in ten carriers, and in notes without any, and says how many are found and how often
+//! something else is taken for one: `cargo run --release --example secret_campaign -- SECRETS CLEAN SEED`, 2,000,
+//! 5,000 and 1 by default. With `--show` as the first argument it prints what it would look at.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
+#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::Write;
+use std::ops::Range;
+use std::time::Instant;
+
+#[path = "../tests/campaigns/random.rs"]
+mod random;
+#[path = "../tests/campaigns/secrets.rs"]
+mod secrets;
+
+/// The detector.
+fn detect(text: &str) -> Vec<Range<usize>> {
+    ralph_memory::secret::find(text).into_iter().map(|secret| secret.range).collect()
+}
+
+/// How much of each failure is shown.
+const SHOWN: (usize, usize) = (20, 120);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let is_shown = arguments.next_if(|argument| argument == "--show").is_some();
+    let n_secrets: usize = arguments.next().map_or(Ok(2_000), |text| text.parse())?;
+    let n_clean: usize = arguments.next().map_or(Ok(5_000), |text| text.parse())?;
+    let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
+    let mut out = std::io::stdout().lock();
+    if is_shown {
+        for sample in secrets::samples(n_secrets, seed) {
+            writeln!(out, "=== {} in {}\n{}", sample.kind, sample.carrier, sample.text)?;
+        }
+        for note in secrets::clean(n_clean, seed) {
+            writeln!(out, "=== clean\n{note}")?;
+        }
+        return Ok(());
+    }
+    writeln!(out, "{n_secrets} secrets, {n_clean} clean notes, seed {seed}")?;
+    let begin = Instant::now();
+    let outcome = secrets::run(n_secrets, n_clean, seed, detect);
+    writeln!(
+        out,
+        "found {:.2} %, {} missed; false alarms {:.2} %, {} texts; {:.1} s",
+        outcome.found_percent(),
+        outcome.missed.len(),
+        outcome.false_percent(),
+        outcome.false_alarms.len(),
+        begin.elapsed().as_secs_f64()
+    )?;
+    table(&mut out, "carrier", &outcome.of_carrier)?;
+    table(&mut out, "kind", &outcome.of_kind)?;
+    writeln!(out, "\nmissed:")?;
+    for (kind, carrier, text) in outcome.missed.iter().take(SHOWN.0) {
+        writeln!(out, "  {kind} in {carrier}: {}", cut(text))?;
+    }
+    writeln!(out, "\nfalse alarms:")?;
+    for (text, ranges) in outcome.false_alarms.iter().take(SHOWN.0) {
+        let found: Vec<String> = ranges.iter().filter_map(|range| text.get(range.clone())).map(cut).collect();
+        writeln!(out, "  {}\n    in {}", found.join(" and "), cut(text))?;
+    }
+    Ok(())
+}
+
+/// Prints how many were found of each, the worst first.
+fn table(out: &mut impl Write, head: &str, rows: &BTreeMap<&str, (usize, usize)>) -> std::io::Result<()> {
+    writeln!(out, "\n{head:<22} found  of      %")?;
+    let mut rows: Vec<_> =
+        rows.iter().map(|(name, (found, all))| (secrets::percent(*found, *all), *name, *found, *all)).collect();
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(other.1)));
+    for (percent, name, found, all) in rows {
+        writeln!(out, "{name:<22} {found:>5} {all:>4} {percent:>6.1}")?;
+    }
+    Ok(())
+}
+
+/// Returns the text on one line, at most so long.
+fn cut(text: impl AsRef<str>) -> String {
+    text.as_ref().escape_debug().take(SHOWN.1).collect()
+}
