@@ -97,7 +97,7 @@
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
 //! agent's text says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`context`](mod@context),
-//! [`check`], [`doctor`], and [`memory`], which puts them in sequence.
+//! [`watch`] (when to look again), [`check`], [`doctor`], and [`memory`], which puts them in sequence.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
@@ -121,6 +121,7 @@ pub mod sigil;
 pub mod store;
 pub mod strategy;
 pub mod text;
+pub mod watch;
 
 pub use context::{Budget, Context, Request, Task};
 pub use entry::knowledge::Knowledge;

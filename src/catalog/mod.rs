@@ -190,6 +190,16 @@ impl Catalog {
         folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
     }
 
+    /// Returns the folders that hold entries, relative to `.ralph/`, in the order of their paths.
+    pub fn folders(&self) -> impl Iterator<Item = &str> {
+        (0..self.table.folders.len()).map(|folder| self.table.folder_path(folder))
+    }
+
+    /// Returns a fingerprint of the bytes of a row's file; 0 where they cannot be read.
+    pub fn fingerprint(&self, row: RowId) -> u64 {
+        if self.row(row).code().is_some() { 0 } else { self.row(row).hash }
+    }
+
     /// Returns the path of a row's file, relative to `.ralph/`.
     pub fn path(&self, row: RowId) -> String {
         self.table.path(row)
@@ -285,6 +295,11 @@ impl Catalog {
     /// manifest for it, and nothing in that index may answer; every indexable row is pending.
     pub fn index_is_known(&self) -> bool {
         self.index_is_known
+    }
+
+    /// Returns the id of the index commit that it knows of; none where there is no index.
+    pub fn index_id(&self) -> Option<&str> {
+        self.index_id.as_deref()
     }
 
     /// Returns how many rows the committed index should hold and does not.

@@ -190,6 +190,11 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         push_line(head, &format!("{name}: [{}]", flow.join(", ")), newline);
         return Ok(());
     };
+    let value = &head[key.value.clone()];
+    let closes = |quote| value.len() > 1 && value.ends_with(quote);
+    if key.style == Style::DoubleQuoted && !closes('"') || key.style == Style::SingleQuoted && !closes('\'') {
+        return Err(format!("the quote of `{name}` is never closed"));
+    }
     match key.style {
         Style::Empty => head.insert_str(key.colon_end, &format!(" [{}]", flow.join(", "))),
         Style::FlowList { last_item, empty: true, .. } => head.insert_str(last_item, &flow.join(", ")),
@@ -343,6 +348,17 @@ mod tests {
         );
         assert_eq!(apply("---\na: b\n---", &body()).unwrap(), "---\na: b\n---\n\nx\ny\n");
         assert_eq!(apply("---\na: b\n---\nold", &[Change::Body("\n".to_owned())]).unwrap(), "---\na: b\n---\n");
+    }
+
+    /// Found by the fuzzer: the end of the frontmatter was taken for the quote.
+    #[test]
+    fn a_quote_that_is_never_closed_is_refused() {
+        for quote in ['"', '\''] {
+            for rest in ["", "a", "a\nb: qѓ"] {
+                let text = format!("---\ntags: {quote}{rest}\n---\n");
+                assert!(apply(&text, &[tags(&["c"])]).is_err(), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod secrets;
 mod sync;
 mod tell;
 mod tend;
+mod watching;
 mod write;
 
 use std::path::Path;
@@ -39,6 +40,7 @@ pub use runs::{Iteration, Run};
 pub use sync::Rebuilt;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
+pub use watching::{Changes, Watched, Watching};
 pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.

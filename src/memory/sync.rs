@@ -159,7 +159,7 @@ impl Memory {
     }
 
     /// Commits everything that an area's index lacks; with `anew`, everything there is.
-    fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
+    pub(super) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
         let started = SystemTime::now();
         let committed = if anew { None } else { self.committed(area) };
         let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);

@@ -144,10 +144,10 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
         // `pass` and `auth` end other words, too.
         if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
     };
-    if PASSWORDS.iter().any(|suffix| ends(suffix)) {
+    if PASSWORDS.iter().any(ends) {
         return Some(Kind::Password);
     }
-    if NAMES.iter().any(|suffix| ends(suffix)) {
+    if NAMES.iter().any(ends) {
         return Some(Kind::Key);
     }
     let before = before.to_ascii_lowercase();

@@ -13,8 +13,11 @@ use ralph_memory::sigil::{Tokens, defuse, tokens};
 use ralph_memory::{Knowledge, Memory, Query};
 use tempfile::TempDir;
 
-/// The parts, by name.
-pub(crate) const TARGETS: [(&str, fn(&[u8])); 6] = [
+/// A part by name, and what must hold of it.
+type Target = (&'static str, fn(&[u8]));
+
+/// The parts.
+pub(crate) const TARGETS: [Target; 6] = [
     ("splitter", splitter),
     ("frontmatter", frontmatter),
     ("edit", edit),
@@ -30,7 +33,7 @@ const BETWEEN: &str = "\n%%%%\n";
 pub(crate) fn splitter(data: &[u8]) {
     for path in ["knowledge/a.md", "journal/run-1a2b3c4d/0001.md", "archive/knowledge/a.md"] {
         let entry = read(path, data);
-        let lines = data.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let lines = data.split(|byte| *byte == b'\n').count();
         for problem in &entry.head.problems {
             assert!(problem.line.is_none_or(|line| line >= 1 && line as usize <= lines), "{problem:?}");
             assert!(!problem.hint.is_empty(), "{problem:?}");

@@ -9,7 +9,7 @@ use ralph_memory::text::for_terminal;
 
 use crate::commands::{
     add, check, completions, consolidate, context, doctor, index, init, list, merge_driver, note, promote, prune,
-    record, restore, run as run_command, search, show, status, supersede,
+    record, restore, run as run_command, search, show, status, supersede, watch,
 };
 use crate::error::{self, Exit, Report};
 use crate::session::Globals;
@@ -29,7 +29,7 @@ Exit codes:
   1    the answer is no: nothing was found, check found something, run ended undone
   2    wrong usage: an argument, a value or a setting
   3    no memory here; ralph-memory init makes one
-  4    refused: a conflict, a newer format, a file that cannot be edited safely
+  4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
   6    the file system said no: full, read-only, no permission
   70   a bug
@@ -66,6 +66,7 @@ enum Command {
     Supersede(supersede::Args),
     Promote(promote::Args),
     Index(index::Args),
+    Watch(watch::Args),
     MergeDriver(merge_driver::Args),
     Completions(completions::Args),
 }
@@ -120,6 +121,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
+        Command::Watch(args) => watch::run(ui, globals, &args),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
     }

@@ -1,0 +1,93 @@
+//! `watch`: tells what changes, and keeps the index up to date with it.
+
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use ralph_memory::memory::{Changes, Watched};
+use ralph_memory::watch::Mode;
+use serde::Serialize;
+
+use crate::error::Exit;
+use crate::running::interrupt::Interrupt;
+use crate::session::Globals;
+use crate::ui::{ID, QUIET, Ui, count};
+
+/// How often it is looked whether somebody wants it to end.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Tell what changes, and keep the index up to date with it, until Ctrl-C
+///
+/// No command needs this: each looks at every file itself. It spares the next one the reading of what changed, and tells
+/// tools and people of changes, and of what is wrong with them, when they happen.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory watch
+  ralph-memory watch --json
+
+With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
+pub(crate) struct Args {
+    /// Look at the files every second instead of being told by the system: for network and virtual file systems
+    #[arg(long)]
+    poll: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Ready { entries: usize, folders: usize, polling: bool },
+    Changed { indexed: &'a [String], removed: &'a [String], entries: usize },
+    Notice { message: &'a str },
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    let memory = Arc::new(globals.open()?);
+    let interrupt = Interrupt::listen()?;
+    let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
+    loop {
+        if interrupt.is_raised() {
+            return Ok(Exit::Interrupted);
+        }
+        match watching.told().recv_timeout(LOOK) {
+            Ok(watched) if ui.json => json(ui, &watched)?,
+            Ok(watched) => text(ui, &watched)?,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the watcher ended by itself"),
+        }
+        ui.out.flush()?;
+    }
+}
+
+fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+    match watched {
+        Watched::Ready { entries, folders, polling } => {
+            ui.json(Line::Ready { entries: *entries, folders: *folders, polling: *polling }, &[])?;
+        }
+        Watched::Changed(Changes { indexed, removed, entries, problems }) => {
+            ui.json(Line::Changed { indexed, removed, entries: *entries }, problems)?;
+        }
+        Watched::Notice { message } => ui.json(Line::Notice { message }, &[])?,
+    }
+    Ok(())
+}
+
+fn text(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+    match watched {
+        Watched::Ready { entries, folders, polling } => {
+            let how = if *polling { ", by a look every second" } else { "" };
+            let noun = if *entries == 1 { "entry" } else { "entries" };
+            ui.note(&format!("watching {entries} {noun} in {}{how}; Ctrl-C ends it", count(*folders, "folder")));
+        }
+        Watched::Changed(changes) => {
+            for (what, paths) in [("indexed", &changes.indexed), ("removed", &changes.removed)] {
+                for path in paths {
+                    let (what, path) = (ui.styled(QUIET, what), ui.styled(ID, path));
+                    ui.line(format_args!("{what}  {path}"))?;
+                }
+            }
+            ui.problems(&changes.problems);
+        }
+        Watched::Notice { message } => ui.note(message),
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! Keeps the index up to date while files change, and tells of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Memory;
+use super::write::shown;
+use crate::catalog::{Area, Catalog};
+use crate::error::{Error, Problem, Result};
+use crate::watch::{Mode, Stopper, Watcher, Woken};
+
+/// How soon it is tried again when the index was being written by another process, or nobody took what was told.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Longer than any wait lasts.
+const FOREVER: Duration = Duration::from_secs(3_600);
+/// How often the folders are asked for until no new one has come: each time watches what came in between.
+const ROUNDS: usize = 8;
+/// How many changes wait for whoever watches; later ones are put together.
+const WAITING: usize = 16;
+
+/// What a watcher tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Watched {
+    /// From now on every change is told.
+    Ready {
+        /// How many files with entries there are.
+        entries: usize,
+        /// In how many folders.
+        folders: usize,
+        /// Whether files are looked at every second, instead of being told of by the system.
+        polling: bool,
+    },
+    /// Files have changed, and the index has them as they are now.
+    Changed(Changes),
+    /// It goes on, but something is not as it should be; in one line without a final period.
+    Notice {
+        /// What.
+        message: String,
+    },
+}
+
+/// What is different from what was told before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// Entry files that are new or have other bytes, relative to the folder that holds `.ralph/`, in order.
+    pub indexed: Vec<String>,
+    /// Entry files that are gone.
+    pub removed: Vec<String>,
+    /// How many there are.
+    pub entries: usize,
+    /// What is wrong with those that changed.
+    pub problems: Vec<Problem>,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.indexed.is_empty() && self.removed.is_empty()
+    }
+
+    /// Puts later changes behind these: of a file the last word counts.
+    fn then(&mut self, later: Changes) {
+        let has = |list: &[String], path: &String| list.binary_search(path).is_ok();
+        self.indexed.retain(|path| !has(&later.indexed, path) && !has(&later.removed, path));
+        self.removed.retain(|path| !has(&later.indexed, path) && !has(&later.removed, path));
+        let is_news = |problem: &Problem| !has(&later.indexed, &problem.path) && !has(&later.removed, &problem.path);
+        self.problems.retain(is_news);
+        self.indexed.extend(later.indexed);
+        self.removed.extend(later.removed);
+        self.problems.extend(later.problems);
+        self.indexed.sort_unstable();
+        self.removed.sort_unstable();
+        self.problems.sort();
+        self.entries = later.entries;
+    }
+}
+
+/// A watcher at work, until this is dropped.
+#[derive(Debug)]
+pub struct Watching {
+    told: Receiver<Watched>,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watching {
+    /// Returns where it tells what it sees. That nobody listens keeps it from nothing: what is not taken is put
+    /// together, and told when there is room.
+    pub fn told(&self) -> &Receiver<Watched> {
+        &self.told
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say but that it panicked, which it has said.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Memory {
+    /// Watches the files in a thread of its own, keeps the index up to date with them, and tells of every change.
+    ///
+    /// Calls need no watcher: each of them looks at every file itself. A watcher has what changed read and indexed
+    /// before anyone asks. What the system tells it is no more than a hint to look again, which it does all the
+    /// same every 30 seconds. Where the system cannot watch, or has no more watches, it looks every second
+    /// ([`Mode::Poll`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where no thread can be started.
+    pub fn watch(self: &Arc<Memory>, mode: Mode) -> Result<Watching> {
+        let memory = Arc::clone(self);
+        let partly = vec![
+            (memory.store.root().to_owned(), vec![".ralph"]),
+            (memory.store.memory().to_owned(), vec!["knowledge", "journal", "archive"]),
+        ];
+        let watcher = Watcher::new(mode, partly);
+        let stopper = watcher.stopper();
+        let (sender, told) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("watch".to_owned());
+        let failed = |source| Error::Io { action: "watch", path: self.store.memory().to_owned(), source };
+        let thread = thread.spawn(move || Work::new(memory, watcher, sender).run()).map_err(failed)?;
+        Ok(Watching { told, stopper, thread: Some(thread) })
+    }
+}
+
+/// What the thread does.
+struct Work {
+    memory: Arc<Memory>,
+    watcher: Watcher,
+    sender: SyncSender<Watched>,
+    /// Fingerprints of the files as they were told of, by path.
+    known: BTreeMap<String, u64>,
+    /// What there was no room for.
+    waiting: Changes,
+    notices: Vec<String>,
+    /// The last thing that stood in the way of keeping the index, which is told once.
+    trouble: Option<String>,
+    is_ready: bool,
+}
+
+impl Work {
+    fn new(memory: Arc<Memory>, watcher: Watcher, sender: SyncSender<Watched>) -> Work {
+        Work {
+            memory,
+            watcher,
+            sender,
+            known: BTreeMap::new(),
+            waiting: Changes::default(),
+            notices: Vec::new(),
+            trouble: None,
+            is_ready: false,
+        }
+    }
+
+    fn run(mut self) {
+        let mut anew = false;
+        loop {
+            let is_kept = self.look(anew);
+            let Ok(is_told) = self.tell() else { return };
+            let longest = if is_kept && is_told { FOREVER } else { AGAIN };
+            match self.watcher.wait(longest) {
+                Woken::Look => anew = false,
+                Woken::LookAtFolders => anew = true,
+                Woken::Stopped => return,
+            }
+        }
+    }
+
+    /// Looks at every file, and returns whether the index has them all.
+    fn look(&mut self, mut anew: bool) -> bool {
+        let mut catalogs = self.catalogs();
+        for _ in 0..ROUNDS {
+            // A folder that is watched only now may hold what nobody told.
+            if !self.watcher.follow(&self.folders(&catalogs), anew) {
+                break;
+            }
+            anew = false;
+            catalogs = self.catalogs();
+        }
+        if let Some(reason) = self.watcher.trouble() {
+            self.notices.push(format!("files are looked at every second: {reason}"));
+        }
+        let changes = self.changes(&catalogs);
+        let entries = self.known.len();
+        if self.is_ready {
+            self.waiting.then(Changes { entries, ..changes });
+        } else {
+            let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
+            self.is_ready = true;
+            let polling = self.watcher.mode() == Mode::Poll;
+            // The channel is empty.
+            let _ = self.sender.try_send(Watched::Ready { entries, folders, polling });
+        }
+        self.keep(&catalogs)
+    }
+
+    fn catalogs(&self) -> [Catalog; 2] {
+        [Area::Live, Area::Archive].map(|area| self.memory.catalog(area))
+    }
+
+    /// Returns what is to be watched: the folders of entries, and those above, in which they come and go.
+    fn folders(&self, catalogs: &[Catalog]) -> BTreeSet<PathBuf> {
+        let store = &self.memory.store;
+        let above = [store.root().to_owned(), store.memory().to_owned(), store.memory().join("archive")];
+        let folders = catalogs.iter().flat_map(Catalog::folders).map(|path| store.memory().join(path));
+        above.into_iter().chain(folders).collect()
+    }
+
+    /// Returns what is different from what was known, and knows it from now on.
+    fn changes(&mut self, catalogs: &[Catalog]) -> Changes {
+        let mut now = BTreeMap::new();
+        let mut changes = Changes::default();
+        for catalog in catalogs {
+            for row in catalog.rows() {
+                let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
+                if self.known.get(&path) != Some(&fingerprint) {
+                    changes.indexed.push(shown(&path));
+                    if catalog.has_problem(row) {
+                        changes.problems.extend(catalog.head(row).problems);
+                    }
+                }
+                now.insert(path, fingerprint);
+            }
+        }
+        changes.removed = self.known.keys().filter(|path| !now.contains_key(*path)).map(|path| shown(path)).collect();
+        changes.indexed.sort_unstable();
+        changes.problems.sort();
+        self.known = now;
+        changes
+    }
+
+    /// Brings the index up to date, and returns whether it is.
+    fn keep(&mut self, catalogs: &[Catalog; 2]) -> bool {
+        let is_kept = |catalog: &Catalog| {
+            let has_index = catalog.index_is_known() && catalog.index_id().is_some();
+            (has_index || catalog.is_empty()) && catalog.n_pending() == 0 && catalog.stale_paths().is_empty()
+        };
+        if catalogs.iter().all(is_kept) {
+            return true;
+        }
+        // Another process that writes will commit what it finds, this included.
+        let Some(lock) = self.memory.store.try_cache_lock() else { return false };
+        for area in [Area::Archive, Area::Live] {
+            if let Err(failure) = self.memory.commit(&lock, area, false) {
+                let trouble = self.memory.index_error(area, failure).to_string();
+                if self.trouble.as_ref() != Some(&trouble) {
+                    self.notices.push(format!("the index is not kept up to date: {trouble}"));
+                    self.trouble = Some(trouble);
+                }
+                // It will not do better in half a second.
+                return true;
+            }
+        }
+        self.trouble = None;
+        true
+    }
+
+    /// Tells what there is room for, and returns whether that was all; an error where nobody listens any more.
+    fn tell(&mut self) -> std::result::Result<bool, ()> {
+        while let Some(message) = self.notices.first() {
+            match self.sender.try_send(Watched::Notice { message: message.clone() }) {
+                Ok(()) => drop(self.notices.remove(0)),
+                Err(TrySendError::Full(_)) => return Ok(false),
+                Err(TrySendError::Disconnected(_)) => return Err(()),
+            }
+        }
+        if self.waiting.is_empty() {
+            return Ok(true);
+        }
+        match self.sender.try_send(Watched::Changed(std::mem::take(&mut self.waiting))) {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(Watched::Changed(changes))) => {
+                self.waiting = changes;
+                Ok(false)
+            }
+            Err(_) => Err(()),
+        }
+    }
+}
