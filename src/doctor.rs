@@ -137,6 +137,7 @@ pub fn judge(facts: &Facts) -> Diagnosis {
     findings.extend(facts.indexes.iter().map(|(name, found)| index(name, found)));
     findings.push(old_caches(&facts.old_caches));
     findings.push(leftovers(&facts.survey.leftovers));
+    findings.push(conflicts(&facts.survey.conflicts));
     findings.push(lock("lock", "entries are", &facts.lock));
     findings.push(lock("cache-lock", "the index is", &facts.cache_lock));
     findings.extend(facts.watches.map(|watches| watching(watches, facts.survey.folders)));
@@ -235,7 +236,7 @@ fn index(name: &str, index: &Index) -> Finding {
             format!("{name}: none yet; {} read directly until a command makes it", are(index.entries, "entry")),
         );
     };
-    let rebuild = "`ralph-memory index --rebuild` makes it anew from the files";
+    let rebuild = "`ralph-memory doctor --fix` makes it anew from the files";
     if !index.is_known {
         let detail = format!("{name}: nobody knows what it holds, so every search reads all files");
         return warning("index", detail, rebuild);
@@ -261,7 +262,8 @@ fn old_caches(paths: &[String]) -> Finding {
             let list: Vec<String> = paths.iter().map(|path| format!("`.ralph/{path}`")).collect();
             let detail =
                 format!("{} of other versions of this program: {}", counted(paths.len(), "cache"), list.join(", "));
-            warning("old-caches", detail, "delete them, unless that version is still in use; nothing is lost")
+            let mend = "`ralph-memory doctor --fix` deletes them, unless that version is still in use; nothing is lost";
+            warning("old-caches", detail, mend)
         }
     }
 }
@@ -272,7 +274,18 @@ fn leftovers(paths: &Paths) -> Finding {
         n => warning(
             "leftovers",
             format!("{} that a crash left: {}", counted(n, "temporary file"), named(paths)),
-            "look whether one holds text that you miss, then delete them",
+            "`ralph-memory doctor --fix` removes them, and keeps in the archive what may be the only copy of a text",
+        ),
+    }
+}
+
+fn conflicts(paths: &Paths) -> Finding {
+    match paths.count {
+        0 => ok("conflicts", "none"),
+        n => warning(
+            "conflicts",
+            format!("{} that another program saved at the same moment: {}", counted(n, "version"), named(paths)),
+            "take over what the live entry should say of it, then delete it",
         ),
     }
 }
@@ -323,7 +336,8 @@ fn git(git: &Git) -> Vec<Finding> {
         let names: Vec<String> = not_ignored.iter().map(|name| format!("`{name}/`")).collect();
         let lines: Vec<String> = not_ignored.iter().map(|name| format!("`/{name}/`")).collect();
         let detail = format!("does not ignore {}, which is of this machine alone", names.join(" and "));
-        findings.push(warning("git-ignore", detail, format!("put {} into `.ralph/.gitignore`", lines.join(" and "))));
+        let mend = format!("`ralph-memory doctor --fix` puts {} into `.ralph/.gitignore`", lines.join(" and "));
+        findings.push(warning("git-ignore", detail, mend));
     }
     if let Some(first) = tracked.first() {
         let detail = format!("keeps {} of `cache/` or `state/`, such as `{first}`", counted(tracked.len(), "file"));
@@ -453,7 +467,7 @@ mod tests {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), State::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers lock cache-lock watching git-ignore git-commit git-merge clock";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock";
         assert_eq!(whats.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = Git::NoWorkTree, &[]);

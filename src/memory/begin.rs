@@ -48,7 +48,7 @@ impl Memory {
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         let mut iteration = {
-            let lock = self.store.lock(self.lock_timeout())?;
+            let lock = self.lock_entries()?;
             for orphan in self.open_iterations() {
                 let is_at_work = orphan
                     .holder
@@ -75,7 +75,7 @@ impl Memory {
         iteration.context = gathered.context.text;
         iteration.problems = gathered.context.problems;
         iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.scratch()).ok());
-        self.keep_open(&self.store.lock(self.lock_timeout())?, &iteration)?;
+        self.keep_open(&self.lock_entries()?, &iteration)?;
         Ok(iteration)
     }
 

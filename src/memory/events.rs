@@ -62,7 +62,7 @@ impl Memory {
         if id.kind() != Kind::Knowledge {
             return invalid("ID", "what a journal entry says never changes; name a knowledge entry".to_owned());
         }
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let mut attempt = 1;
         loop {
             let pending = self.begin_write();

@@ -179,7 +179,7 @@ impl Memory {
         };
         let sections = sections(said, report, outcome);
         let attempt = attempt(iteration, head, sections);
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let pending = self.begin_write();
         let (path, attempt) = self.write_attempt(&lock, attempt)?;
         self.close(&lock, iteration)?;

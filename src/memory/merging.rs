@@ -41,7 +41,7 @@ impl Memory {
         // Git puts the path in quotes of a shell itself.
         let command = format!("{program} merge-driver --marker-size %L --path %P %O %A %B");
         let was_registered = tree.merge_driver()?.as_ref() == Some(&command);
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let old = self.store.read(ATTRIBUTES).map(|file| file.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&old).into_owned();
         let has = |pattern: &str| {
@@ -78,7 +78,7 @@ impl Memory {
         let stem =
             path.strip_suffix(".md").filter(|_| crate::entry::Id::of_path(path).is_some()).ok_or_else(invalid)?;
         let tree = self.work_tree();
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let mut number = 2_u32;
         loop {
             let candidate = format!("{stem}-{number}.md");

@@ -202,7 +202,7 @@ impl Memory {
 
     /// Returns the lock under which files are moved; none where nothing is to be done.
     fn lock_to_tend(&self, dry_run: bool) -> Result<Option<Lock>> {
-        if dry_run { Ok(None) } else { self.store.lock(self.lock_timeout()).map(Some) }
+        if dry_run { Ok(None) } else { self.lock_entries().map(Some) }
     }
 
     /// Moves a file as planned; what went or came in the meantime is told, and stops nothing.

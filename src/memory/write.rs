@@ -100,7 +100,7 @@ impl Memory {
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
         let knowledge = knowledge.normalised()?;
         self.refuse_secrets(&knowledge)?;
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let mut attempt = 1;
         let (added, pending) = loop {
             let pending = self.begin_write();
@@ -224,7 +224,7 @@ impl Memory {
         if new.kind() != Kind::Knowledge {
             return invalid("NEW", "what a journal entry says never changes; name a knowledge entry");
         }
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let mut attempt = 1;
         loop {
             let pending = self.begin_write();
@@ -271,7 +271,7 @@ impl Memory {
     /// [`Error::NotArchived`] where the archive has nothing under the id of a live entry,
     /// [`Error::NoSuchEntry`] where there is none at all, and those of the file system.
     pub fn restore(&self, id: &Id) -> Result<Restored> {
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.lock_entries()?;
         let archive = self.catalog(Area::Archive);
         let live = self.catalog(Area::Live);
         let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));

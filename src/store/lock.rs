@@ -51,6 +51,7 @@ impl Guarded {
 pub struct Lock {
     file: File,
     guarded: Guarded,
+    was_abandoned: bool,
 }
 
 impl Store {
@@ -105,7 +106,12 @@ impl Store {
                     if is_removed(&folder, &file) {
                         continue;
                     }
-                    let lock = Lock { file, guarded };
+                    // Whoever lets go of it takes his name out.
+                    let was_abandoned = holder(&file).is_some();
+                    if was_abandoned && guarded == Guarded::Cache {
+                        self.sweep_cache();
+                    }
+                    let lock = Lock { file, guarded, was_abandoned };
                     lock.introduce();
                     return Ok(lock);
                 }
@@ -130,6 +136,11 @@ impl Lock {
         debug_assert_eq!(self.guarded, guarded, "this call needs the other lock");
     }
 
+    /// Returns whether the process that had it before ended without letting go: it may have left temporary files.
+    pub fn was_abandoned(&self) -> bool {
+        self.was_abandoned
+    }
+
     /// Writes who holds it. A failure is of no consequence: a message then names nobody.
     fn introduce(&self) {
         let system = rustix::system::uname();
@@ -142,6 +153,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
+        // The next holder then knows that nothing was left half done. What fails costs it a look at all files.
+        let _ = self.file.set_len(0);
         // A child that is being started shares the open file until it runs its own program, so
         // closing this end alone would not always let go.
         let _ = self.file.unlock();

@@ -106,6 +106,14 @@ pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: 
     format!("{}{end}", cut(stem, room))
 }
 
+/// Returns whether a file's name is one that a version gets that came between.
+pub(super) fn is_conflict(name: &str) -> bool {
+    name.rsplit_once(".conflict-").is_some_and(|(stem, time)| {
+        let time = time.as_bytes();
+        !stem.is_empty() && time.len() >= 16 && time[..8].iter().all(u8::is_ascii_digit) && time[8] == b'T'
+    })
+}
+
 /// Returns where the file at `path` goes in the archive: to the same path there; where that is taken, or the
 /// file is only a version of one that stays, with the time in its name. Both are relative to `.ralph/`.
 ///

@@ -9,6 +9,7 @@ use rustix::fs::{Access, AtFlags, OFlags, accessat};
 use super::folder::{FileKind, Folder, is_outside};
 use super::layout::{MEMORY, Store, is_missing};
 use super::lock::{Guarded, LOCK, holder};
+use super::name::is_conflict;
 use super::sweep::is_alive;
 use super::temp::Leftover;
 
@@ -72,6 +73,8 @@ pub struct Survey {
     pub folders: usize,
     /// Temporary files of processes that have ended.
     pub leftovers: Paths,
+    /// Versions that another program saved while this one wrote, kept in the archive for a person to look at.
+    pub conflicts: Paths,
     /// Entry files that were changed after the given time.
     pub changed_later: Paths,
     /// Folders that could not be listed.
@@ -159,7 +162,12 @@ impl Survey {
                 FileKind::File => {
                     if Leftover::parse(name_text).is_some_and(|leftover| !is_alive(leftover.process)) {
                         self.leftovers.add(below(name_text));
-                    } else if holds_entries
+                        continue;
+                    }
+                    if is_conflict(name_text) {
+                        self.conflicts.add(below(name_text));
+                    }
+                    if holds_entries
                         && name_text.strip_suffix(".md").is_some()
                         && folder.stat_of_os(&name).is_ok_and(|stat| stat.mtime > latest)
                     {

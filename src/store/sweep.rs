@@ -61,6 +61,13 @@ impl Store {
         Ok(swept)
     }
 
+    /// Removes the temporary files in `cache/` of processes that have ended. What cannot be removed is in nobody's way.
+    pub(super) fn sweep_cache(&self) {
+        if let Ok(cache) = self.folder("cache") {
+            let _ = self.sweep_folder(&cache, "cache", true, MAX_DEPTH, &mut Swept::default());
+        }
+    }
+
     fn sweep_folder(
         &self,
         folder: &Folder,

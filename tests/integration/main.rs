@@ -5,6 +5,9 @@
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod cli; // each command: output, messages and exit code
+mod crowded; // kills, crowds and storms
+#[path = "../campaigns/crowds.rs"]
+mod crowds; // many processes at one memory
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
 #[path = "../campaigns/fuzz.rs"]
@@ -12,6 +15,8 @@ mod fuzz; // what must hold for any bytes
 mod git; // commits of the memory, and files that knowledge speaks of
 mod hostile; // what is kept for the fuzzer
 mod killed; // a loop that is killed at random moments loses nothing
+#[path = "../campaigns/kills.rs"]
+mod kills; // kills at random moments
 mod knowledge; // what adding, superseding and restoring do to entries that are there
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
@@ -19,15 +24,22 @@ mod loops; // a scripted agent, driven in three ways
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
+#[path = "../campaigns/program.rs"]
+mod program; // the program, for campaigns
 #[path = "../campaigns/random.rs"]
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
 mod readme; // every command in the README
 mod redacting; // secrets are refused, redacted, found, and shown nowhere
+#[path = "../campaigns/saves.rs"]
+mod saves; // how editors save
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
+#[path = "../campaigns/storms.rs"]
+mod storms; // more changes than a queue holds
 mod support; // a folder, and the program run in it
 mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it
+mod watching; // what watchers tell
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

@@ -1,0 +1,328 @@
+//! Lets a loop, a watcher, an editor and git work on one memory for as long as one likes, and looks whether the watcher
+//! grows and whether an answer is ever stale: `cargo run --release --example soak -- MINUTES SEED`, 60 and 1 by default. The program is the one beside
+//! this example; build it first.
+//!
+//! Memory is what is the watcher's own (`Private_*` of `smaps_rollup`), its median over the second tenth of the
+//! time beside that over the last tenth. How many entries there are stays about the same: the oldest runs are deleted.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
+#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+#[path = "../tests/campaigns/program.rs"]
+mod program;
+#[path = "../tests/campaigns/random.rs"]
+mod random;
+#[path = "../tests/campaigns/saves.rs"]
+mod saves;
+
+use program::{NOW, Program, files, word};
+use random::Random;
+
+/// How many entries the editor has.
+const EDITED: usize = 50;
+/// How many runs are kept.
+const RUNS: usize = 20;
+/// How long a watcher may take at most when all is quiet.
+const SOON: Duration = Duration::from_secs(5);
+
+/// What the watcher has told of.
+#[derive(Default)]
+struct View {
+    paths: BTreeSet<String>,
+    events: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let minutes: f64 = arguments.next().map_or(Ok(60.0), |text| text.parse())?;
+    let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
+    let own = std::env::current_exe()?;
+    let path = own.parent().and_then(Path::parent).ok_or("no folder of programs")?.join("ralph-memory");
+    if !path.exists() {
+        return Err(format!("there is no {}: `cargo build --release` makes it", path.display()).into());
+    }
+    let place = tempfile::tempdir()?;
+    let root = place.path().join("project");
+    fs::create_dir(&root)?;
+    // The program may be built anew meanwhile.
+    let copy = place.path().join("ralph-memory");
+    fs::copy(&path, &copy)?;
+    let program = Program::new(&copy, place.path());
+    program.run(&root, NOW, &["init"], "").ended(0, "init");
+    git(&root, &["init", "-q", "-b", "main"]);
+    // A checkout would put its old text in place, which is no mistake of the memory.
+    fs::write(root.join(".git/info/exclude"), "/.ralph/knowledge/probe.md\n")?;
+    for number in 0..EDITED {
+        fs::write(entry(&root, number), saves::text(&format!("Entry {number}"), &word(number), 3))?;
+    }
+    program.run(&root, NOW, &["index"], "").ended(0, "index");
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-q", "-m", "begin"]);
+
+    let mut watcher = Command::new(&copy);
+    watcher.args(["watch", "--json"]).current_dir(&root).env_clear().env("HOME", place.path());
+    let mut watcher = watcher.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let view = Arc::new(Mutex::new(View::default()));
+    let ready = listen(&mut watcher, Arc::clone(&view));
+    ready.recv()?;
+    view.lock().unwrap().paths = on_disk(&root);
+
+    let ends = AtomicBool::new(false);
+    let counts: [AtomicUsize; 3] = Default::default();
+    let git_lock = Mutex::new(());
+    let duration = Duration::from_secs_f64(minutes * 60.0);
+    let begun = Instant::now();
+    let mut out = std::io::stdout();
+    writeln!(out, "soak: {minutes} minutes, seed {seed}")?;
+    let (samples, looks) = thread::scope(|scope| -> Result<_, Box<dyn Error>> {
+        scope.spawn(|| work_loop(&program, &root, &ends, &counts[0]));
+        scope.spawn(|| work_editor(&root, seed, &ends, &counts[1], &git_lock));
+        scope.spawn(|| work_git(&root, seed, &ends, &counts[2], &git_lock));
+        let mut samples: Vec<(Duration, u64, usize, usize)> = Vec::new();
+        let mut looks = 0;
+        let result = (|| -> Result<(), Box<dyn Error>> {
+            while begun.elapsed() < duration {
+                // A fresh entry is found at once by a process that was told nothing, and its old text no more.
+                let (old, fresh) = (word(10_000_000 + looks), word(10_000_001 + looks));
+                let probe = root.join(".ralph/knowledge/probe.md");
+                fs::write(&probe, saves::text("Probe", &fresh, looks % 7))?;
+                for (word, expected) in [(&fresh, 0), (&old, 1)] {
+                    let ran = program.run(&root, NOW, &["search", word, "--json"], "");
+                    if ran.code != Some(expected) {
+                        return Err(format!("stale after {looks} looks: {ran}").into());
+                    }
+                }
+                looks += 1;
+                let sample = sample(&watcher)?;
+                samples.push((begun.elapsed(), sample.0, sample.1, sample.2));
+                if let Some(status) = watcher.try_wait()? {
+                    return Err(format!("the watcher ended: {status}").into());
+                }
+                thread::park_timeout(Duration::from_millis(700));
+            }
+            Ok(())
+        })();
+        ends.store(true, Ordering::SeqCst);
+        result.map(|()| (samples, looks))
+    })?;
+
+    // All is quiet now.
+    let quiet = Instant::now();
+    while view.lock().unwrap().paths != on_disk(&root) {
+        if quiet.elapsed() > SOON {
+            return Err(format!(
+                "the watcher's view differs: {:?}",
+                difference(&view.lock().unwrap().paths, &on_disk(&root))
+            )
+            .into());
+        }
+        thread::park_timeout(Duration::from_millis(20));
+    }
+    let view_took = quiet.elapsed();
+    let answers = || program.run(&root, NOW, &["search", "entry the word is", "--limit", "1000", "--json"], "").stdout;
+    let grown = answers();
+    fs::remove_dir_all(root.join(".ralph/cache"))?;
+    if grown != answers() {
+        return Err("the index differs from a new one".into());
+    }
+    watcher.kill()?;
+    watcher.wait()?;
+    report(&mut out, &samples, duration)?;
+    writeln!(
+        out,
+        "{looks} looks, none stale; {} runs of the loop, {} saves, {} of git; {} changes told; the view was right {:.1} s after all was quiet",
+        counts[0].load(Ordering::SeqCst),
+        counts[1].load(Ordering::SeqCst),
+        counts[2].load(Ordering::SeqCst),
+        view.lock().unwrap().events,
+        view_took.as_secs_f64()
+    )?;
+    Ok(())
+}
+
+/// Says how memory and descriptors went, and fails where they grew.
+fn report(
+    out: &mut impl std::io::Write,
+    samples: &[(Duration, u64, usize, usize)],
+    duration: Duration,
+) -> Result<(), Box<dyn Error>> {
+    let tenth = |number: u32| {
+        let span = duration / 10 * number..duration / 10 * (number + 1);
+        let mut within: Vec<_> =
+            samples.iter().filter(|(at, ..)| span.contains(at)).map(|(_, kilobytes, ..)| *kilobytes).collect();
+        within.sort_unstable();
+        within.get(within.len() / 2).copied().unwrap_or_default()
+    };
+    for number in 0..10 {
+        write!(out, "{} ", tenth(number))?;
+    }
+    writeln!(out, "kB, medians of tenths")?;
+    let (first, last) = (tenth(1), tenth(9));
+    let growth = i128::from(last) * 1000 / i128::from(first.max(1)) - 1000;
+    let descriptors: BTreeSet<usize> = samples.iter().skip(samples.len() / 10).map(|(.., count, _)| *count).collect();
+    let threads: BTreeSet<usize> = samples.iter().skip(samples.len() / 10).map(|(.., count)| *count).collect();
+    writeln!(
+        out,
+        "private memory {first} -> {last} kB, {:+}.{} %; descriptors {descriptors:?}, threads {threads:?}",
+        growth / 10,
+        (growth % 10).abs()
+    )?;
+    if growth > 50 {
+        return Err("it grew by more than 5 %".into());
+    }
+    Ok(())
+}
+
+/// Returns what is the process's own, in kB, and how many descriptors and threads it has.
+fn sample(child: &Child) -> Result<(u64, usize, usize), Box<dyn Error>> {
+    let folder = PathBuf::from(format!("/proc/{}", child.id()));
+    let rollup = fs::read_to_string(folder.join("smaps_rollup"))?;
+    let kilobytes = rollup
+        .lines()
+        .filter(|line| line.starts_with("Private_"))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .sum();
+    Ok((kilobytes, fs::read_dir(folder.join("fd"))?.count(), fs::read_dir(folder.join("task"))?.count()))
+}
+
+fn listen(watcher: &mut Child, view: Arc<Mutex<View>>) -> std::sync::mpsc::Receiver<()> {
+    let stdout = watcher.stdout.take().unwrap();
+    let (sender, ready) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let told: Value = serde_json::from_str(&line).unwrap();
+            let paths = |name: &str| -> Vec<String> {
+                told[name]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|path| path.as_str().map(str::to_owned))
+                    .collect()
+            };
+            let mut view = view.lock().unwrap();
+            view.paths.extend(paths("indexed"));
+            for path in paths("removed") {
+                view.paths.remove(&path);
+            }
+            view.events += 1;
+            drop(view);
+            let _ = sender.send(());
+        }
+    });
+    ready
+}
+
+/// Runs a loop again and again, and deletes the oldest runs.
+fn work_loop(program: &Program, root: &Path, ends: &AtomicBool, count: &AtomicUsize) {
+    let agent = root.join("agent.sh");
+    fs::write(
+        &agent,
+        "cat > /dev/null\necho \"<journal>turn $RALPH_ITERATION</journal>\"\n\
+         echo \"<learning category=\\\"pitfall\\\" tags=\\\"soak, loop\\\">Iteration $RALPH_ITERATION of a loop learned that.</learning>\"\n\
+         if [ \"$RALPH_ITERATION\" -ge 4 ]; then echo \"<task-done>$RALPH_TASK_ID</task-done>\"; else echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"; fi\n",
+    )
+    .unwrap();
+    let agent = format!("/bin/sh {}", agent.display());
+    let mut number = 0;
+    while !ends.load(Ordering::SeqCst) {
+        let task = format!("Entry {} is to be found", number % 10);
+        let now = format!("2026-11-20T10:{:02}:{:02}Z", number / 60 % 60, number % 60);
+        let ran = program.run(root, &now, &["run", "--task", &task, "--agent", &agent], "");
+        // A checkout may take its files away under it.
+        assert!(matches!(ran.code, Some(0 | 1 | 4 | 6)), "{ran}");
+        let journal = root.join(".ralph/journal");
+        let mut runs: Vec<PathBuf> =
+            fs::read_dir(&journal).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        runs.sort_by_key(|path| fs::metadata(path).and_then(|stat| stat.modified()).ok());
+        for run in runs.iter().take(runs.len().saturating_sub(RUNS)) {
+            let _ = fs::remove_dir_all(run);
+        }
+        for old in files(&root.join(".ralph/archive")).iter().rev().skip(100) {
+            let _ = fs::remove_file(old);
+        }
+        number += 1;
+        count.fetch_add(1, Ordering::SeqCst);
+        thread::park_timeout(Duration::from_millis(500));
+    }
+}
+
+/// Saves entries in every way that editors have.
+fn work_editor(root: &Path, seed: u64, ends: &AtomicBool, count: &AtomicUsize, git: &Mutex<()>) {
+    let mut random = Random(seed);
+    while !ends.load(Ordering::SeqCst) {
+        {
+            // A checkout in the middle would take the file away, which an editor would tell its user.
+            let _git = git.lock().unwrap();
+            let number = random.below(EDITED);
+            let (_, save) = random.pick(&saves::WAYS);
+            let path = entry(root, number);
+            if path.exists() {
+                save(&path, &saves::text(&format!("Entry {number}"), &word(random.below(1_000_000)), random.below(20)));
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+/// Commits, and goes back and forth between commits.
+fn work_git(root: &Path, seed: u64, ends: &AtomicBool, count: &AtomicUsize, lock: &Mutex<()>) {
+    let mut random = Random(seed ^ 7);
+    while !ends.load(Ordering::SeqCst) {
+        {
+            let _git = lock.lock().unwrap();
+            git(root, &["add", "-A", ".ralph"]);
+            git(root, &["commit", "-q", "-m", "work"]);
+            if random.below(4) == 0 {
+                git(root, &["checkout", "-q", "HEAD~1"]);
+                git(root, &["checkout", "-q", "main"]);
+            }
+            if count.fetch_add(1, Ordering::SeqCst) % 50 == 49 {
+                // Its own data is to stay small.
+                git(root, &["gc", "-q", "--prune=now"]);
+            }
+        }
+        thread::park_timeout(Duration::from_secs(3));
+    }
+    let _git = lock.lock().unwrap();
+    git(root, &["checkout", "-q", "-f", "main"]);
+}
+
+/// Runs git with nothing from outside. That it refuses, since files changed meanwhile, is its right.
+fn git(root: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=Soak", "-c", "user.email=soak@example.org", "-c", "gc.auto=0"]).args(arguments);
+    command.current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+}
+
+fn entry(root: &Path, number: usize) -> PathBuf {
+    root.join(format!(".ralph/knowledge/entry-{number}.md"))
+}
+
+fn on_disk(root: &Path) -> BTreeSet<String> {
+    let is_entry = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        !name.starts_with(['.', '#']) && path.extension().is_some_and(|extension| extension == "md")
+    };
+    let folders = ["knowledge", "journal", "archive"].map(|name| files(&root.join(".ralph").join(name)));
+    let paths = folders.concat().into_iter().filter(is_entry);
+    paths.map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect()
+}
+
+fn difference(one: &BTreeSet<String>, other: &BTreeSet<String>) -> Vec<String> {
+    one.symmetric_difference(other).take(10).cloned().collect()
+}

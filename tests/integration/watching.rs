@@ -1,0 +1,241 @@
+//! What `watch` and `Memory::watch` tell, and what they do not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use ralph_memory::memory::{Changes, Watched};
+use ralph_memory::watch::Mode;
+use ralph_memory::{Knowledge, Memory};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::saves;
+use crate::support::TestBase;
+
+/// Longer than anything takes, on however busy a machine.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The command at work; killed where a test fails.
+struct Command {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Command {
+    fn start(base: &TestBase, arguments: &[&str]) -> Command {
+        let mut command = base.with(["watch"].iter().chain(arguments)).command();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let out: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for stream in out {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines() {
+                    let _ = sender.send(line.unwrap());
+                }
+            });
+        }
+        Command { child, lines }
+    }
+
+    #[track_caller]
+    fn line(&self) -> String {
+        self.lines.recv_timeout(LONGEST).expect("a line")
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_command_prints_what_it_indexed() {
+    let base = TestBase::new();
+    base.entry("a", "Alpha", "x", "one");
+    let mut command = Command::start(&base, &["--json"]);
+    let ready = command.json();
+    assert_eq!((&ready["event"], &ready["entries"], &ready["polling"]), (&"ready".into(), &1.into(), &false.into()));
+    assert_eq!(ready["schema_version"], 1);
+
+    base.entry("b", "Beta", "x", "two");
+    let changed = command.json();
+    assert_eq!((&changed["event"], &changed["entries"]), (&"changed".into(), &2.into()));
+    assert_eq!(
+        (&changed["indexed"], &changed["removed"]),
+        (&vec![".ralph/knowledge/b.md"].into(), &Vec::<String>::new().into())
+    );
+    // It is in the index, not only told.
+    let doctor = base.run(["doctor"]).stdout;
+    assert!(doctor.contains("2 documents for 2 entries, 0 not indexed yet"), "{doctor}");
+
+    // In a folder that came with it, with what is wrong with it; and what is gone.
+    base.write(".ralph/knowledge/team/new/c.md", "no frontmatter\n");
+    fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
+    let (mut indexed, mut removed, mut problems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    while indexed.is_empty() || removed.is_empty() {
+        let changed = command.json();
+        indexed.extend(changed["indexed"].as_array().unwrap().iter().map(ToString::to_string));
+        removed.extend(changed["removed"].as_array().unwrap().iter().map(ToString::to_string));
+        problems.extend(changed["problems"].as_array().unwrap().iter().map(|problem| problem["code"].to_string()));
+    }
+    assert_eq!(indexed, BTreeSet::from(["\".ralph/knowledge/team/new/c.md\"".to_owned()]));
+    assert_eq!(removed, BTreeSet::from(["\".ralph/knowledge/a.md\"".to_owned()]));
+    assert_eq!(problems, BTreeSet::from(["\"no-frontmatter\"".to_owned()]));
+
+    kill_process(Pid::from_child(&command.child), Signal::INT).unwrap();
+    assert_eq!(command.child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn people_read_lines_without_what_a_terminal_acts_on() {
+    let base = TestBase::new();
+    let command = Command::start(&base, &["--poll"]);
+    assert_eq!(command.line(), "watching 0 entries in 2 folders, by a look every second; Ctrl-C ends it");
+    base.entry("a\u{1b}]52;c;x\u{7}\u{202e}", "Alpha", "x", "one");
+    assert_eq!(command.line(), "indexed  .ralph/knowledge/a\\u{1b}]52;c;x\\u{7}\\u{202e}.md");
+    // The next commands read nothing anew.
+    assert!(base.run(["search", "one"]).stdout.contains("Alpha"));
+}
+
+#[test]
+fn it_ends_when_nobody_reads() {
+    let base = TestBase::new();
+    let mut command = base.with(["watch", "--json"]).command();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut first = [0; 1];
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    base.entry("a", "Alpha", "x", "one");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn there_must_be_a_memory() {
+    let base = TestBase::without_memory();
+    let ran = base.run(["watch"]);
+    assert_eq!(ran.code, Some(3), "{ran}");
+}
+
+fn changes(told: &Receiver<Watched>) -> Changes {
+    loop {
+        match told.recv_timeout(LONGEST).expect("a change") {
+            Watched::Changed(changes) => return changes,
+            Watched::Ready { .. } | Watched::Notice { .. } => {}
+        }
+    }
+}
+
+/// Puts together what is told until the program's own view is this one.
+#[track_caller]
+fn until(told: &Receiver<Watched>, view: &mut BTreeSet<String>, expected: &BTreeSet<String>) {
+    while view != expected {
+        let changes = changes(told);
+        view.extend(changes.indexed);
+        view.retain(|path| !changes.removed.contains(path));
+        assert_eq!(changes.entries, view.len());
+    }
+}
+
+fn files(base: &TestBase) -> BTreeSet<String> {
+    ["knowledge", "journal", "archive"]
+        .iter()
+        .filter(|folder| base.at(&format!(".ralph/{folder}")).exists())
+        .flat_map(|folder| base.files(&format!(".ralph/{folder}")))
+        .collect()
+}
+
+#[test]
+fn a_channel_tells_callers_of_the_library() {
+    for mode in [Mode::Native, Mode::Poll] {
+        let base = TestBase::new();
+        let memory = Arc::new(Memory::open(&base.root()).unwrap());
+        let watching = memory.watch(mode).unwrap();
+        let ready = watching.told().recv_timeout(LONGEST).unwrap();
+        assert_eq!(ready, Watched::Ready { entries: 0, folders: 2, polling: mode == Mode::Poll });
+        let mut view = BTreeSet::new();
+        // What the caller itself writes is told as well.
+        memory.add(&Knowledge::new("Own", ["x"], "own")).unwrap();
+        until(watching.told(), &mut view, &files(&base));
+        assert_eq!(view, BTreeSet::from([".ralph/knowledge/own.md".to_owned()]));
+        // A folder that is renamed, made anew under its name, moved out, and all of it gone and back.
+        for number in 0..3 {
+            base.entry(&format!("team/n{number}"), &format!("N{number}"), "x", "n");
+        }
+        until(watching.told(), &mut view, &files(&base));
+        fs::rename(base.at(".ralph/knowledge/team"), base.at(".ralph/knowledge/crew")).unwrap();
+        base.entry("team/fresh", "Fresh", "x", "n");
+        until(watching.told(), &mut view, &files(&base));
+        base.entry("crew/later", "Later", "x", "n");
+        base.entry("team/later", "Later too", "x", "n");
+        until(watching.told(), &mut view, &files(&base));
+        fs::rename(base.at(".ralph"), base.at("aside")).unwrap();
+        until(watching.told(), &mut view, &BTreeSet::new());
+        fs::rename(base.at("aside"), base.at(".ralph")).unwrap();
+        until(watching.told(), &mut view, &files(&base));
+        base.entry("crew/last", "Last", "x", "n");
+        until(watching.told(), &mut view, &files(&base));
+        drop(watching);
+    }
+}
+
+#[test]
+fn reading_is_no_change() {
+    let base = TestBase::new();
+    base.entry("a", "Alpha", "x", "one");
+    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let watching = memory.watch(Mode::Native).unwrap();
+    assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 1, .. }));
+    for arguments in [["search", "one"].as_slice(), &["show", "a"], &["list"], &["check"], &["doctor"], &["status"]] {
+        assert_eq!(base.run(arguments).code, Some(0));
+    }
+    // Bytes that are the same are no change, either.
+    base.entry("a", "Alpha", "x", "one");
+    base.entry("b", "Beta", "x", "two");
+    assert_eq!(changes(watching.told()).indexed, [".ralph/knowledge/b.md"]);
+}
+
+/// Nobody takes what is told, for as long as it lasts; then all of it comes, put together.
+#[test]
+fn a_consumer_that_stalls_misses_nothing() {
+    let base = TestBase::new();
+    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let watching = memory.watch(Mode::Native).unwrap();
+    let other = memory.watch(Mode::Native).unwrap();
+    for watching in [&watching, &other] {
+        assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 0, .. }));
+    }
+    let mut seen = BTreeSet::new();
+    for number in 0..40 {
+        // Another watcher says when each has been seen, so that they cannot be put together by chance.
+        base.entry(&format!("n{number}"), &format!("N{number}"), "x", "n");
+        until(other.told(), &mut seen, &files(&base));
+    }
+    fs::remove_file(base.at(".ralph/knowledge/n0.md")).unwrap();
+    let mut view = BTreeSet::new();
+    until(watching.told(), &mut view, &files(&base));
+    assert_eq!(view.len(), 39);
+}
+
+#[test]
+fn however_an_editor_saves_no_answer_is_stale() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = saves::run(folder.path(), 5, 1);
+    assert_eq!(outcome.saves, 50);
+}
