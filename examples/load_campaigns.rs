@@ -24,7 +24,8 @@ mod saves;
 #[path = "../tests/campaigns/storms.rs"]
 mod storms;
 
-const USAGE: &str = "usage: load_campaigns kill-entries|kill-commits|writers|editors|nine-editors|storms|saves [SIZE [SEED]]";
+const USAGE: &str =
+    "usage: load_campaigns kill-entries|kill-commits|writers|editors|nine-editors|storms|saves [SIZE [SEED]]";
 /// How many files a storm has.
 const STORM: usize = 30_000;
 /// How long after a storm a watcher may take.

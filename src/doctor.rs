@@ -97,6 +97,17 @@ pub struct Index {
     pub pending: usize,
 }
 
+impl Index {
+    /// Returns whether it must be made anew: nobody knows what it holds, or it does not hold what it should.
+    pub fn is_broken(&self) -> bool {
+        self.id.is_some() && (!self.is_known || self.documents != self.expected())
+    }
+
+    fn expected(&self) -> usize {
+        self.entries.saturating_sub(self.pending) + self.stale
+    }
+}
+
 /// How much one user may watch on Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watches {
@@ -241,7 +252,7 @@ fn index(name: &str, index: &Index) -> Finding {
         let detail = format!("{name}: nobody knows what it holds, so every search reads all files");
         return warning("index", detail, rebuild);
     }
-    let expected = index.entries.saturating_sub(index.pending) + index.stale;
+    let expected = index.expected();
     if index.documents != expected {
         let detail = format!("{name}: holds {} where {expected} should be", counted(index.documents, "document"));
         return error("index", detail, rebuild);

@@ -160,7 +160,7 @@ impl Memory {
         Ok(doctor::judge(&facts))
     }
 
-    fn index_facts(&self, area: Area) -> Index {
+    pub(super) fn index_facts(&self, area: Area) -> Index {
         let committed = self.committed(area);
         let catalog = self.catalog(area);
         Index {
@@ -174,7 +174,7 @@ impl Memory {
     }
 
     /// Returns the folders of the cache that another version of this program made.
-    fn old_caches(&self) -> Vec<String> {
+    pub(super) fn old_caches(&self) -> Vec<String> {
         let names = self.store.folder("cache").and_then(|cache| cache.names()).unwrap_or_default();
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
         let is_old = |name: &String| {
@@ -186,7 +186,7 @@ impl Memory {
         old
     }
 
-    fn git_facts(&self) -> Git {
+    pub(super) fn git_facts(&self) -> Git {
         let tree = match WorkTree::find(self.store.memory()) {
             Lookup::NoGit => return Git::Missing,
             Lookup::NoWorkTree => return Git::NoWorkTree,

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::care::Asked;
 use super::write::shown;
 use crate::catalog::Area;
 use crate::doctor::Git;
@@ -42,7 +41,7 @@ impl Memory {
         for path in swept.kept {
             did("leftovers", format!("kept what may be the only copy of a text as `{}`", shown(&path)));
         }
-        let git = self.git_facts(Asked::Ignored);
+        let git = self.git_facts();
         if let Git::WorkTree { not_ignored, .. } = &git
             && !not_ignored.is_empty()
         {
@@ -57,7 +56,9 @@ impl Memory {
             did("git-ignore", format!("put `{}` into `{}`", lines.join("` and `"), shown(IGNORE)));
         }
         drop(lock);
-        for path in self.remove_old_caches()? {
+        for path in self.old_caches() {
+            let cache = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            self.store.remove_cache_folder(&cache, path.trim_start_matches("cache/"))?;
             did("old-caches", format!("removed `{}`", shown(&path)));
         }
         if [Area::Live, Area::Archive].into_iter().any(|area| self.index_facts(area).is_broken()) {

@@ -3,13 +3,14 @@
 //! A temporary file is removed when its bytes are known to be elsewhere. One that waited for an
 //! exchange may hold the version of an editor that came between; that one is kept.
 
+use std::ffi::OsStr;
 use std::io;
 
 use chrono::{DateTime, Utc};
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::process::{Pid, test_kill_process};
 
-use super::folder::{FileKind, FileStat, Folder, explain, is_outside};
+use super::folder::{FileKind, FileStat, Folder, check_name, explain, is_outside};
 use super::layout::{Store, is_missing};
 use super::lock::{Guarded, Lock};
 use super::read::read_below;
@@ -59,6 +60,24 @@ impl Store {
         swept.removed.sort();
         swept.kept.sort();
         Ok(swept)
+    }
+
+    /// Removes the folder `name` in `cache/` and all that is in it. Of a link, the link itself goes.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`]. What was removed until then is gone.
+    pub fn remove_cache_folder(&self, lock: &Lock, name: &str) -> Result<()> {
+        lock.assert_guards(Guarded::Cache);
+        let removed = check_name(name).and_then(|()| {
+            let cache = self.folder("cache")?;
+            let is_folder = cache.stat_of(name)?.kind == FileKind::Folder;
+            if is_folder {
+                clear(&cache.enter(OsStr::new(name))?, MAX_DEPTH)?;
+            }
+            Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
+        });
+        removed.map_err(|error| explain("remove", self.cache().join(name), error))
     }
 
     /// Removes the temporary files in `cache/` of processes that have ended. What cannot be removed is in nobody's way.
@@ -129,6 +148,19 @@ impl Store {
             }
         }
     }
+}
+
+/// Removes everything in a folder.
+fn clear(folder: &Folder, depth: usize) -> io::Result<()> {
+    for (name, kind) in folder.listing()? {
+        let is_folder = kind == FileKind::Folder;
+        if is_folder {
+            let depth = depth.checked_sub(1).ok_or(io::ErrorKind::InvalidInput)?;
+            clear(&folder.enter(&name)?, depth)?;
+        }
+        unlinkat(folder, &name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
+    }
+    Ok(())
 }
 
 fn join(folder: &str, name: &str) -> String {

@@ -69,7 +69,9 @@ impl Watcher {
         let begun = Instant::now();
         while self.view != *expected {
             let told = self.lines.recv_timeout(LONGEST).expect("the watcher tells of every file");
-            let paths = |name: &str| told[name].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+            let paths = |name: &str| {
+                told[name].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            };
             self.view.extend(paths("indexed"));
             for path in paths("removed") {
                 self.view.remove(&path);
@@ -113,9 +115,11 @@ pub(crate) fn writers(place: &Path, path: &Path, each: usize) -> Outcome {
                 let word = word(writer * 1_000_000 + number);
                 // Every third title is everybody's, so that names collide; its tags keep the entries apart.
                 let title = if number % 3 == 0 { format!("Note {}", number / 3) } else { format!("Note {word}") };
-                let (tag, body, scope) = (format!("w{writer}"), format!("Written by many: {word}."), format!("task:w{writer}"));
+                let (tag, body, scope) =
+                    (format!("w{writer}"), format!("Written by many: {word}."), format!("task:w{writer}"));
                 let begun = Instant::now();
-                let arguments = ["add", "--title", &title, "--tags", &tag, "--scope", &scope, "--body", &body, "--json"];
+                let arguments =
+                    ["add", "--title", &title, "--tags", &tag, "--scope", &scope, "--body", &body, "--json"];
                 let added = program.run(root, NOW, &arguments, "").ended(0, "add").json();
                 slowest = slowest.max(begun.elapsed());
                 assert_eq!(added["action"], "created");
@@ -139,7 +143,10 @@ pub(crate) fn writers(place: &Path, path: &Path, each: usize) -> Outcome {
         assert_eq!(ids.len(), outcome.written, "no id was given twice");
     });
     outcome.searches = searches.load(Ordering::SeqCst);
-    let on_disk: BTreeSet<String> = files(&root.join(".ralph/knowledge")).iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect();
+    let on_disk: BTreeSet<String> = files(&root.join(".ralph/knowledge"))
+        .iter()
+        .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+        .collect();
     assert_eq!(on_disk.len(), outcome.written, "none is lost, and nothing else is there");
     let mut words = BTreeSet::new();
     for path in &on_disk {
@@ -174,7 +181,9 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
     program.run(&root, NOW, &["init"], "").ended(0, "init");
     for number in 0..SHARED {
         let title = format!("Shared {number}");
-        program.run(&root, NOW, &["add", "--title", &title, "--tags", "shared", "--body", "The same."], "").ended(0, "add");
+        program
+            .run(&root, NOW, &["add", "--title", &title, "--tags", "shared", "--body", "The same."], "")
+            .ended(0, "add");
     }
     let (is_over, refused) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut outcome = Outcome::default();
@@ -193,7 +202,8 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
                 let (title, both) = (format!("Shared {file}"), format!("shared,{tag}"));
                 let begun = Instant::now();
                 loop {
-                    let ran = program.run(root, NOW, &["add", "--title", &title, "--tags", &both, "--body", "The same."], "");
+                    let ran =
+                        program.run(root, NOW, &["add", "--title", &title, "--tags", &both, "--body", "The same."], "");
                     match ran.code {
                         Some(0) => break,
                         // Its file changed under it again and again: it says so, and whoever called tries again.
@@ -222,31 +232,44 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
     });
     outcome.refused = refused.load(Ordering::SeqCst);
     let live = |file: usize| fs::read_to_string(root.join(format!(".ralph/knowledge/shared-{file}.md"))).unwrap();
-    let archive: Vec<(PathBuf, String)> = files(&root.join(".ralph/archive")).into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
+    let archive: Vec<(PathBuf, String)> = files(&root.join(".ralph/archive"))
+        .into_iter()
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect();
     outcome.kept = archive.iter().filter(|(path, _)| path.to_string_lossy().contains(".conflict-")).count();
-    let has_tag = |text: &str, tag: &str| read("knowledge/x.md", text.as_bytes()).head.tags.iter().any(|own| own == tag);
+    let has_tag =
+        |text: &str, tag: &str| read("knowledge/x.md", text.as_bytes()).head.tags.iter().any(|own| own == tag);
     if ninth {
         // What he overwrote is his to answer for; all else is somewhere.
         for (file, tag) in &tags {
             let is_in_archive = || archive.iter().any(|(path, text)| is_version_of(path, *file) && has_tag(text, tag));
             let was_overwritten = || displaced.iter().any(|text: &String| has_tag(text, tag));
-            assert!(has_tag(&live(*file), tag) || is_in_archive() || was_overwritten(), "{tag} is in no version of {file}");
+            assert!(
+                has_tag(&live(*file), tag) || is_in_archive() || was_overwritten(),
+                "{tag} is in no version of {file}"
+            );
         }
         for (file, word) in &saved {
-            let is_in_archive = || archive.iter().any(|(path, text)| is_version_of(path, *file) && text.contains(word.as_str()));
+            let is_in_archive =
+                || archive.iter().any(|(path, text)| is_version_of(path, *file) && text.contains(word.as_str()));
             let by_himself = || displaced.iter().any(|text: &String| text.contains(word.as_str()));
-            assert!(live(*file).contains(word.as_str()) || is_in_archive() || by_himself(), "{word} is in no version of {file}");
+            assert!(
+                live(*file).contains(word.as_str()) || is_in_archive() || by_himself(),
+                "{word} is in no version of {file}"
+            );
         }
     } else {
         for file in 0..SHARED {
-            let expected: BTreeSet<&str> = tags.iter().filter(|(own, _)| *own == file).map(|(_, tag)| tag.as_str()).chain(["shared"]).collect();
+            let expected: BTreeSet<&str> =
+                tags.iter().filter(|(own, _)| *own == file).map(|(_, tag)| tag.as_str()).chain(["shared"]).collect();
             let entry = read("knowledge/x.md", live(file).as_bytes());
             let found: BTreeSet<&str> = entry.head.tags.iter().map(String::as_str).collect();
             assert_eq!(found, expected, "no edit of file {file} is lost");
             assert_eq!(entry.head.tags.len(), expected.len());
         }
     }
-    let left: Vec<PathBuf> = files(&root.join(".ralph")).into_iter().filter(|path| path.to_string_lossy().contains("/.tmp-")).collect();
+    let left: Vec<PathBuf> =
+        files(&root.join(".ralph")).into_iter().filter(|path| path.to_string_lossy().contains("/.tmp-")).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "nothing is left");
     equals_a_rebuild(&program, &root, "shared the same");
     outcome
@@ -259,7 +282,7 @@ fn is_version_of(path: &Path, file: usize) -> bool {
 /// Saves the files again and again, as an editor does that knows nothing of locks: it writes a new file and puts it in
 /// the place of the old one. Returns what it saved where, and what was displaced by it.
 fn ignorant(root: &Path, is_over: &AtomicBool, seed: u64) -> (Vec<(usize, String)>, Vec<String>) {
-    let mut random = Random(seed ^ 99);
+    let mut random = Random(seed + 99);
     let (mut saved, mut displaced) = (Vec::new(), Vec::new());
     let mut number = 0;
     while !is_over.load(Ordering::SeqCst) {

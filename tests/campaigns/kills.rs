@@ -31,7 +31,7 @@ pub(crate) struct Outcome {
     /// How often there was an old version and how often a new one, of what was killed.
     pub(crate) old: usize,
     pub(crate) new: usize,
-    /// How many temporary files were left, and swept by a later call.
+    /// How many temporary files the kills left, each swept by the next call that wrote or by `doctor --fix`.
     pub(crate) leftovers: usize,
 }
 
@@ -92,7 +92,9 @@ fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize,
     program.run(&root, NOW, &["init"], "").ended(0, "init");
     for entry in 0..ENTRIES {
         let (title, word) = (format!("Entry {entry}"), word(20_000_000 + entry));
-        program.run(&root, NOW, &["add", "--title", &title, "--tags", "killed", "--body", &body(&word)], "").ended(0, "add");
+        program
+            .run(&root, NOW, &["add", "--title", &title, "--tags", "killed", "--body", &body(&word)], "")
+            .ended(0, "add");
     }
     let mut longest = Duration::ZERO;
     for _ in 0..3 {
@@ -101,7 +103,7 @@ fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize,
         longest = longest.max(begun.elapsed());
     }
     // Some end by themselves, so that there is something acknowledged.
-    Victim { program, path, root, longest: longest * 5 / 4 }
+    Victim { program, path, root, longest }
 }
 
 /// Kills calls that write entries, so many times, and looks after each.
@@ -125,22 +127,35 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
             let (old, new) = (format!("entry-{entry}"), format!("entry-{other}"));
             let has_archived = victim.root.join(".ralph/archive/knowledge").exists();
             let acknowledged = match random.below(8) {
-                0..4 => victim.strike(&mut random, &mut outcome, &["add", "--title", &title, "--tags", "killed"], &text),
-                4 => victim.strike(&mut random, &mut outcome, &["note", "--event", "hint", "--summary", &format!("Begin of {fresh}. End of {fresh}.")], ""),
+                0..4 => {
+                    victim.strike(&mut random, &mut outcome, &["add", "--title", &title, "--tags", "killed"], &text)
+                }
+                4 => victim.strike(
+                    &mut random,
+                    &mut outcome,
+                    &["note", "--event", "hint", "--summary", &format!("Begin of {fresh}. End of {fresh}.")],
+                    "",
+                ),
                 5 if old != new => {
                     victim.strike(&mut random, &mut outcome, &["supersede", &old, &new], "");
                     false
                 }
-                6 if has_archived && files(&victim.root.join(".ralph/archive/knowledge")).iter().any(|path| path.display().to_string().contains(&format!("/{old}."))) => {
+                6 if has_archived
+                    && files(&victim.root.join(".ralph/archive/knowledge"))
+                        .iter()
+                        .any(|path| path.display().to_string().contains(&format!("/{old}."))) =>
+                {
                     victim.strike(&mut random, &mut outcome, &["restore", &old], "");
                     false
                 }
                 _ => {
-                    let report = format!("<journal>Begin of {fresh}. End of {fresh}.</journal>\n<task-failed>t-1</task-failed>");
+                    let report =
+                        format!("<journal>Begin of {fresh}. End of {fresh}.</journal>\n<task-failed>t-1</task-failed>");
                     victim.run(&["context", "--task", "Live on", "--task-id", "t-1"]).ended(0, "context");
                     victim.strike(&mut random, &mut outcome, &["record", "--task-id", "t-1"], &report)
                 }
             };
+            outcome.leftovers += leftovers(&victim.root).len();
             let is_there = examine(&victim.root, &planted, &fresh, acknowledged);
             outcome.new += usize::from(is_there);
             outcome.old += usize::from(!is_there);
@@ -148,7 +163,6 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
                 planted.insert(fresh);
             }
         }
-        outcome.leftovers += leftovers(&victim.root).len();
         victim.run(&["doctor", "--fix"]).ended(0, "doctor --fix");
         assert_eq!(leftovers(&victim.root), Vec::<PathBuf>::new(), "what a kill left is swept");
         examine(&victim.root, &planted, "nothing", false);
@@ -184,7 +198,8 @@ fn examine(root: &Path, planted: &BTreeSet<String>, fresh: &str, acknowledged: b
 
 /// Returns the temporary files of the memory.
 fn leftovers(root: &Path) -> Vec<PathBuf> {
-    let is_left = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(".tmp-"));
+    let is_left =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(".tmp-"));
     files(&root.join(".ralph")).into_iter().filter(is_left).collect()
 }
 
@@ -206,7 +221,9 @@ pub(crate) fn commits(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
             victim.strike(&mut random, &mut outcome, call, "");
             victim.run(&["index"]).ended(0, "the index can commit again");
             let answers = || {
-                let all = victim.run(&["search", "entry what stands between", "--limit", "100", "--explain", "--json"]).stdout;
+                let all = victim
+                    .run(&["search", "entry what stands between", "--limit", "100", "--explain", "--json"])
+                    .stdout;
                 let one = victim.run(&["search", &words[entry], "--json"]).ended(0, "the new text is found").stdout;
                 (all, one)
             };

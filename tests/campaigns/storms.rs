@@ -93,7 +93,8 @@ fn is_indexed(memory: &Memory, storm: &str) {
     let begun = Instant::now();
     loop {
         let findings = memory.doctor().unwrap().findings;
-        let index: Vec<String> = findings.into_iter().filter(|finding| finding.what == "index").map(|finding| finding.detail).collect();
+        let index: Vec<String> =
+            findings.into_iter().filter(|finding| finding.what == "index").map(|finding| finding.detail).collect();
         if index.iter().all(|detail| detail.ends_with(" 0 not indexed yet") || detail.ends_with("nothing to index")) {
             return;
         }
@@ -106,7 +107,10 @@ fn equals_a_rebuild(memory: &Memory, root: &Path, storm: &str) {
     let answers = || {
         let query = Query { text: "the word of the storm".to_owned(), ..Query::default() };
         let listed = memory.list(&Filter { archived: true, ..Filter::default() }).unwrap();
-        (memory.search(&query, 50).unwrap().hits, listed.entries.into_iter().map(|entry| format!("{entry:?}")).collect::<Vec<_>>())
+        (
+            memory.search(&query, 50).unwrap().hits,
+            listed.entries.into_iter().map(|entry| format!("{entry:?}")).collect::<Vec<_>>(),
+        )
     };
     let grown = answers();
     fs::remove_dir_all(root.join(".ralph/cache")).unwrap();
@@ -191,7 +195,7 @@ fn folders(root: &Path, size: usize, random: &mut Random) {
     while number < size {
         let folder = root.join(format!(".ralph/knowledge/d{}/s{}", random.below(1 + size / 20), number));
         fs::create_dir_all(&folder).unwrap();
-        for _ in 0..1 + random.below(8) {
+        for _ in 0..=random.below(8) {
             write(&folder, number);
             number += 1;
         }
@@ -244,10 +248,18 @@ fn rebases(root: &Path, _: usize, _: &mut Random) {
 /// Runs git with nothing from outside.
 fn git(root: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
-    command.args(["-c", "user.name=Storm", "-c", "user.email=storm@example.org", "-c", "gc.auto=0", "-c", "core.fsync=none"]);
+    command.args([
+        "-c",
+        "user.name=Storm",
+        "-c",
+        "user.email=storm@example.org",
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "core.fsync=none",
+    ]);
     command.args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").env("GIT_EDITOR", "true");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
-

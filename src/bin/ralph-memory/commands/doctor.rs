@@ -1,13 +1,13 @@
 //! `doctor`: how the memory is doing as a whole.
 
 use ralph_memory::doctor::{Diagnosis, State};
-use ralph_memory::memory::Registered;
+use ralph_memory::memory::{Mended, Registered};
 use serde::Serialize;
 
 use crate::error::Exit;
 use crate::report;
 use crate::session::Globals;
-use crate::ui::Ui;
+use crate::ui::{PLAIN, Ui};
 
 /// How git finds this program, as others do: on the path.
 const PROGRAM: &str = "ralph-memory";
@@ -17,12 +17,17 @@ const PROGRAM: &str = "ralph-memory";
 #[command(after_help = "Examples:
   ralph-memory doctor
   ralph-memory doctor --json
+  ralph-memory doctor --fix
   ralph-memory doctor --register-merge-driver")]
 pub(crate) struct Args {
     /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
     /// what is missing to `.ralph/.gitattributes`
     #[arg(long)]
     register_merge_driver: bool,
+    /// Mend what nobody has to decide about: remove what a crash left, make broken caches anew and remove old ones,
+    /// let git ignore `cache/` and `state/`; then look again
+    #[arg(long, conflicts_with = "register_merge_driver")]
+    fix: bool,
 }
 
 #[derive(Serialize)]
@@ -34,6 +39,8 @@ struct Registration<'a> {
 struct Answer<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mended: Option<&'a [Mended]>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -51,10 +58,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }
         return Ok(Exit::Done);
     }
+    let mended = if args.fix { Some(memory.mend()?) } else { None };
     let diagnosis = memory.doctor()?;
     if ui.json {
-        ui.json(Answer { diagnosis: &diagnosis }, &[])?;
+        ui.json(Answer { diagnosis: &diagnosis, mended: mended.as_deref() }, &[])?;
     } else {
+        for Mended { what, detail } in mended.iter().flatten() {
+            let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));
+            ui.line(format_args!("{:<8} {what} {detail}", "mended"))?;
+        }
         report::diagnosis(ui.out, &diagnosis)?;
     }
     Ok(if diagnosis.worst() == State::Error { Exit::No } else { Exit::Done })
