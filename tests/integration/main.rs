@@ -21,6 +21,7 @@ mod knowledge; // what adding, superseding and restoring do to entries that are 
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
+mod mending; // what is left of crashes
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
@@ -40,6 +41,7 @@ mod storms; // more changes than a queue holds
 mod support; // a folder, and the program run in it
 mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it
+mod terminal; // terminals get no orders
 mod watching; // what watchers tell
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

@@ -132,3 +132,35 @@ fn the_cache_has_its_own_lock() {
     fixture.put("cache", "a file");
     assert!(fixture.store.cache_lock().is_none());
 }
+
+#[test]
+fn a_holder_that_did_not_let_go_is_noticed() {
+    let fixture = Fixture::new();
+    let path = fixture.store.state().join("lock");
+    for (text, expected) in [(None, false), (Some(""), false), (Some("pid 1 on host (ralph-memory add)\n"), true)] {
+        if let Some(text) = text {
+            fs::write(&path, text).unwrap();
+        }
+        assert_eq!(fixture.lock().was_abandoned(), expected, "{text:?}");
+        // This one let go.
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+        assert!(!fixture.lock().was_abandoned());
+    }
+}
+
+/// The lock of the cache takes away what was left there, by whoever has ended since.
+#[test]
+fn who_takes_the_cache_after_a_kill_sweeps_it() {
+    let fixture = Fixture::new();
+    drop(fixture.store.cache_lock().unwrap());
+    // No process has this number: it is beyond what Linux gives.
+    let (dead, alive) = (".tmp-4194305-0123456789abcdef", format!(".tmp-{}-0123456789abcdef", std::process::id()));
+    fixture.put(&format!("cache/deep/{dead}"), "x");
+    fixture.put(&format!("cache/{alive}"), "x");
+    drop(fixture.store.cache_lock().unwrap());
+    assert!(fixture.store.cache().join("deep").join(dead).exists(), "nobody was killed");
+    fs::write(fixture.store.cache().join("lock"), "pid 4194305 on host (ralph-memory index)\n").unwrap();
+    drop(fixture.store.cache_lock().unwrap());
+    assert!(!fixture.store.cache().join("deep").join(dead).exists());
+    assert!(fixture.store.cache().join(alive).exists());
+}

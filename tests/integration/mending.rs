@@ -1,0 +1,93 @@
+//! What is left of crashes and of other versions, and what `doctor --fix` does about it.
+
+use std::fs;
+
+use crate::support::TestBase;
+
+/// A process of this number cannot be: it is beyond what Linux gives.
+const DEAD: &str = "4194305";
+
+fn leftover(number: u32) -> String {
+    format!(".tmp-{DEAD}-{number:016x}")
+}
+
+#[test]
+fn what_a_crash_left_is_swept_by_the_next_that_writes() {
+    let base = TestBase::new();
+    let path = format!(".ralph/knowledge/{}", leftover(1));
+    base.write(&path, "half of an entr");
+    let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", "b"]).answer(0);
+    add("One");
+    assert!(base.at(&path).exists(), "nobody was killed while he had the lock, so nothing is looked for");
+    base.write(".ralph/state/lock", format!("pid {DEAD} on host (ralph-memory add)\n"));
+    add("Two");
+    assert!(!base.at(&path).exists());
+}
+
+#[test]
+fn the_doctor_mends_what_nobody_has_to_decide() {
+    let base = TestBase::new();
+    base.entry("a", "Alpha", "x", "one");
+    assert_eq!(base.run(["index"]).code, Some(0));
+    // A temporary file, one that holds a version of which there is no other copy, old caches, and a broken index.
+    base.write(&format!(".ralph/journal/{}", leftover(1)), "half");
+    let exchanged = format!(".ralph/knowledge/{}-{:016x}-{:016x}-a.md", leftover(2), 1, 2);
+    base.write(&exchanged, "the only copy\n");
+    base.write(".ralph/cache/index-v0-0123/live/meta.json", "{}").write(".ralph/cache/catalog-v0/live", "x");
+    let live: Vec<String> = base.files(".ralph/cache").into_iter().filter(|path| path.ends_with("catalog")).collect();
+    assert_eq!(live, Vec::<String>::new());
+    for path in base.files(".ralph/cache").iter().filter(|path| path.contains("manifest") || path.contains("catalog-v"))
+    {
+        fs::write(base.at(path), "damaged").unwrap();
+    }
+    assert!(base.run(["doctor"]).stdout.contains("warning  leftovers"));
+
+    let ran = base.run(["doctor", "--fix"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    for expected in [
+        "mended   leftovers   removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
+        "mended   leftovers   kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
+        "mended   old-caches  removed `.ralph/cache/index-v0-0123`\n",
+        "mended   old-caches  removed `.ralph/cache/catalog-v0`\n",
+        "mended   index       made the index anew, of 1 live entries\n",
+        "ok       leftovers   none\n",
+        "ok       old-caches  none\n",
+        "1 document for 1 entry, 0 not indexed yet\n",
+        "warning  conflicts   1 version that another program saved at the same moment: `.ralph/archive/knowledge/a.conflict-",
+    ] {
+        assert!(ran.stdout.contains(expected), "{expected}\n{ran}");
+    }
+    let kept: Vec<String> = base.files(".ralph/archive");
+    assert_eq!(kept.len(), 1);
+    assert_eq!(base.read(&kept[0]), "the only copy\n");
+    assert!(!base.at(&exchanged).exists());
+    // Done a second time there is nothing to do.
+    let again = base.run(["doctor", "--fix", "--json"]).json(0);
+    assert_eq!(again["mended"], serde_json::json!([]));
+    assert_eq!(base.run(["doctor", "--json"]).json(0).get("mended"), None);
+}
+
+#[test]
+fn git_ignores_what_is_of_this_machine() {
+    let base = TestBase::new();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(arguments)
+            .current_dir(base.root())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null");
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    base.write(".ralph/.gitignore", "/cache/\n*.bak");
+    let fix = || base.with(["doctor", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    let ran = fix();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("mended   git-ignore  put `/state/` into `.ralph/.gitignore`\n"), "{ran}");
+    assert_eq!(base.read(".ralph/.gitignore"), "/cache/\n*.bak\n/state/\n");
+    assert!(!fix().stdout.contains("mended"), "once");
+    fs::remove_file(base.at(".ralph/.gitignore")).unwrap();
+    assert!(fix().stdout.contains("put `/cache/` and `/state/` into"));
+    assert_eq!(base.read(".ralph/.gitignore"), "/cache/\n/state/\n");
+}
