@@ -51,7 +51,9 @@
 //!
 //! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
 //! is committed to the [`index`] together with a small one in memory of what is not. So an answer
-//! holds every change that was complete before the call began, and there is no daemon to keep it so.
+//! holds every change that was complete before the call began, and there is no daemon to keep it so. A
+//! process that lives long can [watch](Memory::watch) the files, to be told of changes and to have them indexed
+//! before anyone asks.
 //!
 //! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] folds the
 //! journal ([`history`]) into streaks and rates, chooses a model ([`strategy`]) and puts the
@@ -85,6 +87,8 @@
 //! * Equal input gives equal bytes. A context never exceeds its budget.
 //! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only folded to
 //!   a line, quoted or fenced, and with sigils defused.
+//! * What looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
+//!   `[redacted: PATTERN]` in its place.
 //! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
 //!   else.
 //! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
