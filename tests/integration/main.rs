@@ -4,7 +4,12 @@
 
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
+mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
+#[path = "../campaigns/clocks.rs"]
+mod clocks; // edits that clocks hide
 mod cli; // each command: output, messages and exit code
+#[path = "../campaigns/corruption.rs"]
+mod corruption; // damage to what can be made again
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
 mod git; // commits of the memory, and files that knowledge speaks of
@@ -15,6 +20,8 @@ mod loops; // a scripted agent, driven in three ways
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
+#[path = "../campaigns/program.rs"]
+mod program; // the program, for campaigns
 #[path = "../campaigns/random.rs"]
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them

@@ -1,0 +1,112 @@
+//! The program, for campaigns: run in a folder, with nothing from outside.
+
+use std::fmt;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The time of every run that needs no other.
+pub(crate) const NOW: &str = "2026-11-20T10:00:00Z";
+
+/// The program and the home folder that it is given.
+#[derive(Debug)]
+pub(crate) struct Program {
+    path: PathBuf,
+    home: PathBuf,
+}
+
+impl Program {
+    /// Takes the program at this path, and makes it an empty home below `place`.
+    pub(crate) fn new(path: &Path, place: &Path) -> Program {
+        let home = place.join("home");
+        fs::create_dir_all(&home).unwrap();
+        Program { path: path.to_owned(), home }
+    }
+
+    /// Runs it in `root` at the time `now` with these arguments, and with this on its standard input.
+    pub(crate) fn run(&self, root: &Path, now: &str, arguments: &[&str], input: &str) -> Ran {
+        let mut command = Command::new(&self.path);
+        command.args(["--now", now]).args(arguments).current_dir(root).env_clear().env("HOME", &self.home);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that does not read its input closes it, which is no failure.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran {
+            what: format!("{arguments:?}"),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) what: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Returns the one JSON object that it answered, whatever its exit code.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+
+    /// Fails unless it ended with this exit code.
+    #[track_caller]
+    pub(crate) fn ended(self, code: i32, place: &str) -> Ran {
+        assert_eq!(self.code, Some(code), "{place}: {self}");
+        self
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ran { what, code, signal, stdout, stderr } = self;
+        write!(formatter, "{what}: exit {code:?}, signal {signal:?}\n{stdout}\n{stderr}")
+    }
+}
+
+/// Copies a folder and all below it, but for what `without` says of paths below it.
+pub(crate) fn copy(from: &Path, to: &Path, without: &dyn Fn(&Path) -> bool) {
+    fs::create_dir_all(to).unwrap();
+    for found in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if without(&found.path()) {
+            continue;
+        }
+        if found.file_type().unwrap().is_dir() {
+            copy(&found.path(), &to.join(found.file_name()), without);
+        } else {
+            fs::copy(found.path(), to.join(found.file_name())).unwrap();
+        }
+    }
+}
+
+/// Returns the files below a folder, sorted; nothing where there is no folder.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
