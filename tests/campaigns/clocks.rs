@@ -14,7 +14,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use ralph_memory::memory::Filter;
 use ralph_memory::{Memory, Query};
 
-use crate::program::Program;
+use crate::program::{Program, word};
 use crate::random::Random;
 
 /// What came of a campaign.
@@ -77,16 +77,6 @@ struct Note {
     word: String,
     /// How often more text was put behind it.
     length: usize,
-}
-
-/// Returns a word that no other number has, in which no stemmer finds an ending.
-fn word(number: usize) -> String {
-    const LETTERS: &[u8] = b"bcdfghjkmnpqrtvw";
-    let mut word = "zz".to_owned();
-    for at in (0..6).rev() {
-        word.push(char::from(LETTERS[number >> (4 * at) & 15]));
-    }
-    word
 }
 
 fn text(word: &str, length: usize) -> String {

@@ -79,6 +79,16 @@ impl fmt::Display for Ran {
     }
 }
 
+/// Returns a word that no other number has, in which no stemmer finds an ending.
+pub(crate) fn word(number: usize) -> String {
+    const LETTERS: &[u8] = b"bcdfghjkmnpqrtvw";
+    let mut word = "zz".to_owned();
+    for at in (0..6).rev() {
+        word.push(char::from(LETTERS[number >> (4 * at) & 15]));
+    }
+    word
+}
+
 /// Copies a folder and all below it, but for what `without` says of paths below it.
 pub(crate) fn copy(from: &Path, to: &Path, without: &dyn Fn(&Path) -> bool) {
     fs::create_dir_all(to).unwrap();

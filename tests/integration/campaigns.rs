@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::{clocks, corruption};
+use crate::{clocks, corruption, full_disk};
 use crate::support::PROGRAM;
 
 #[test]
@@ -21,4 +21,20 @@ fn damage_to_cache_and_state_changes_no_answer() {
     assert_eq!(outcome.damaged, 50);
     // All that can happen has happened.
     assert!(outcome.kinds.iter().all(|count| *count > 0) && outcome.in_state > 0 && outcome.noticed > 0, "{outcome:?}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_is_lived_through() {
+    let own = ["campaigns::a_full_disk_loses_nothing_and_is_lived_through", "--exact"];
+    let Some(place) = full_disk::own_disk(&own) else { return };
+    let outcome = full_disk::run(&place, Path::new(PROGRAM), 2, 7);
+    assert!(outcome.fills == 2 && outcome.written.len() == 4, "{outcome:?}");
+    full_disk::got_there(&place);
+}
+
+#[test]
+fn what_can_only_be_read_is_read() {
+    let Some(place) = full_disk::own_disk(&["campaigns::what_can_only_be_read_is_read", "--exact"]) else { return };
+    full_disk::read_only(&place, Path::new(PROGRAM));
+    full_disk::got_there(&place);
 }

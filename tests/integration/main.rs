@@ -12,6 +12,8 @@ mod cli; // each command: output, messages and exit code
 mod corruption; // damage to what can be made again
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+#[path = "../campaigns/full_disk.rs"]
+mod full_disk; // a disk that is full, and one that can only be read
 mod git; // commits of the memory, and files that knowledge speaks of
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
