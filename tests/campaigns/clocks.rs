@@ -8,6 +8,7 @@ use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -141,23 +142,33 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
     memory.rebuild_index().unwrap();
 
     let mut outcome = Outcome::default();
-    let mut again = None;
     while outcome.edits < edits {
-        // Some are edited once more at once, so that both edits may lie in one tick with a look between.
-        let (at, edit, clock) = again.take().unwrap_or_else(|| {
-            (random.below(notes.len()), *random.pick(&EDITS), *random.pick(&CLOCKS))
-        });
-        if random.below(4) == 0 {
-            again = Some((at, Edit::Word, Clock::Left));
-        }
-        let note = &mut notes[at];
+        let note = &mut notes[random.below(ENTRIES)];
+        let (mut edit, mut clock) = (*random.pick(&EDITS), *random.pick(&CLOCKS));
         let folder = note.path.parent().unwrap().to_owned();
+        let is_quick = random.below(3) == 0;
+        if is_quick {
+            (edit, clock) = (Edit::Word, Clock::Left);
+            let old = std::mem::replace(&mut note.word, next_word());
+            change(note, edit, &old);
+        }
         let (before, folder_before) = (fs::metadata(&note.path).unwrap(), fs::metadata(&folder).unwrap());
         let old = std::mem::replace(&mut note.word, next_word());
         if let Edit::InPlace(false) | Edit::Rename(false) = edit {
             note.length = (note.length + 1) % 3;
         }
-        change(note, edit, &old);
+        if is_quick {
+            // Behind the look at the first edit comes the second one, so soon that both may lie in one tick. What
+            // that look answers is nobody's business.
+            let turns = random.below(100_000);
+            thread::scope(|scope| {
+                scope.spawn(|| search(&memory, &old));
+                (0..turns).for_each(|_| std::hint::spin_loop());
+                change(note, edit, &old);
+            });
+        } else {
+            change(note, edit, &old);
+        }
         let mtime = before.modified().unwrap();
         let day = Duration::from_secs(24 * 3600);
         match clock {
@@ -183,7 +194,7 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
             ask_library(&memory, note, &old, &place);
             outcome.by_library += 1;
         }
-        if ask < 2 && again.is_none() {
+        if ask < 2 {
             let off = *random.pick(&[0, 1, -1]);
             ask_process(&program, &root, note, &old, off, &place);
             outcome.by_process += 1;
@@ -199,14 +210,15 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
     outcome
 }
 
+fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {
+    let query = Query { text: word.to_owned(), archived: true, ..Query::default() };
+    let hits = memory.search(&query, 10).unwrap().hits;
+    hits.into_iter().map(|hit| (memory.root().join(hit.path), hit.title)).collect()
+}
+
 fn ask_library(memory: &Memory, note: &Note, old: &str, place: &str) {
-    let found = |word: &str| {
-        let query = Query { text: word.to_owned(), archived: true, ..Query::default() };
-        let hits = memory.search(&query, 10).unwrap().hits;
-        hits.into_iter().map(|hit| (memory.root().join(hit.path), hit.title)).collect::<Vec<_>>()
-    };
-    assert_eq!(found(old), [], "what is gone is found: {place}");
-    assert_eq!(found(&note.word), [(note.path.clone(), format!("About {}", note.word))], "{place}");
+    assert_eq!(search(memory, &note.word), [(note.path.clone(), format!("About {}", note.word))], "{place}");
+    assert_eq!(search(memory, old), [], "what is gone is found: {place}");
     let listed = memory.list(&Filter { archived: true, ..Filter::default() }).unwrap();
     let titles: Vec<&str> = listed
         .entries

@@ -1,8 +1,7 @@
 //! A disk that is full, and one that can only be read. What was acknowledged is whole, what was refused says why
 //! with exit code 6 and left nothing behind, reading goes on, and so does writing once there is room.
 //!
-//! That needs file systems of its own, which a user may mount in a namespace of their own: [`own_disk`] starts
-//! this program once more in one. Where the system allows none, it fails and says so.
+//! The folder in which it happens is one of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
 //! The tests fill the disk twice, and the example `file_campaigns` as often as one likes.
 
@@ -16,11 +15,6 @@ use serde_json::{Value, json};
 use crate::program::{NOW, Program, Ran, copy, files, word};
 use crate::random::Random;
 
-/// Names the folder in which the program may mount what it likes.
-const PLACE: &str = "RALPH_CAMPAIGN_PLACE";
-/// Mounts nothing yet, so that a system which allows none is told from one that cannot start the rest.
-const BEGIN: &str = "mount -t tmpfs -o size=1m tmpfs \"$RALPH_CAMPAIGN_PLACE/disk\" && exec \"$0\" \"$@\"";
-
 /// What came of a campaign.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
@@ -29,33 +23,6 @@ pub(crate) struct Outcome {
     /// How many commands wrote something, and how many were refused, by name.
     pub(crate) written: BTreeMap<&'static str, usize>,
     pub(crate) refused: BTreeMap<&'static str, usize>,
-}
-
-/// Returns a folder with a file system of 1 MiB in its folder `disk`, for a process in a namespace of its own.
-///
-/// For any other process that is `None`, and all is done when it returns: with these arguments this program
-/// was run in such a namespace, and got there.
-pub(crate) fn own_disk(arguments: &[&str]) -> Option<PathBuf> {
-    if let Some(place) = std::env::var_os(PLACE) {
-        return Some(place.into());
-    }
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("disk")).unwrap();
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", BEGIN]).arg(std::env::current_exe().unwrap());
-    let status = command.args(arguments).env(PLACE, folder.path()).status();
-    let wanted = "this campaign mounts file systems of its own in a user namespace, as `unshare -rm mount -t tmpfs tmpfs \
-                  FOLDER` does: that takes util-linux, and a system that lets this user make one \
-                  (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or root";
-    let done = status.unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {wanted}"));
-    let mark = folder.path().join("done");
-    assert!(done.success() && mark.exists(), "{done}; where nothing says why: {wanted}");
-    None
-}
-
-/// Says that a process in its own namespace got to its end.
-pub(crate) fn got_there(place: &Path) {
-    fs::write(place.join("done"), "").unwrap();
 }
 
 /// A memory on a small disk, and what was said to be in it.
@@ -116,8 +83,8 @@ impl Disk {
         self.n_words += 1;
         let own = word(self.n_words);
         let mut body = format!("It says {own}.");
-        // Some are less than a page of memory, and some are many.
-        let longest = *random.pick(&[100, 100, 100, 2_000]);
+        // Some are less than a page of memory, and some as long as a section of the journal may be.
+        let longest = *random.pick(&[100, 100, 100, 1_500]);
         for _ in 0..random.below(longest) {
             body = format!("{body} {}", word(1_000_000 + random.below(5_000)));
         }
@@ -203,7 +170,7 @@ impl Disk {
         let bytes = fs::read(&path).unwrap();
         let text = String::from_utf8(bytes.clone()).unwrap();
         let is_whole = text.contains(body) || text.replace("\n> ", "\n").contains(body);
-        assert!(is_whole, "{place}: {} holds {text}", path.display());
+        assert!(is_whole, "{place}: {} is not whole", path.display());
         self.kept.insert(path.clone(), bytes);
         self.words.insert(path, own.to_owned());
     }

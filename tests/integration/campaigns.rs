@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use crate::{clocks, corruption, full_disk};
+use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
 use crate::support::PROGRAM;
+use crate::{clocks, corruption, full_disk, paths};
 
 #[test]
 fn no_clock_makes_an_answer_stale() {
@@ -12,6 +13,15 @@ fn no_clock_makes_an_answer_stale() {
     let outcome = clocks::run(folder.path(), Path::new(PROGRAM), 100, 5);
     assert_eq!(outcome.edits, 100);
     assert!(outcome.by_library > 50 && outcome.by_process > 20 && outcome.same_size > 20, "{outcome:?}");
+}
+
+#[test]
+fn no_coarse_clock_makes_an_answer_stale() {
+    let own = ["campaigns::no_coarse_clock_makes_an_answer_stale", "--exact"];
+    let Some(place) = own_disk(COARSE, &own) else { return };
+    let outcome = clocks::run(&place.join("disk"), Path::new(PROGRAM), 100, 5);
+    assert!(outcome.same_stat > 0, "{outcome:?}");
+    got_there(&place);
 }
 
 #[test]
@@ -26,15 +36,24 @@ fn damage_to_cache_and_state_changes_no_answer() {
 #[test]
 fn a_full_disk_loses_nothing_and_is_lived_through() {
     let own = ["campaigns::a_full_disk_loses_nothing_and_is_lived_through", "--exact"];
-    let Some(place) = full_disk::own_disk(&own) else { return };
+    let Some(place) = own_disk(SMALL, &own) else { return };
     let outcome = full_disk::run(&place, Path::new(PROGRAM), 2, 7);
     assert!(outcome.fills == 2 && outcome.written.len() == 4, "{outcome:?}");
-    full_disk::got_there(&place);
+    got_there(&place);
 }
 
 #[test]
 fn what_can_only_be_read_is_read() {
-    let Some(place) = full_disk::own_disk(&["campaigns::what_can_only_be_read_is_read", "--exact"]) else { return };
+    let own = ["campaigns::what_can_only_be_read_is_read", "--exact"];
+    let Some(place) = own_disk(SMALL, &own) else { return };
     full_disk::read_only(&place, Path::new(PROGRAM));
-    full_disk::got_there(&place);
+    got_there(&place);
+}
+
+#[test]
+fn no_name_and_no_link_leads_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = paths::run(folder.path(), Path::new(PROGRAM), 1_000, 8);
+    assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (900, 50, 50));
+    assert!(outcome.refused < 450 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
 }

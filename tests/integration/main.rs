@@ -22,6 +22,10 @@ mod loops; // a scripted agent, driven in three ways
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
+#[path = "../campaigns/own_disk.rs"]
+mod own_disk; // a process that may mount file systems
+#[path = "../campaigns/paths.rs"]
+mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 #[path = "../campaigns/random.rs"]
