@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::runs::{Iteration, check_name, check_number, journal_path};
+use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::write::{Added, MEMORY_FOLDER, shown};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
@@ -101,7 +101,7 @@ impl Memory {
     /// no entry in the journal, and the call can be made again: knowledge that was written is found as it
     /// is.
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
-        check_name("run id", &iteration.run_id)?;
+        check_run_name(&iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
         check_number(iteration.number)?;
         let mut said = sigil::read(&report.text, &iteration.task_id());

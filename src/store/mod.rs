@@ -24,7 +24,7 @@ pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;
 pub use lock::Lock;
-pub use name::{archived_path, stem_for_title, version_of};
+pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
 pub use read::{ReadFile, Unreadable};
 pub use survey::{FolderState, LockState, Paths, Survey};
 pub use sweep::Swept;

@@ -57,7 +57,8 @@ enum Clock {
     At(u64),
 }
 
-const EDITS: [Edit; 5] = [Edit::Word, Edit::InPlace(true), Edit::InPlace(false), Edit::Rename(true), Edit::Rename(false)];
+const EDITS: [Edit; 5] =
+    [Edit::Word, Edit::InPlace(true), Edit::InPlace(false), Edit::Rename(true), Edit::Rename(false)];
 const CLOCKS: [Clock; 7] = [
     Clock::Left,
     Clock::Back,
@@ -111,9 +112,8 @@ fn change(note: &Note, edit: Edit, old: &str) {
 
 /// Returns whether no stat tells the one from the other.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    let stat = |file: &Metadata| {
-        (file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec())
-    };
+    let stat =
+        |file: &Metadata| (file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());
     stat(one) == stat(other)
 }
 

@@ -206,7 +206,9 @@ impl Disk {
         let is_entry = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "md");
         let entries = self.kept.keys().filter(is_entry).count();
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{place}: {listed}");
-        for command in [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--dry-run", "--json"]] {
+        for command in
+            [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--dry-run", "--json"]]
+        {
             let told = self.ask(command, "").ended(0, place).json();
             assert_eq!(told["problems"], json!([]), "{place}: {told}");
         }
@@ -237,7 +239,8 @@ impl Disk {
         assert!(self.add(random, None, place), "{place}: there is room, and an entry cannot be written");
         self.check(random, place);
         let findings = self.ask(&["doctor", "--json"], "").ended(0, place).json()["findings"].clone();
-        let is_known = |finding: &Value| finding["detail"].as_str().is_some_and(|detail| detail.starts_with("live: commit"));
+        let is_known =
+            |finding: &Value| finding["detail"].as_str().is_some_and(|detail| detail.starts_with("live: commit"));
         assert!(findings.as_array().unwrap().iter().any(is_known), "{place}: {findings}");
     }
 }

@@ -79,12 +79,70 @@ fn fresh(place: &Path, name: &str) -> PathBuf {
 
 /// What titles are made of.
 const PIECES: [&str; 64] = [
-    "../", "..\\", "/", "\\", ".", "..", "/etc/passwd", "C:\\Windows\\", "\\\\?\\", "file:///", "~", "$HOME", "`id`",
-    "%2e%2e%2f", "%00", "\0", "\u{1}", "\u{1b}[31m", "\u{1b}]8;;http://x\u{7}", "\u{7f}", "\u{85}", "\u{9b}2J", "\n",
-    "\r\n", "\t", "\u{2028}", "\u{202e}", "\u{2066}", "\u{200b}", "\u{200d}", "\u{feff}", "\u{a0}", "\u{fffd}", "CON",
-    "con.", "nul", "NUL.md", "aux", "Prn", "com1", "COM¹", "lpt9", "LPT³", "conin$", "clock$", ":stream", "*?<>|\"'",
-    " ", ". ", "-", "--root", ".git", ".tmp-1-0", "note-1", "é", "e\u{301}", "ﬁ", "ß", "İ", "日本語", "😀", "👨‍👩‍👧",
-    "canary", ".md",
+    "../",
+    "..\\",
+    "/",
+    "\\",
+    ".",
+    "..",
+    "/etc/passwd",
+    "C:\\Windows\\",
+    "\\\\?\\",
+    "file:///",
+    "~",
+    "$HOME",
+    "`id`",
+    "%2e%2e%2f",
+    "%00",
+    "\0",
+    "\u{1}",
+    "\u{1b}[31m",
+    "\u{1b}]8;;http://x\u{7}",
+    "\u{7f}",
+    "\u{85}",
+    "\u{9b}2J",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u{2028}",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{feff}",
+    "\u{a0}",
+    "\u{fffd}",
+    "CON",
+    "con.",
+    "nul",
+    "NUL.md",
+    "aux",
+    "Prn",
+    "com1",
+    "COM¹",
+    "lpt9",
+    "LPT³",
+    "conin$",
+    "clock$",
+    ":stream",
+    "*?<>|\"'",
+    " ",
+    ". ",
+    "-",
+    "--root",
+    ".git",
+    ".tmp-1-0",
+    "note-1",
+    "é",
+    "e\u{301}",
+    "ﬁ",
+    "ß",
+    "İ",
+    "日本語",
+    "😀",
+    "👨‍👩‍👧",
+    "canary",
+    ".md",
 ];
 
 /// Returns one of these.
@@ -154,7 +212,8 @@ fn is_reserved(name: &str) -> bool {
     let port = first.strip_prefix("com").or_else(|| first.strip_prefix("lpt"));
     matches!(first.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$" | "clock$")
         || port.is_some_and(|number| {
-            number.chars().count() == 1 && number.contains(|digit: char| digit.is_ascii_digit() || "¹²³".contains(digit))
+            number.chars().count() == 1
+                && number.contains(|digit: char| digit.is_ascii_digit() || "¹²³".contains(digit))
         })
 }
 
@@ -183,8 +242,26 @@ fn hostile_id(place: &Path, random: &mut Random) -> String {
         return hostile(random);
     }
     let parts = [
-        "..", "..", "..", ".", "", "knowledge", "archive", "journal", "state", "cache", "outside", "project", "canary",
-        "passwd", "note-1", "run-0000000a", "0001", ".ralph", "src", "config",
+        "..",
+        "..",
+        "..",
+        ".",
+        "",
+        "knowledge",
+        "archive",
+        "journal",
+        "state",
+        "cache",
+        "outside",
+        "project",
+        "canary",
+        "passwd",
+        "note-1",
+        "run-0000000a",
+        "0001",
+        ".ralph",
+        "src",
+        "config",
     ];
     let mut id = one_of(random, &["", "", "knowledge/", "journal/", "archive/knowledge/", "/"]).to_owned();
     if random.below(8) == 0 {
@@ -220,7 +297,10 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
             let text = result.unwrap_or_else(|error| {
                 let is_meant = matches!(
                     error,
-                    Error::Invalid { .. } | Error::NoSuchEntry { .. } | Error::NotArchived { .. } | Error::Uneditable { .. }
+                    Error::Invalid { .. }
+                        | Error::NoSuchEntry { .. }
+                        | Error::NotArchived { .. }
+                        | Error::Uneditable { .. }
                 );
                 assert!(is_meant, "{what}, {call}: {error:?}");
                 format!("{error:?}")

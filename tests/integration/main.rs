@@ -5,9 +5,9 @@
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
+mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]
 mod clocks; // edits that clocks hide
-mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/corruption.rs"]
 mod corruption; // damage to what can be made again
 mod events; // what happened, who is told of it, and how much

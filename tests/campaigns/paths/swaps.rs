@@ -32,13 +32,7 @@ const TARGETS: [&str; 9] = [
 const CALLS: usize = 10;
 
 /// Makes so many calls in memories that `fresh` makes.
-pub(super) fn run(
-    fresh: &dyn Fn() -> PathBuf,
-    calls: usize,
-    random: &mut Random,
-    outcome: &mut Outcome,
-    seed: u64,
-) {
+pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random, outcome: &mut Outcome, seed: u64) {
     let mut burst = 0;
     while outcome.under_swaps < calls {
         let target = TARGETS[burst % TARGETS.len()];
