@@ -74,7 +74,7 @@ impl Memory {
         iteration.left_out = gathered.context.left_out;
         iteration.context = gathered.context.text;
         iteration.problems = gathered.context.problems;
-        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.scratch()).ok());
+        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.store.make_scratch().ok()?).ok());
         self.keep_open(&self.store.lock(self.lock_timeout())?, &iteration)?;
         Ok(iteration)
     }

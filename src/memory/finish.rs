@@ -193,7 +193,9 @@ impl Memory {
         let message =
             format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
         let work_tree = self.work_tree()?;
-        let error = work_tree.commit(&self.scratch(), &message, &["cache", "state"]).err()?;
+        let scratch = self.store.make_scratch();
+        let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
+        let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
         Some(Problem {
             path: MEMORY_FOLDER.to_owned(),
             line: None,
@@ -251,10 +253,10 @@ impl Memory {
             }
         };
         add(|files| &mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
-        let work_tree = self.work_tree();
-        let tree = work_tree.as_ref().and_then(|work_tree| work_tree.tree(&self.scratch()).ok());
-        if let (Some(work_tree), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
-            && let Ok(changes) = work_tree.changes(&self.scratch(), before, after)
+        let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
+        let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
+        if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
+            && let Ok(changes) = work_tree.changes(scratch, before, after)
         {
             add(|files| &mut files.created, changes.created);
             add(|files| &mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());

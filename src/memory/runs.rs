@@ -323,7 +323,7 @@ impl Memory {
         self.store.remove_state(lock, &iteration.state_name())?;
         if self.open_iterations().is_empty() {
             // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
-            let _ = std::fs::remove_dir_all(self.scratch());
+            let _ = self.store.clear_scratch();
         }
         Ok(())
     }
@@ -357,11 +357,6 @@ impl Memory {
     pub(super) fn attempt(&self, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
         let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
         Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))
-    }
-
-    /// Returns the folder in which git makes the trees of iterations.
-    pub(super) fn scratch(&self) -> std::path::PathBuf {
-        self.store.state().join("git")
     }
 }
 

@@ -6,6 +6,7 @@
 //! same folder and is renamed over the target, so a reader sees the old text or the new one.
 
 mod cache;
+mod derived;
 mod folder;
 mod init;
 mod layout;
