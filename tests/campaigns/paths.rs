@@ -1,6 +1,7 @@
 //! Names that would lead elsewhere: titles, ids, runs and tasks of all sorts, and links that are put in the place
 //! of a memory's own folders and files while it is written to. Nothing outside `.ralph/` is changed or read, and
-//! every name that is made is one that every system takes.
+//! every name that is made is one that every system takes. The same holds where a link stood in their place, or in
+//! that of a file of the cache, before.
 //!
 //! Of a number of names, a twentieth are ids that each of the commands is given, and a twentieth calls between
 //! which links come and go. The rest are titles, of at most a thousand in one memory. The tests try a few, and
@@ -35,6 +36,8 @@ pub(crate) struct Outcome {
     pub(crate) ids: usize,
     pub(crate) calls: usize,
     pub(crate) done: usize,
+    /// In how many places a link stood that was there before the calls began.
+    pub(crate) links: usize,
     /// How many calls there were while links came and went, how many of them did their work, and how often a link
     /// came or went.
     pub(crate) under_swaps: usize,
@@ -64,6 +67,9 @@ pub(crate) fn run(place: &Path, program: &Path, size: usize, seed: u64) -> Outco
         let place = fresh(place, "ids");
         give_ids(&place, &program, MEMORY.min(share - begin), &mut random, &mut outcome, seed);
     }
+    swaps::stand_still(&|| fresh(place, "links"), &mut random, &mut outcome, seed);
+    outcome.under_swaps = 0;
+    outcome.done_under_swaps = 0;
     swaps::run(&|| fresh(place, "swaps"), share, &mut random, &mut outcome, seed);
     outcome
 }
@@ -326,10 +332,10 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
             told("finish", recorded.map(|recorded| format!("{recorded:?}")));
         }
         told("resume", memory.resume(Some(&name), Some(1), Some("t-1")).map(|iteration| format!("{iteration:?}")));
-        if outcome.ids % BY_PROCESS == 0 && !name.contains('\0') {
+        if outcome.ids.is_multiple_of(BY_PROCESS) && !name.contains('\0') {
             by_process(program, &root, &name, &what);
         }
-        if outcome.ids % 100 == 0 {
+        if outcome.ids.is_multiple_of(100) {
             sentinel.check(&what);
         }
     }

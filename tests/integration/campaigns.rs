@@ -1,10 +1,12 @@
 //! What happens to files: clocks that lie, damage, full disks, and names that lead elsewhere. Each campaign
 //! in small; the example `file_campaigns` makes them as large as one likes.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
-use crate::support::PROGRAM;
+use crate::support::{PROGRAM, TestBase};
 use crate::{clocks, corruption, full_disk, paths};
 
 #[test]
@@ -55,5 +57,84 @@ fn no_name_and_no_link_leads_outside() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = paths::run(folder.path(), Path::new(PROGRAM), 1_000, 8);
     assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (900, 50, 50));
+    assert!(outcome.links > 20, "{outcome:?}");
     assert!(outcome.refused < 450 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
+}
+
+#[test]
+fn git_is_led_nowhere_by_links() {
+    let base = TestBase::new();
+    let path = std::env::var_os("PATH").unwrap();
+    let mut git = Command::new("git");
+    git.args(["init", "--quiet"]).current_dir(base.root()).env("HOME", base.home());
+    assert!(git.status().unwrap().success());
+    for link in ["state/git", "state/git/objects", "state/git/objects/pack"] {
+        let (link, outside) = (base.at(".ralph").join(link), base.home().join(link.replace('/', "-")));
+        let _ = fs::remove_dir_all(base.at(".ralph/state"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let run = |arguments: &[&str]| base.with(arguments).env("PATH", &path).input("<journal>x</journal>").run();
+        let begun = run(&["context", "--task", "t", "--run", "run-0000000a", "--json"]).json(0);
+        assert!(begun["iteration"]["tree"].is_string(), "{begun}");
+        let recorded = run(&["record", "--json"]).json(0);
+        assert!(recorded["recorded"]["attempt"]["head"]["tree"].is_string(), "{recorded}");
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 0, "{}", link.display());
+    }
+}
+
+/// Makes a memory with an index in which entries were replaced, and returns the folder of the index.
+fn with_index() -> (TestBase, PathBuf) {
+    let base = TestBase::new();
+    for number in 0..40 {
+        let title = format!("Note {number}");
+        base.entry(&format!("note-{number}"), &title, "note", &format!("It is about nightly {}.", number % 7));
+    }
+    let _ = base.run(["index"]).answer(0);
+    for number in 0..2 {
+        let title = format!("Note {number}");
+        assert_eq!(base.run(["add", "--title", &title, "--tags", "note", "--body", "Not that."]).code, Some(0));
+    }
+    let list = base.files(".ralph/cache").into_iter().find(|path| path.ends_with("live/meta.json")).unwrap();
+    let folder = base.at(&list).parent().unwrap().to_owned();
+    (base, folder)
+}
+
+#[test]
+fn an_index_file_of_a_few_bytes_is_made_anew() {
+    let (base, folder) = with_index();
+    let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
+    let length = |length| {
+        for extension in ["store", "term", "idx", "fast", "fieldnorm", "pos", "del"] {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let body = format!("No {length} of {extension}.");
+            assert_eq!(base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &body]).code, Some(0));
+            let expected = search();
+            let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+            let path = files.into_iter().find(|path| path.extension().is_some_and(|found| found == extension)).unwrap();
+            let bytes = fs::read(&path).unwrap();
+            fs::write(path, &bytes[bytes.len() - length..]).unwrap();
+            assert_eq!(search(), expected, "{extension}, {length}");
+        }
+    };
+    // The end of a file says how long its end is: eight bytes, and a few that are said there.
+    [0, 1, 4, 7, 8, 9].into_iter().for_each(length);
+}
+
+#[test]
+fn no_number_in_the_list_of_segments_is_believed_that_was_changed() {
+    let (base, folder) = with_index();
+    let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
+    for key in ["\"max_doc\": ", "\"num_deleted_docs\": "] {
+        for digit in *b"0189" {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let _ = base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &format!("No {digit}.")]);
+            let expected = search();
+            let mut bytes = fs::read(folder.join("meta.json")).unwrap();
+            let at = bytes.windows(key.len()).position(|window| window == key.as_bytes()).unwrap() + key.len();
+            bytes[at] = if bytes[at] == digit { b'5' } else { digit };
+            fs::write(folder.join("meta.json"), bytes).unwrap();
+            assert_eq!(search(), expected, "{key}{}", char::from(digit));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! the file system notes when a file or a folder was last read, that may not change either.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -12,13 +13,19 @@ use std::time::{Duration, SystemTime};
 pub(crate) const CANARY: &str = "zqcanarytext";
 
 /// All that a file system says of a file, and what it holds.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Seen {
     /// Inode, size, mode, and the times of its last change, of its bytes and of all of it.
     stat: [i64; 7],
     /// When it was last read.
     read: Option<(i64, i64)>,
     bytes: Vec<u8>,
+}
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "stat {:?}, read {:?}, {} bytes", self.stat, self.read, self.bytes.len())
+    }
 }
 
 /// A folder with a project in it, and many files that are not the memory's.
@@ -109,7 +116,8 @@ impl Sentinel {
         for (path, seen) in &now {
             let before = self.before.get(path);
             assert!(before.is_some(), "{what}: {} was made", path.display());
-            assert!(before == Some(seen), "{what}: {} was changed or read: {before:?} {seen:?}", path.display());
+            let is_same = before == Some(seen);
+            assert!(is_same, "{what}: {} was changed or read: {before:?}, {seen:?}", path.display());
         }
         for path in self.before.keys() {
             assert!(now.contains_key(path), "{what}: {} is gone", path.display());

@@ -1,19 +1,20 @@
 //! Links that come and go: while the memory is called, another thread exchanges one of its folders or files with
 //! a link to one outside, over and over.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use ralph_memory::memory::Filter;
-use ralph_memory::{Id, Knowledge, Memory, Query};
+use ralph_memory::memory::{Filter, Report, Run};
+use ralph_memory::{Id, Knowledge, Memory, Query, Task};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::Outcome;
 use super::sentinel::{CANARY, Sentinel};
-use crate::program::files;
+use crate::program::{copy, files};
 use crate::random::Random;
 
 /// What is exchanged with a link, one after the other.
@@ -44,7 +45,7 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
         let link = aside.join("link");
         symlink(place.join("outside").join(target), &link).unwrap();
         // A cache that could be taken for the memory's own.
-        super::super::program::copy(&root.join(".ralph/cache"), &place.join("outside/cache"), &|_| false);
+        copy(&root.join(".ralph/cache"), &place.join("outside/cache"), &|_| false);
         let mut sentinel = Sentinel::new(&place, &[root.join(".ralph"), aside.clone()]);
         let what = format!("seed {seed}, burst {burst}: links for {target}");
         let (stop, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -64,7 +65,7 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
             });
             let stop_at_the_end = Stop(&stop);
             let written: Vec<String> = (0..CALLS.min(calls - outcome.under_swaps))
-                .flat_map(|_| call(&memory, random, outcome, &what))
+                .filter_map(|_| call(&memory, random, outcome, &what))
                 .collect();
             drop(stop_at_the_end);
             written
@@ -82,6 +83,63 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
             assert!(texts.iter().any(|text| text.contains(&body)), "{what}: `{body}` is lost");
         }
     }
+}
+
+/// Puts a link in the place of each sort of file and folder in `cache/` and `state/`, one after the other, and of
+/// names that the program may use next; each leads to a copy outside.
+pub(super) fn stand_still(fresh: &dyn Fn() -> PathBuf, random: &mut Random, outcome: &mut Outcome, seed: u64) {
+    let mut done = BTreeSet::new();
+    loop {
+        let place = fresh();
+        let (root, outside) = (place.join("project"), place.join("outside"));
+        let memory = begin(&root);
+        let own = root.join(".ralph");
+        memory.begin(&Task::new("A task"), &Run::named("run-0000000b")).unwrap();
+        for area in ["cache", "state"] {
+            copy(&own.join(area), &outside.join(area), &|_| false);
+        }
+        let index = files(&own.join("cache")).into_iter().find(|path| path.ends_with("live/meta.json")).unwrap();
+        let (index, git) = (index.parent().unwrap().to_owned(), own.join("state/git"));
+        let next = ["meta.json.tmp", ".managed.json.tmp", "seal.tmp"].map(|name| index.join(name));
+        let mut all: Vec<PathBuf> = ["cache", "state"].iter().flat_map(|area| files(&own.join(area))).collect();
+        all.extend(
+            all.clone().iter().flat_map(|path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>()),
+        );
+        all.retain(|path| path.starts_with(&own) && *path != own);
+        all.extend(next.into_iter().chain([git.join("objects"), git.join("index")]));
+        // Of files with names at random one of each sort will do.
+        let sort = |path: &Path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let name =
+                name.rsplit_once('.').filter(|(stem, _)| stem.len() > 30).map_or(name, |(_, extension)| extension);
+            let name = name.split_once("manifest-").map_or(name, |_| "manifest");
+            path.with_file_name(name).strip_prefix(&own).unwrap().to_owned()
+        };
+        let Some(path) = all.into_iter().find(|path| !done.contains(&sort(path))) else { break };
+        done.insert(sort(&path));
+        let target = outside.join(path.strip_prefix(&own).unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&path).unwrap(),
+            Ok(_) => fs::remove_file(&path).unwrap(),
+            Err(_) => {}
+        }
+        symlink(&target, &path).unwrap();
+        let mut sentinel = Sentinel::new(&place, std::slice::from_ref(&own));
+        let what = format!("seed {seed}: a link for {}", path.strip_prefix(&own).unwrap().display());
+        // What is there already is known by its stat: a change makes it be looked at.
+        for _ in 0..12 {
+            call(&memory, random, outcome, &what);
+        }
+        if let Ok(iteration) = memory.begin(&Task::new("Another task"), &Run::named("run-0000000c")) {
+            let report = Report { text: "<journal>It.</journal>".to_owned(), ..Report::default() };
+            let _ = memory.finish(&iteration, &report);
+        }
+        let _ = memory.rebuild_index();
+        sentinel.check(&what);
+    }
+    outcome.links = done.len();
 }
 
 /// Lets the other thread end, however this one ends.
