@@ -8,11 +8,13 @@ use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use ralph_memory::catalog::{Area, Catalog};
+use ralph_memory::index::{self, Committed};
 use ralph_memory::memory::Filter;
+use ralph_memory::store::Store;
 use ralph_memory::{Memory, Query};
 
 use crate::program::{Program, word};
@@ -124,6 +126,7 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
     fs::create_dir(&root).unwrap();
     Memory::init(&root).unwrap();
     let memory = Memory::open(&root).unwrap();
+    let store = Store::open(&root).unwrap();
     let mut random = Random(seed);
     let mut n_words = 0;
     let mut next_word = || {
@@ -146,29 +149,26 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
         let note = &mut notes[random.below(ENTRIES)];
         let (mut edit, mut clock) = (*random.pick(&EDITS), *random.pick(&CLOCKS));
         let folder = note.path.parent().unwrap().to_owned();
-        let is_quick = random.below(3) == 0;
-        if is_quick {
+        let area = if note.path.starts_with(root.join(".ralph/archive")) { Area::Archive } else { Area::Live };
+        // What the index holds is written once more, looked at, and edited, as soon as they come.
+        let mut index = None;
+        if random.below(3) == 0 {
+            memory.update_index().unwrap();
+            index = committed(&store, area);
             (edit, clock) = (Edit::Word, Clock::Left);
-            let old = std::mem::replace(&mut note.word, next_word());
-            change(note, edit, &old);
+            change(note, edit, &note.word);
         }
         let (before, folder_before) = (fs::metadata(&note.path).unwrap(), fs::metadata(&folder).unwrap());
         let old = std::mem::replace(&mut note.word, next_word());
         if let Edit::InPlace(false) | Edit::Rename(false) = edit {
             note.length = (note.length + 1) % 3;
         }
-        if is_quick {
-            // Behind the look at the first edit comes the second one, so soon that both may lie in one tick. What
-            // that look answers is nobody's business.
-            let turns = random.below(100_000);
-            thread::scope(|scope| {
-                scope.spawn(|| search(&memory, &old));
-                (0..turns).for_each(|_| std::hint::spin_loop());
-                change(note, edit, &old);
-            });
-        } else {
-            change(note, edit, &old);
+        if let Some(index) = index {
+            // What every call does with the files first, and no more: the two edits may lie in one tick then.
+            let scan = Catalog::scan(&store, area, Some(index.id()), SystemTime::now());
+            scan.read(&store, &mut |_, _| {}).save(&store, index.id(), false).unwrap();
         }
+        change(note, edit, &old);
         let mtime = before.modified().unwrap();
         let day = Duration::from_secs(24 * 3600);
         match clock {
@@ -208,6 +208,13 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
         ask_library(&memory, note, "zznever", &format!("seed {seed}, in the end, {}", note.path.display()));
     }
     outcome
+}
+
+/// Opens what is committed of an area.
+fn committed(store: &Store, area: Area) -> Option<Committed> {
+    let area = if matches!(area, Area::Archive) { "archive" } else { "live" };
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Committed::open(store.folder(&format!("cache/{}/{area}", index::folder_name())).ok()?, boot.trim())
 }
 
 fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {

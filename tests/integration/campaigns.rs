@@ -138,3 +138,47 @@ fn no_number_in_the_list_of_segments_is_believed_that_was_changed() {
         }
     }
 }
+
+/// Every file of the index is damaged in turn, in every way that a disk or a program has, and the
+/// answers stay what they are without any cache.
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let (base, _) = with_index();
+    let search = || base.run(["search", "nightly note 3", "--limit", "50"]).answer(0);
+    let damage: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes[0] ^= 0x81,
+        |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x20;
+        },
+        |bytes| bytes.truncate(bytes.len() / 3),
+        Vec::clear,
+    ];
+    let index_files =
+        || -> Vec<String> { base.files(".ralph/cache").into_iter().filter(|path| path.contains("/live/")).collect() };
+    for (kind, damage) in damage.iter().enumerate() {
+        for number in 0.. {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let expected = search();
+            let Some(path) = index_files().get(number).cloned() else {
+                assert!(number > 8);
+                break;
+            };
+            let full = base.root().join(&path);
+            let mut bytes = fs::read(&full).unwrap();
+            if bytes.is_empty() {
+                continue;
+            }
+            damage(&mut bytes);
+            fs::write(&full, bytes).unwrap();
+            assert_eq!(search(), expected, "{path}, damage {kind}");
+            // Writing goes on too, and leaves an index that works.
+            let title = format!("Written behind damage {kind} to {number}");
+            let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
+            assert_eq!(added.code, Some(0), "{path}, damage {kind}");
+            let behind = search();
+            fs::remove_dir_all(base.root().join(".ralph/cache")).unwrap();
+            assert_eq!(behind, search(), "{path}, damage {kind}, behind a write");
+        }
+    }
+}
