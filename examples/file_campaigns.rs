@@ -1,7 +1,12 @@
 //! What happens to files, as often as one likes: clocks that lie, damage to cache and state, full disks, and names
 //! that lead elsewhere. `cargo run --release --example file_campaigns -- NAME SIZE SEED`, with NAME one of
-//! `clocks` and `coarse-clocks`, on a file system that tells times by ticks (1,000 edits by default), `corruption` (1,000 damages), `full-disk` (200 fills) and `paths`
-//! (100,000 names). The seed is 1 by default. The program is the one beside this example; build it first.
+//!
+//! * `clocks` and `coarse-clocks`, the latter on a file system that tells times by ticks (1,000 edits by default),
+//! * `corruption` (1,000 damages),
+//! * `full-disk` (200 fills),
+//! * `paths` (100,000 names).
+//!
+//! The seed is 1 by default. The program is the one beside this example; build it first.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
 #![allow(dead_code, reason = "of what the campaigns share it needs only a part")]

@@ -10,7 +10,10 @@ const PLACE: &str = "RALPH_CAMPAIGN_PLACE";
 /// Gives that folder a file system in its folder `disk`, and starts this program once more.
 const BEGIN: &str = "mount \"$@\" \"$RALPH_CAMPAIGN_PLACE/disk\" && eval \"exec $RALPH_CAMPAIGN_COMMAND\"";
 
-/// A file system that holds no more than this.
+/// What a process leaves that got to its end.
+const MARK: &str = "done";
+
+/// A file system that holds 1 MiB.
 pub(crate) const SMALL: &[&str] = &["-t", "tmpfs", "-o", "size=1m", "tmpfs"];
 /// One that tells times no finer than the kernel ticks, as many did before Linux 6.13.
 pub(crate) const COARSE: &[&str] = &["-t", "ramfs", "ramfs"];
@@ -39,9 +42,6 @@ pub(crate) fn own_disk(disk: &[&str], arguments: &[&str]) -> Option<PathBuf> {
     assert!(status.success() && got_there, "{status}; where it is not said why: {wanted}");
     None
 }
-
-/// What a process leaves that got to its end.
-const MARK: &str = "done";
 
 /// Says that the process in its own namespace got to its end.
 pub(crate) fn got_there(place: &Path) {
