@@ -9,7 +9,6 @@ use std::io;
 use std::ops::Range;
 
 use rustix::io::Errno;
-use walkdir::{DirEntryExt as _, WalkDir};
 
 use super::table::{
     AGAIN, Code, FolderRow, GONE, Row, RowId, SHADOWED, Table, UNREAD, fingerprint, id_hash, is_racy, number,
@@ -219,7 +218,7 @@ fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<
         };
         let known = &table.folders[number];
         if known.again || known.stat != fingerprint(&stat) {
-            found.folders.push((number, Some(list(store, &folder, stat, path, area, start))));
+            found.folders.push((number, Some(list(&folder, stat, path, area, start))));
             continue;
         }
         for row in table.rows_of(number) {
@@ -239,7 +238,7 @@ fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<
 /// Opens and lists a folder; `None` when there is no folder at `path`.
 pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -> Option<Listing> {
     match store.folder(path).and_then(|folder| Ok((folder.stat()?, folder))) {
-        Ok((stat, folder)) => Some(list(store, &folder, stat, path, area, start)),
+        Ok((stat, folder)) => Some(list(&folder, stat, path, area, start)),
         Err(error) if is_no_folder(&error) => None,
         Err(_) => Some(Listing {
             row: FolderRow { again: true, unreadable: true, ..FolderRow::default() },
@@ -255,38 +254,28 @@ fn is_no_folder(error: &io::Error) -> bool {
 
 /// Lists a folder. Its stat was taken before, so that what comes while it is listed shows as a
 /// difference the next time.
-fn list(store: &Store, folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
+fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
     let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start), ..FolderRow::default() };
     let mut listing = Listing { row, ..Listing::default() };
     let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
-    let walk = WalkDir::new(store.memory().join(path)).max_depth(1).follow_links(false).follow_root_links(false);
-    for found in walk {
-        let found = match found {
-            Ok(found) if found.depth() == 0 => {
-                // The folder that has this path in this moment may be another than the one that is open.
-                listing.row.again |= found.ino() != stat.ino;
-                continue;
-            }
-            Ok(found) => found,
-            Err(error) => {
-                let is_gone = error.depth() > 0 && is_not_found(&error);
-                listing.row.again = true;
-                listing.row.unreadable |= !is_gone;
-                continue;
-            }
-        };
-        let kind = found.file_type();
-        let is_entry = is_entry_name(found.file_name());
-        if is_hidden(found.file_name()) || !is_entry && !kind.is_dir() && !kind.is_symlink() {
+    // In the folder that is open: by now another one may stand at its path.
+    let Ok(found) = folder.listing() else {
+        (listing.row.again, listing.row.unreadable) = (true, true);
+        return listing;
+    };
+    for (name, kind) in found {
+        let (is_folder, is_link) = (kind == FileKind::Folder, kind == FileKind::Link);
+        let is_entry = is_entry_name(&name);
+        if is_hidden(&name) || !is_entry && !is_folder && !is_link {
             continue;
         }
-        let Some(name) = found.file_name().to_str() else {
-            if is_entry || kind.is_dir() {
-                listing.odd.push((found.file_name().to_string_lossy().into_owned(), Code::NameNotUtf8));
+        let Some(name) = name.to_str() else {
+            if is_entry || is_folder {
+                listing.odd.push((name.to_string_lossy().into_owned(), Code::NameNotUtf8));
             }
             continue;
         };
-        if !is_entry && kind.is_symlink() {
+        if !is_entry && is_link {
             // Where a link leads is never looked at. One whose name could be a folder's is told of,
             // since a folder's worth of entries may be missing; other files are nobody's business.
             if !name.contains(['.', '#', '~']) {
@@ -307,10 +296,6 @@ fn list(store: &Store, folder: &Folder, stat: FileStat, path: &str, area: Area, 
     listing.folders.sort_unstable();
     listing.odd.sort_unstable();
     listing
-}
-
-fn is_not_found(error: &walkdir::Error) -> bool {
-    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Returns whether a file of this name is an entry: editors' copies and locks are not.

@@ -1,9 +1,7 @@
 //! The index on disk: opening what was committed, and committing more.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::io::{self, Read as _};
+use std::sync::Arc;
 
 use tantivy::directory::error::OpenReadError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
@@ -12,6 +10,7 @@ use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
 use super::directory::CacheDirectory;
 use super::document::{Document, Fields};
 use super::tokens::{self, Stems};
+use crate::store::{FileKind, Folder};
 
 /// Names the file that says what the index's files were like when they were last known to be whole.
 const SEAL: &str = "seal";
@@ -30,9 +29,10 @@ impl Committed {
     /// Nothing is synced when the index is written, and anybody can write to its folder. So after a
     /// restart of the machine (`boot` says which), and when a file's stat is not the one that was noted
     /// behind the last commit, every checksum is looked at once.
-    pub fn open(folder: &Path, boot: &str) -> Option<Committed> {
+    pub fn open(folder: Folder, boot: &str) -> Option<Committed> {
+        let folder = Arc::new(folder);
         for _ in 0..OPEN_ATTEMPTS {
-            match Committed::try_open(folder, boot) {
+            match Committed::try_open(&folder, boot) {
                 Ok(committed) => return Some(committed),
                 // A segment that was merged away after its list was read: look at the list again.
                 Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
@@ -43,19 +43,19 @@ impl Committed {
         None
     }
 
-    fn try_open(folder: &Path, boot: &str) -> tantivy::Result<Committed> {
-        if !folder.join("meta.json").is_file() {
+    fn try_open(folder: &Arc<Folder>, boot: &str) -> tantivy::Result<Committed> {
+        if !folder.stat_of("meta.json").is_ok_and(|stat| stat.kind == FileKind::File) {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
         let fields = Fields::new();
         let index = open_index(folder, &fields)?;
         let seal = seal(folder, boot)?;
-        if fs::read_to_string(folder.join(SEAL)).ok().as_deref() != Some(&seal) {
+        if read_seal(folder).ok().as_deref() != Some(&seal) {
             if !index.validate_checksum()?.is_empty() {
                 return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
             }
             // Failing to say so costs the next reader the same look, no more.
-            let _ = replace_seal(folder, &seal);
+            let _ = folder.replace_file(SEAL, seal.as_bytes());
         }
         let meta = index.load_metas()?;
         let id = meta.payload.ok_or_else(|| TantivyError::SystemError("the index was never committed".to_owned()))?;
@@ -80,29 +80,17 @@ impl Committed {
 
 /// Returns what the files of an index are like: the machine's boot, and the stat of each. Whoever
 /// changes a byte of one changes its stat.
-fn seal(folder: &Path, boot: &str) -> io::Result<String> {
+fn seal(folder: &Folder, boot: &str) -> io::Result<String> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for name in folder.names()? {
+        let name = name.to_string_lossy();
         // The locks and the seal itself say nothing of the index; Tantivy's list of files is for its
         // garbage collection.
-        if name == SEAL
-            || name.starts_with('.')
-            || Path::new(&name).extension().is_some_and(|extension| extension == "tmp")
-        {
+        if name == SEAL || name.starts_with('.') {
             continue;
         }
-        match entry.metadata() {
-            Ok(stat) => files.push(format!(
-                "{name} {} {}.{:09} {}.{:09} {}",
-                stat.size(),
-                stat.mtime(),
-                stat.mtime_nsec(),
-                stat.ctime(),
-                stat.ctime_nsec(),
-                stat.ino()
-            )),
+        match folder.stat_of(&name) {
+            Ok(stat) => files.push(format!("{name} {} {} {} {}", stat.size, stat.mtime, stat.ctime, stat.ino)),
             // A commit in another process takes files away.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -112,14 +100,14 @@ fn seal(folder: &Path, boot: &str) -> io::Result<String> {
     Ok(format!("{boot}\n{}\n", files.join("\n")))
 }
 
-fn replace_seal(folder: &Path, seal: &str) -> io::Result<()> {
-    let temporary = folder.join(format!("{SEAL}-{}.tmp", std::process::id()));
-    fs::write(&temporary, seal)?;
-    fs::rename(temporary, folder.join(SEAL))
+fn read_seal(folder: &Folder) -> io::Result<String> {
+    let mut text = String::new();
+    folder.open_file(SEAL)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
-fn open_index(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
-    let index = Index::open(CacheDirectory::open(folder)?)?;
+fn open_index(folder: &Arc<Folder>, fields: &Fields) -> tantivy::Result<Index> {
+    let index = Index::open(CacheDirectory::new(folder))?;
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
     }
@@ -134,7 +122,7 @@ pub struct Writer {
     batch: IndexWriter,
     fields: Fields,
     stems: Stems,
-    folder: std::path::PathBuf,
+    folder: Arc<Folder>,
     failed: Option<TantivyError>,
 }
 
@@ -148,9 +136,9 @@ impl Writer {
     /// # Errors
     ///
     /// Those of opening an index that is broken, and of the file system.
-    pub fn begin(folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
-        let fields = Fields::new();
-        let index = if fresh { Writer::create(folder, &fields)? } else { open_index(folder, &fields)? };
+    pub fn begin(folder: Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
+        let (folder, fields) = (Arc::new(folder), Fields::new());
+        let index = if fresh { Writer::create(&folder, &fields)? } else { open_index(&folder, &fields)? };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
         let memory = (n_expected * 6_000).clamp(15_000_000, 80_000_000);
         let options = IndexWriterOptions::builder()
@@ -169,15 +157,12 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None })
+        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder, failed: None })
     }
 
-    fn create(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => fs::create_dir_all(folder)?,
-        }
-        let index = Index::create(CacheDirectory::open(folder)?, fields.schema.clone(), super::settings())?;
+    fn create(folder: &Arc<Folder>, fields: &Fields) -> tantivy::Result<Index> {
+        folder.clear()?;
+        let index = Index::create(CacheDirectory::new(folder), fields.schema.clone(), super::settings())?;
         tokens::register(index.tokenizers());
         Ok(index)
     }
@@ -206,7 +191,7 @@ impl Writer {
         prepared.set_payload(id);
         prepared.commit()?;
         self.batch.wait_merging_threads()?;
-        replace_seal(&self.folder, &seal(&self.folder, boot)?)?;
+        self.folder.replace_file(SEAL, seal(&self.folder, boot)?.as_bytes())?;
         Ok(())
     }
 }

@@ -1,63 +1,135 @@
-//! The folder that Tantivy writes to, without the syncs that a cache does not need.
+//! The folder that Tantivy writes to, without the syncs that a cache does not need, and without links.
 //!
 //! A commit through Tantivy's own directory waits for about ten syncs, which are most of its time.
 //! The index can be made again from the entry files, so nothing is gained by them: after a power cut
-//! the checksums are looked at once (see [`Committed::open`](super::Committed::open)).
+//! the checksums are looked at once (see [`Committed::open`](super::Committed::open)). And it opens every
+//! file by a path, which a link may have come into in the meantime; here it is the open folder that counts.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
 use std::sync::Arc;
 
-use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, TerminatingWrite,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, OwnedBytes, TerminatingWrite,
     WatchCallback, WatchHandle, WritePtr,
 };
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::store::Folder;
+
+/// Where a process finds what it has open, by number.
+const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+
+/// Raised whenever files are written in another form.
+pub(super) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone)]
 pub(super) struct CacheDirectory {
-    folder: PathBuf,
-    mapped: MmapDirectory,
+    folder: Arc<Folder>,
 }
 
 impl CacheDirectory {
-    pub(super) fn open(folder: &Path) -> Result<CacheDirectory, OpenDirectoryError> {
-        Ok(CacheDirectory { folder: folder.to_owned(), mapped: MmapDirectory::open(folder)? })
+    pub(super) fn new(folder: &Arc<Folder>) -> CacheDirectory {
+        CacheDirectory { folder: Arc::clone(folder) }
     }
+
+    fn open(&self, path: &Path) -> Result<File, OpenReadError> {
+        self.folder.open_file(name(path)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        })
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        let mut bytes = Vec::new();
+        let read = self.open(path)?.read_to_end(&mut bytes);
+        read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        Ok(bytes)
+    }
+}
+
+/// What Tantivy puts behind every file of a segment has at least so many bytes.
+const LEAST: u64 = 8;
+/// What stands behind each of Tantivy's lists, which have no checksum of their own: it believes every number in
+/// them. In bytes.
+const SUM: usize = 8;
+
+fn sum(data: &[u8]) -> [u8; SUM] {
+    xxh3_64(data).to_le_bytes()
+}
+
+fn torn(path: &Path) -> OpenReadError {
+    OpenReadError::wrap_io_error(io::ErrorKind::InvalidData.into(), path.to_owned())
+}
+
+/// Returns the name that Tantivy means: it knows of no folder but its own. What is none is refused later.
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap_or_default()
+}
+
+/// Maps an open file. Mapping takes code that this crate forbids itself, and Tantivy's knows paths alone; so it
+/// is given the one of the open file. Each has a directory of its own, since that keeps what it mapped by path,
+/// and the next file may get the number of this one.
+fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
+    let number = file.as_raw_fd().to_string();
+    MmapDirectory::open(OPEN_FILES).ok()?.get_file_handle(Path::new(&number)).ok()
 }
 
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.mapped.get_file_handle(path)
+        let file = self.open(path)?;
+        let length = file.metadata().map_or(0, |stat| stat.len());
+        if length < LEAST {
+            // Of such a file Tantivy takes the end for one that is longer, and panics.
+            return Err(torn(path));
+        }
+        match map(&file) {
+            Some(mapped) => Ok(mapped),
+            // A system that does not show what is open.
+            None => Ok(Arc::new(OwnedBytes::new(self.read(path)?))),
+        }
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.mapped.delete(path)
+        self.folder.remove_file(name(path)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => DeleteError::FileDoesNotExist(path.to_owned()),
+            _ => DeleteError::IoError { io_error: Arc::new(error), filepath: path.to_owned() },
+        })
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.mapped.exists(path)
+        match self.folder.stat_of(name(path)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+        }
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let full = self.folder.join(path);
-        match OpenOptions::new().write(true).create_new(true).open(&full) {
+        match self.folder.make_file(name(path)) {
             Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile(file)))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(OpenWriteError::FileAlreadyExists(full)),
-            Err(error) => Err(OpenWriteError::wrap_io_error(error, full)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
+            }
+            Err(error) => Err(OpenWriteError::wrap_io_error(error, path.to_owned())),
         }
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.mapped.atomic_read(path)
+        let mut bytes = self.read(path)?;
+        let end = bytes.len().checked_sub(SUM).ok_or_else(|| torn(path))?;
+        if bytes[end..] != sum(&bytes[..end]) {
+            return Err(torn(path));
+        }
+        bytes.truncate(end);
+        Ok(bytes)
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        // The writer's lock is held, so the name is this process's alone.
-        let temporary = self.folder.join(format!("{}.tmp", path.display()));
-        fs::write(&temporary, data)?;
-        fs::rename(&temporary, self.folder.join(path))
+        self.folder.replace_file(name(path), &[data, &sum(data)].concat())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -71,7 +143,10 @@ impl Directory for CacheDirectory {
             // segment is gone.
             return Ok(DirectoryLock::from(Box::new(())));
         }
-        self.mapped.acquire_lock(lock)
+        let file = self.folder.open_lock_file(name(&lock.filepath)).map_err(LockError::wrap_io_error)?;
+        // The caller has the lock of the cache, so nobody else can be meant to have this one.
+        file.try_lock().map_err(|_| LockError::LockBusy)?;
+        Ok(DirectoryLock::from(Box::new(file)))
     }
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {

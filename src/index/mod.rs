@@ -39,8 +39,13 @@ pub fn folder_name() -> &'static str {
     NAME.get_or_init(|| {
         // As JSON the fields stand in their order; the schema's own debug form has them in any.
         let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
-        let versions =
-            format!("{} tokens {} documents {}", tantivy::version_string(), tokens::VERSION, document::VERSION);
+        let versions = format!(
+            "{} tokens {} documents {} files {}",
+            tantivy::version_string(),
+            tokens::VERSION,
+            document::VERSION,
+            directory::VERSION
+        );
         format!("index-{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{versions} {schema}").as_bytes()))
     })
 }

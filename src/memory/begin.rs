@@ -2,7 +2,7 @@
 //! agent is told.
 
 use super::Memory;
-use super::runs::{Iteration, Run, check_name, check_number, pasts};
+use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts};
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
@@ -43,7 +43,7 @@ impl Memory {
     /// [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
         check_task(task)?;
-        check_name("run id", &run.id)?;
+        check_run_name(&run.id)?;
         let budget = self.budget(run.budget, task)?;
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
@@ -74,7 +74,7 @@ impl Memory {
         iteration.left_out = gathered.context.left_out;
         iteration.context = gathered.context.text;
         iteration.problems = gathered.context.problems;
-        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.scratch()).ok());
+        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.store.make_scratch().ok()?).ok());
         self.keep_open(&self.lock_entries()?, &iteration)?;
         Ok(iteration)
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::runs::{Iteration, check_name, check_number, journal_path};
+use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::write::{Added, MEMORY_FOLDER, shown};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
@@ -101,7 +101,7 @@ impl Memory {
     /// no entry in the journal, and the call can be made again: knowledge that was written is found as it
     /// is.
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
-        check_name("run id", &iteration.run_id)?;
+        check_run_name(&iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
         check_number(iteration.number)?;
         let mut said = sigil::read(&report.text, &iteration.task_id());
@@ -200,7 +200,9 @@ impl Memory {
         let message =
             format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
         let work_tree = self.work_tree()?;
-        let error = work_tree.commit(&self.scratch(), &message, &["cache", "state"]).err()?;
+        let scratch = self.store.make_scratch();
+        let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
+        let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
         Some(Problem {
             path: MEMORY_FOLDER.to_owned(),
             line: None,
@@ -258,10 +260,10 @@ impl Memory {
             }
         };
         add(|files| &mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
-        let work_tree = self.work_tree();
-        let tree = work_tree.as_ref().and_then(|work_tree| work_tree.tree(&self.scratch()).ok());
-        if let (Some(work_tree), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
-            && let Ok(changes) = work_tree.changes(&self.scratch(), before, after)
+        let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
+        let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
+        if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
+            && let Ok(changes) = work_tree.changes(scratch, before, after)
         {
             add(|files| &mut files.created, changes.created);
             add(|files| &mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());

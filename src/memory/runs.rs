@@ -13,7 +13,7 @@ use crate::context::{Budget, Task};
 use crate::entry::{self, Attempt, Id};
 use crate::error::{Error, Problem, Result};
 use crate::history::{self, Past};
-use crate::store::Lock;
+use crate::store::{Lock, is_reserved_name};
 use crate::strategy::Strategy;
 
 /// The highest number that an iteration may have; runs end by far earlier.
@@ -30,7 +30,8 @@ const MAX_NAME: usize = 64;
 /// One invocation of a loop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, the first one no `.`.
+    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, the first one no `.`; and
+    /// no name that Windows gives a meaning of its own.
     pub id: String,
     /// How models are chosen; without one, as the settings say.
     pub strategy: Option<Strategy>,
@@ -140,7 +141,17 @@ pub(super) fn check_number(number: u32) -> Result<()> {
     Err(Error::Invalid { what: "iteration".to_owned(), reason })
 }
 
-/// Refuses what cannot be the name of a run or a task: it becomes the name of a folder.
+/// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
+pub(super) fn check_run_name(name: &str) -> Result<()> {
+    check_name("run id", name)?;
+    if is_reserved_name(name) {
+        let reason = format!("`{name}` can be the name of no folder on Windows");
+        return Err(Error::Invalid { what: "run id".to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be the name of a run or a task.
 pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
     if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
@@ -234,7 +245,7 @@ impl Memory {
     ///
     /// [`Error::Invalid`] where several are open that could be meant, or none and no task is named.
     pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
-        run.map_or(Ok(()), |run| check_name("run id", run))?;
+        run.map_or(Ok(()), check_run_name)?;
         task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
         number.map_or(Ok(()), check_number)?;
         let is_meant = |open: &Iteration| {
@@ -312,7 +323,7 @@ impl Memory {
         self.store.remove_state(lock, &iteration.state_name())?;
         if self.open_iterations().is_empty() {
             // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
-            let _ = std::fs::remove_dir_all(self.scratch());
+            let _ = self.store.clear_scratch();
         }
         Ok(())
     }
@@ -346,11 +357,6 @@ impl Memory {
     pub(super) fn attempt(&self, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
         let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
         Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))
-    }
-
-    /// Returns the folder in which git makes the trees of iterations.
-    pub(super) fn scratch(&self) -> std::path::PathBuf {
-        self.store.state().join("git")
     }
 }
 
@@ -386,6 +392,10 @@ mod tests {
         }
         for bad in ["", ".", "..", "../../x", "a/b", "a\\b", "-x", "a b", "é", "a\n", &"x".repeat(65)] {
             assert!(check_name("task id", bad).is_err(), "{bad}");
+            assert!(check_run_name(bad).is_err(), "{bad}");
+        }
+        for reserved in ["nul", "AUX", "Com1", "con.x", "x."] {
+            assert!(check_name("task id", reserved).is_ok() && check_run_name(reserved).is_err(), "{reserved}");
         }
     }
 

@@ -186,8 +186,8 @@ impl Memory {
         scan: Scan,
     ) -> std::result::Result<Catalog, Failure> {
         let fresh = committed.is_none();
-        self.store.make_cache_folder(&index_name(area))?;
-        let mut writer = Writer::begin(&self.index_folder(area), fresh, scan.n_pending())?;
+        let folder = self.store.make_cache_folder(&index_name(area))?;
+        let mut writer = Writer::begin(folder, fresh, scan.n_pending())?;
         let mut added = Vec::new();
         let mut catalog = scan.read(&self.store, &mut |path, entry| {
             if !fresh {
@@ -211,8 +211,8 @@ impl Memory {
 
     pub(super) fn committed(&self, area: Area) -> Option<Committed> {
         // A repository can come with `cache` as a link to anywhere; the store looks at every part.
-        self.store.folder(&format!("cache/{}", index_name(area))).ok()?;
-        Committed::open(&self.index_folder(area), &boot())
+        let folder = self.store.folder(&format!("cache/{}", index_name(area))).ok()?;
+        Committed::open(folder, &boot())
     }
 
     pub(super) fn index_folder(&self, area: Area) -> PathBuf {

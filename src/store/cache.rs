@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 
@@ -59,18 +58,6 @@ impl Store {
         self.remove_unsynced("cache", name)
     }
 
-    /// Makes the folder `name` below `cache/`, where there is none, and returns its path, which was
-    /// looked at and leads through no link. The empty name is `cache/` itself.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::folder`], and those of the file system.
-    pub fn make_cache_folder(&self, name: &str) -> io::Result<PathBuf> {
-        let path = if name.is_empty() { "cache".to_owned() } else { format!("cache/{name}") };
-        self.make_folders(&path, Durability::Unsynced)?;
-        Ok(self.full_path(&path))
-    }
-
     /// Writes the file `name` below `state/`, over an older one.
     ///
     /// # Errors
@@ -112,7 +99,8 @@ impl Store {
     }
 }
 
-fn regular(file: File) -> io::Result<File> {
+/// Refuses what is open and is no regular file.
+pub(super) fn regular(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {

@@ -178,8 +178,9 @@ impl Folder {
         Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
     }
 
-    /// Returns the names in this folder with what they are, in no order.
-    pub(super) fn listing(&self) -> io::Result<Vec<(OsString, FileKind)>> {
+    /// Returns the names in this folder with what they are, in no order, without `.` and `..`. A name that goes
+    /// while they are read may be missing.
+    pub fn listing(&self) -> io::Result<Vec<(OsString, FileKind)>> {
         let mut listing = Vec::new();
         for found in Dir::read_from(&self.descriptor)? {
             let found = found?;
@@ -189,7 +190,10 @@ impl Folder {
             }
             let name = OsStr::from_bytes(name);
             let kind = match found.file_type() {
-                FileType::Unknown => self.stat_of_os(name)?.kind,
+                FileType::Unknown => match self.stat_of_os(name) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    stat => stat?.kind,
+                },
                 file_type => FileKind::from_raw(file_type),
             };
             listing.push((name.to_owned(), kind));

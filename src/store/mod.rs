@@ -6,6 +6,7 @@
 //! same folder and is renamed over the target, so a reader sees the old text or the new one.
 
 mod cache;
+mod derived;
 mod folder;
 mod init;
 mod layout;
@@ -24,7 +25,7 @@ pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;
 pub use lock::Lock;
-pub use name::{archived_path, stem_for_title, version_of};
+pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
 pub use read::{ReadFile, Unreadable};
 pub use survey::{FolderState, LockState, Paths, Survey};
 pub use sweep::Swept;

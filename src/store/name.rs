@@ -27,7 +27,7 @@ pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let mut base = slug::slugify(title);
     if base.is_empty() {
         NAMELESS.clone_into(&mut base);
-    } else if is_reserved(&base) {
+    } else if is_reserved_name(&base) {
         base = format!("{base}-{NAMELESS}");
     }
     let first = cut_at_word(&base, MAX_STEM_BYTES);
@@ -58,12 +58,20 @@ fn cut_at_word(slug: &str, limit: usize) -> &str {
     slug[..cut].trim_end_matches('-')
 }
 
-/// Returns whether Windows gives the name, with any extension, a meaning of its own.
-fn is_reserved(stem: &str) -> bool {
+/// Returns whether no file and no folder may have the name on Windows: it means a device there, with any
+/// extension, or ends in a dot, which Windows drops.
+///
+/// ```
+/// use ralph_memory::store::is_reserved_name;
+/// assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
+/// assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
+/// ```
+pub fn is_reserved_name(name: &str) -> bool {
+    let device = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_port = |prefix: &str| {
-        stem.strip_prefix(prefix).is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+        device.strip_prefix(prefix).is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
     };
-    matches!(stem, "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt")
+    matches!(device.as_str(), "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt") || name.ends_with('.')
 }
 
 /// What is done to the version of a file that gets a stamped name.

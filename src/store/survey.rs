@@ -1,12 +1,15 @@
 //! Looks at the state of the folder without changing anything: who holds the locks, what can be
 //! written, what a crash left.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, OFlags, accessat};
+use walkdir::{DirEntry, WalkDir};
 
-use super::folder::{FileKind, Folder, is_outside};
+use super::folder::is_outside;
 use super::layout::{MEMORY, Store, is_missing};
 use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
@@ -14,7 +17,7 @@ use super::sweep::is_alive;
 use super::temp::Leftover;
 
 /// How many folders deep is looked; no entry is deeper.
-const MAX_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 34;
 /// How many paths of a kind are named; the rest is counted.
 const MAX_NAMED: usize = 20;
 /// Where entries and temporary files are.
@@ -53,6 +56,12 @@ pub struct Paths {
     pub named: Vec<String>,
     /// How many there are.
     pub count: usize,
+}
+
+impl Extend<String> for Paths {
+    fn extend<T: IntoIterator<Item = String>>(&mut self, paths: T) {
+        paths.into_iter().for_each(|path| self.add(path));
+    }
 }
 
 impl Paths {
@@ -128,54 +137,55 @@ impl Store {
     /// which none should have changed.
     pub fn survey(&self, latest: i64) -> Survey {
         let mut survey = Survey::default();
-        if let Ok(memory) = self.folder("") {
-            survey.look_at(&memory, "", 0, latest);
-        }
-        for name in FOLDERS {
-            if let Ok(folder) = self.folder(name) {
-                survey.look_at(&folder, name, MAX_DEPTH, latest);
+        let walk = WalkDir::new(self.memory()).min_depth(1).max_depth(MAX_DEPTH).follow_root_links(false);
+        let is_ours = |entry: &DirEntry| {
+            let name = entry.file_name().to_str();
+            entry.depth() != 1 || !entry.file_type().is_dir() || name.is_some_and(|name| FOLDERS.contains(&name))
+        };
+        for found in walk.into_iter().filter_entry(is_ours) {
+            match found {
+                Ok(found) => survey.look_at(self.memory(), &found, latest),
+                Err(error) if error.io_error().is_some_and(is_missing) => {}
+                Err(error) => survey.closed.extend(error.path().and_then(|path| below(self.memory(), path))),
             }
         }
         survey
     }
 }
 
+/// Returns a path as seen from `.ralph/`. Nothing of ours has a name that is not UTF-8, and the check tells of those.
+fn below(memory: &Path, path: &Path) -> Option<String> {
+    path.strip_prefix(memory).ok()?.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+}
+
 impl Survey {
-    /// Looks at a folder and `depth` folders deeper.
-    fn look_at(&mut self, folder: &Folder, path: &str, depth: usize, latest: i64) {
-        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-        let holds_entries = !matches!(path.split('/').next(), Some("" | "state" | "cache"));
-        self.folders += usize::from(holds_entries);
-        let Ok(listing) = folder.listing() else {
-            self.closed.add(path.to_owned());
+    fn look_at(&mut self, memory: &Path, found: &DirEntry, latest: i64) {
+        let holds_entries = |path: &str| !path.starts_with("state") && !path.starts_with("cache");
+        let Some(path) = below(memory, found.path()) else {
+            self.folders += usize::from(found.file_type().is_dir());
             return;
         };
-        for (name, kind) in listing {
-            // Nothing of ours has a name that is not UTF-8, and the check tells of those.
-            let Some(name_text) = name.to_str() else { continue };
-            match kind {
-                FileKind::Folder if depth > 0 => match folder.enter(&name) {
-                    Ok(inner) => self.look_at(&inner, &below(name_text), depth - 1, latest),
-                    Err(error) if is_missing(&error) => {}
-                    Err(_) => self.closed.add(below(name_text)),
-                },
-                FileKind::File => {
-                    if Leftover::parse(name_text).is_some_and(|leftover| !is_alive(leftover.process)) {
-                        self.leftovers.add(below(name_text));
-                        continue;
-                    }
-                    if is_conflict(name_text) {
-                        self.conflicts.add(below(name_text));
-                    }
-                    if holds_entries
-                        && name_text.strip_suffix(".md").is_some()
-                        && folder.stat_of_os(&name).is_ok_and(|stat| stat.mtime > latest)
-                    {
-                        self.changed_later.add(below(name_text));
-                    }
-                }
-                _ => {}
+        if found.file_type().is_dir() {
+            self.folders += usize::from(holds_entries(&path));
+            return;
+        }
+        let Some(name) = found.file_name().to_str().filter(|_| found.file_type().is_file()) else { return };
+        if let Some(leftover) = Leftover::parse(name) {
+            if !is_alive(leftover.process) {
+                self.leftovers.add(path);
             }
+            return;
+        }
+        if found.depth() == 1 || !holds_entries(&path) {
+            return;
+        }
+        if is_conflict(name) {
+            self.conflicts.add(path.clone());
+        }
+        let is_later =
+            |stat: Metadata| stat.mtime().saturating_mul(1_000_000_000).saturating_add(stat.mtime_nsec()) > latest;
+        if name.strip_suffix(".md").is_some() && found.metadata().is_ok_and(is_later) {
+            self.changed_later.add(path);
         }
     }
 }

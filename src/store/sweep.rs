@@ -73,7 +73,7 @@ impl Store {
             let cache = self.folder("cache")?;
             let is_folder = cache.stat_of(name)?.kind == FileKind::Folder;
             if is_folder {
-                clear(&cache.enter(OsStr::new(name))?, MAX_DEPTH)?;
+                cache.enter(OsStr::new(name))?.clear()?;
             }
             Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
         });
@@ -148,19 +148,6 @@ impl Store {
             }
         }
     }
-}
-
-/// Removes everything in a folder.
-fn clear(folder: &Folder, depth: usize) -> io::Result<()> {
-    for (name, kind) in folder.listing()? {
-        let is_folder = kind == FileKind::Folder;
-        if is_folder {
-            let depth = depth.checked_sub(1).ok_or(io::ErrorKind::InvalidInput)?;
-            clear(&folder.enter(&name)?, depth)?;
-        }
-        unlinkat(folder, &name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
-    }
-    Ok(())
 }
 
 fn join(folder: &str, name: &str) -> String {

@@ -4,12 +4,19 @@
 
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
+mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
 mod cli; // each command: output, messages and exit code
+#[path = "../campaigns/clocks.rs"]
+mod clocks; // edits that clocks hide
+#[path = "../campaigns/corruption.rs"]
+mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+#[path = "../campaigns/full_disk.rs"]
+mod full_disk; // a disk that is full, and one that can only be read
 #[path = "../campaigns/fuzz.rs"]
 mod fuzz; // what must hold for any bytes
 mod git; // commits of the memory, and files that knowledge speaks of
@@ -25,6 +32,10 @@ mod mending; // what is left of crashes
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
+#[path = "../campaigns/own_disk.rs"]
+mod own_disk; // a process that may mount file systems
+#[path = "../campaigns/paths.rs"]
+mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 #[path = "../campaigns/random.rs"]

@@ -221,8 +221,8 @@ fn cache_files_are_replaced_whole() {
     assert!(store.remove_cache("heads").unwrap());
     assert!(!store.remove_cache("heads").unwrap());
     assert!(!store.remove_cache("none/heads").unwrap());
-    assert_eq!(store.make_cache_folder("index-v1").unwrap(), store.cache().join("index-v1"));
-    assert_eq!(store.make_cache_folder("").unwrap(), store.cache());
+    store.make_cache_folder("index-v1").unwrap();
+    store.make_cache_folder("").unwrap();
 
     for name in ["", "../a", "/a", "a/../b"] {
         assert!(store.write_cache(name, b"x").is_err(), "{name:?}");
@@ -252,4 +252,54 @@ fn state_files_come_and_go() {
     assert_outside(fixture.store.write_state(&lock, "../a", b"x"));
     assert_outside(fixture.store.remove_state(&lock, "../knowledge"));
     assert_eq!(fixture.tree(), Vec::<String>::new());
+}
+
+#[test]
+fn files_of_an_open_folder_are_its_own() {
+    let fixture = Fixture::new();
+    let outside = tempfile::tempdir().unwrap();
+    let folder = fixture.store.make_cache_folder("index-v1/live").unwrap();
+    folder.make_file("one").unwrap().write_all(b"1").unwrap();
+    assert_eq!(folder.make_file("one").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    folder.replace_file("one", b"2").unwrap();
+    assert_eq!(fixture.text("cache/index-v1/live/one"), "2");
+    // Another folder has its name now.
+    fs::rename(fixture.store.cache(), fixture.root().join("aside")).unwrap();
+    fixture.link(outside.path(), "cache");
+    folder.replace_file("two", b"2").unwrap();
+    folder.open_lock_file("lock").unwrap();
+    assert!(fixture.root().join("aside/index-v1/live/two").exists());
+    // No link is followed, and one that is in the way is replaced or removed itself.
+    std::os::unix::fs::symlink(outside.path().join("x"), fixture.root().join("aside/index-v1/live/link")).unwrap();
+    assert!(folder.open_file("link").is_err() && folder.open_lock_file("link").is_err());
+    assert!(folder.make_file("link").is_err());
+    folder.replace_file("link", b"3").unwrap();
+    for name in ["", "..", "a/b"] {
+        assert!(folder.open_file(name).is_err() && folder.make_file(name).is_err(), "{name}");
+        assert!(folder.replace_file(name, b"").is_err() && folder.remove_file(name).is_err(), "{name}");
+    }
+    fs::create_dir_all(fixture.root().join("aside/index-v1/live/deep/er")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), fixture.root().join("aside/index-v1/live/deep/link")).unwrap();
+    folder.remove_file("one").unwrap();
+    folder.clear().unwrap();
+    assert_eq!(folder.names().unwrap().len(), 0);
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn git_works_in_a_folder_without_links() {
+    let fixture = Fixture::new();
+    let outside = tempfile::tempdir().unwrap();
+    let scratch = fixture.store.make_scratch().unwrap();
+    fixture.put("state/git/objects/ab/cd", "kept");
+    assert_eq!(fixture.store.make_scratch().unwrap(), scratch);
+    assert_eq!(fixture.text("state/git/objects/ab/cd"), "kept");
+    fixture.link(outside.path(), "state/git/objects/ef");
+    fixture.store.make_scratch().unwrap();
+    assert_eq!(fixture.tree(), ["state/git/", "state/git/objects/"]);
+    fixture.store.clear_scratch().unwrap();
+    fixture.link(outside.path(), "state/git");
+    assert!(fixture.store.clear_scratch().is_err());
+    fixture.store.make_scratch().unwrap();
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }

@@ -1,0 +1,83 @@
+//! What happens to files, as often as one likes: clocks that lie, damage to cache and state, full disks, and names
+//! that lead elsewhere. `cargo run --release --example file_campaigns -- NAME SIZE SEED`, with NAME one of
+//!
+//! * `clocks` and `coarse-clocks`, the latter on a file system that tells times by ticks (1,000 edits by default),
+//! * `corruption` (1,000 damages),
+//! * `full-disk` (200 fills),
+//! * `paths` (100,000 names).
+//!
+//! The seed is 1 by default. The program is the one beside this example; build it first.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
+#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
+
+use std::error::Error;
+use std::io::Write as _;
+use std::time::Instant;
+
+#[path = "../tests/campaigns/clocks.rs"]
+mod clocks;
+#[path = "../tests/campaigns/corruption.rs"]
+mod corruption;
+#[path = "../tests/campaigns/full_disk.rs"]
+mod full_disk;
+#[path = "../tests/campaigns/own_disk.rs"]
+mod own_disk;
+#[path = "../tests/campaigns/paths.rs"]
+mod paths;
+#[path = "../tests/campaigns/program.rs"]
+mod program;
+#[path = "../tests/campaigns/random.rs"]
+mod random;
+
+use own_disk::{COARSE, SMALL, got_there, own_disk};
+
+const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|paths [SIZE [SEED]]";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("", String::as_str);
+    let default = match name {
+        "clocks" | "coarse-clocks" | "corruption" => 1_000,
+        "full-disk" => 200,
+        "paths" => 100_000,
+        _ => return Err(USAGE.into()),
+    };
+    let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
+    let seed: u64 = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
+    let own = std::env::current_exe()?;
+    let folder = own.parent().and_then(|folder| folder.parent()).ok_or("no folder of programs")?;
+    let program = folder.join("ralph-memory");
+    if !program.exists() {
+        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
+    }
+    let mut out = std::io::stdout();
+    let begin = Instant::now();
+    let own = [name, &size.to_string(), &seed.to_string()];
+    let disk = match name {
+        "coarse-clocks" => Some(COARSE),
+        "full-disk" => Some(SMALL),
+        _ => None,
+    };
+    let (place, folder) = match disk.map(|disk| own_disk(disk, &own)) {
+        Some(None) => return Ok(()),
+        Some(Some(place)) => (place, None),
+        None => {
+            let folder = tempfile::tempdir()?;
+            (folder.path().to_owned(), Some(folder))
+        }
+    };
+    writeln!(out, "{name}, size {size}, seed {seed}")?;
+    let outcome = match name {
+        "clocks" => format!("{:?}", clocks::run(&place, &program, size, seed)),
+        "coarse-clocks" => format!("{:?}", clocks::run(&place.join("disk"), &program, size, seed)),
+        "corruption" => format!("{:?}", corruption::run(&place, &program, size, seed)),
+        "full-disk" => format!("{:?}", full_disk::run(&place, &program, size, seed)),
+        _ => format!("{:?}", paths::run(&place, &program, size, seed)),
+    };
+    if folder.is_none() {
+        got_there(&place);
+    }
+    writeln!(out, "all held in {:.0} s: {outcome}", begin.elapsed().as_secs_f64())?;
+    Ok(())
+}

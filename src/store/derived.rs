@@ -1,0 +1,163 @@
+//! Files in an open folder of `cache/` or `state/`: those of the search index, and what git works with.
+//!
+//! They can be made again, so they are not made durable. Such a folder may come with a repository, and be
+//! exchanged while it is in use: names are looked up in the folder that is open, and no link is followed.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
+
+use super::cache::regular;
+use super::folder::{FileKind, Folder, check_name};
+use super::layout::Store;
+use super::temp::{Durability, NEW_FILE, Temp};
+
+/// Where git works, below `state/`, and where it puts objects there.
+const SCRATCH: &str = "state/git";
+const OBJECTS: &str = "state/git/objects";
+/// How many folders deep is looked; nothing of ours is deeper.
+const MAX_DEPTH: usize = 32;
+
+impl Folder {
+    /// Opens the regular file `name` in this folder for reading.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `InvalidInput` when it is no regular file or `name` is no single name, `ELOOP` when it is a
+    /// link, and those of the file system.
+    pub fn open_file(&self, name: &str) -> io::Result<File> {
+        check_name(name)?;
+        regular(self.open_below(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
+    }
+
+    /// Makes the file `name` in this folder.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` when the name is taken, and those of [`Folder::open_file`].
+    pub fn make_file(&self, name: &str) -> io::Result<File> {
+        self.open_new(name, OFlags::WRONLY | OFlags::EXCL)
+    }
+
+    /// Opens the file `name` in this folder to lock it, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::open_file`].
+    pub fn open_lock_file(&self, name: &str) -> io::Result<File> {
+        self.open_new(name, OFlags::RDWR)
+    }
+
+    fn open_new(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        check_name(name)?;
+        let flags = flags | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        regular(openat(self, name, flags, NEW_FILE)?.into())
+    }
+
+    /// Writes the file `name` in this folder, over an older one; a reader sees a whole one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::open_file`]; an older file is then as it was.
+    pub fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        check_name(name)?;
+        let temp = Temp::write(self, bytes, None, Durability::Unsynced)?;
+        renameat(self, temp.name(), self, name)?;
+        temp.keep();
+        Ok(())
+    }
+
+    /// Removes the file `name` in this folder; of a link, the link itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::open_file`].
+    pub fn remove_file(&self, name: &str) -> io::Result<()> {
+        check_name(name)?;
+        Ok(unlinkat(self, name, AtFlags::empty())?)
+    }
+
+    /// Removes everything in this folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system. What was removed until then is gone.
+    pub fn clear(&self) -> io::Result<()> {
+        self.clear_below(MAX_DEPTH)
+    }
+
+    fn clear_below(&self, depth: usize) -> io::Result<()> {
+        for (name, kind) in self.listing()? {
+            let flags = if kind == FileKind::Folder {
+                let depth = depth.checked_sub(1).ok_or(io::ErrorKind::InvalidInput)?;
+                self.enter(&name)?.clear_below(depth)?;
+                AtFlags::REMOVEDIR
+            } else {
+                AtFlags::empty()
+            };
+            match unlinkat(self, &name, flags).map_err(io::Error::from) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a link lies in this folder or below it.
+    fn has_link(&self, depth: usize) -> io::Result<bool> {
+        for (name, kind) in self.listing()? {
+            let found = match kind {
+                FileKind::Link => true,
+                FileKind::Folder if depth == 0 => true,
+                FileKind::Folder => self.enter(&name)?.has_link(depth - 1)?,
+                FileKind::File | FileKind::Other => false,
+            };
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Store {
+    /// Opens the folder `name` below `cache/`, and makes it where there is none. The empty name is `cache/`
+    /// itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn make_cache_folder(&self, name: &str) -> io::Result<Folder> {
+        let path = if name.is_empty() { "cache".to_owned() } else { format!("cache/{name}") };
+        self.make_folders(&path, Durability::Unsynced)
+    }
+
+    /// Makes the folder in which git works, and returns its path: git opens no descriptors of ours. What comes
+    /// with a repository could lead git elsewhere by links, so a folder in which there is one begins anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn make_scratch(&self) -> io::Result<PathBuf> {
+        match self.folder(SCRATCH) {
+            Ok(scratch) if scratch.has_link(MAX_DEPTH)? => scratch.clear()?,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => self.folder("state")?.remove_file("git")?,
+        }
+        self.make_folders(OBJECTS, Durability::Unsynced)?;
+        Ok(self.full_path(SCRATCH))
+    }
+
+    /// Removes what git left in the folder in which it worked.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn clear_scratch(&self) -> io::Result<()> {
+        self.folder(SCRATCH)?.clear()?;
+        Ok(unlinkat(&self.folder("state")?, "git", AtFlags::REMOVEDIR)?)
+    }
+}

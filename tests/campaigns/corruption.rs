@@ -1,0 +1,193 @@
+//! Damage to what can be made again: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
+//! filled with noise, or a folder stands in its place. No command crashes, all answer as a copy without a
+//! cache does, and the next write leaves an index that works.
+//!
+//! The tests do a few of these, and the example `file_campaigns` as many as one likes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::program::{NOW, Program, Ran, copy, files};
+use crate::random::Random;
+
+/// What came of a campaign.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// How many files were damaged, and how many of them below `state/`.
+    pub(crate) damaged: usize,
+    pub(crate) in_state: usize,
+    /// How often each damage was done.
+    pub(crate) kinds: [usize; 7],
+    /// After how many the index was at once said to be unknown, or not to be there.
+    pub(crate) noticed: usize,
+}
+
+/// After so many damages everything begins anew, so that no memory grows large.
+const GENERATION: usize = 20;
+/// How many entries there are: more than it takes for a search to make an index.
+const ENTRIES: usize = 45;
+/// What is asked, in an order of its own each time. `doctor` speaks of the cache, so its answers are its own.
+const COMMANDS: [&[&str]; 6] = [
+    &["search", "nightly toolchain seven", "--limit", "20", "--explain", "--json"],
+    &["search", "old nightly words", "--limit", "20", "--archived", "--json"],
+    &["list", "--archived", "--json"],
+    &["context", "--task", "Use the nightly toolchain", "--run", "run-0000000a", "--json"],
+    &["status", "--json"],
+    &["doctor", "--json"],
+];
+
+/// Damages files of new memories in `place`, one at a time, and asks after each.
+pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Outcome {
+    let program = Program::new(program, place);
+    let (root, other) = (place.join("project"), place.join("without-cache"));
+    let mut random = Random(seed);
+    let mut outcome = Outcome::default();
+    while outcome.damaged < damages {
+        if outcome.damaged.is_multiple_of(GENERATION) {
+            begin(&program, &root);
+        }
+        outcome.damaged += 1;
+        let (done, kind) = damage(&root.join(".ralph"), &mut random);
+        outcome.kinds[kind] += 1;
+        outcome.in_state += usize::from(done.starts_with("state/"));
+        let place = format!("seed {seed}, damage {}: {done}", outcome.damaged);
+        if live_index(&program, &root, &place).is_none() {
+            outcome.noticed += 1;
+        }
+        let _ = fs::remove_dir_all(&other);
+        copy(&root, &other, &|path| path.ends_with(".ralph/cache"));
+        ask(&program, &root, &other, outcome.damaged, &mut random, &place);
+        // Whatever it was, the write has mended it.
+        assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", doctor(&program, &root, &place));
+        check(program.run(&root, NOW, &["index"], ""), &[0], &place);
+        for finding in doctor(&program, &root, &place).as_array().unwrap() {
+            assert!(finding["what"] != "index" || finding["state"] == "ok", "{place}: {finding}");
+        }
+    }
+    outcome
+}
+
+/// Makes a memory with live and archived entries, an iteration that is recorded and one that is not, and an index
+/// in several pieces.
+fn begin(program: &Program, root: &Path) {
+    let _ = fs::remove_dir_all(root);
+    fs::create_dir(root).unwrap();
+    let must = |arguments: &[&str], input: &str| drop(check(program.run(root, NOW, arguments, input), &[0], "begin"));
+    must(&["init"], "");
+    for number in 0..ENTRIES {
+        let folder = if number % 5 == 0 { "archive/knowledge" } else { "knowledge" };
+        let path = root.join(".ralph").join(folder).join(format!("note-{number}.md"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let words = ["nightly", "toolchain", "old", "seven", "words"];
+        let (one, two) = (words[number % 5], words[number * number % 5]);
+        let text = format!("---\ntitle: \"Note {number} {one}\"\ntags: [{two}]\n---\n\nAbout {one} and {two}.\n");
+        fs::write(path, text).unwrap();
+    }
+    must(&["index"], "");
+    for number in 0..3 {
+        let title = format!("Added {number}");
+        must(&["add", "--title", &title, "--tags", "nightly", "--body", "It is a nightly one."], "");
+    }
+    must(&["add", "--title", "Added 1", "--tags", "nightly", "--body", "Its old words are in the archive."], "");
+    must(&["context", "--task", "A task", "--run", "run-0000000b"], "");
+    must(&["record", "--run", "run-0000000b", "--outcome", "failed"], "<journal>No toolchain.</journal>");
+    must(&["context", "--task", "Another task", "--run", "run-0000000b"], "");
+}
+
+/// Damages a random file, and returns what was done, to which, and the number of its kind.
+fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
+    let area = if random.below(4) == 0 { "state" } else { "cache" };
+    let paths = files(&memory.join(area));
+    let path: &PathBuf = random.pick(&paths);
+    // The locks' files stay for ever; what is in them may be anything.
+    let is_lock = path.file_name().is_some_and(|name| name == "lock");
+    let mut bytes = fs::read(path).unwrap();
+    let kind = random.below(if is_lock { 5 } else { 7 });
+    match kind {
+        0 if !bytes.is_empty() => {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        1 => bytes.truncate(random.below(bytes.len() + 1)),
+        2 => bytes.clear(),
+        3 => bytes.iter_mut().for_each(|byte| *byte = noise(random)),
+        // Of another size, and of none where there was one bit to change and no byte.
+        _ => bytes = (0..random.below(3_000)).map(|_| noise(random)).collect(),
+    }
+    match kind {
+        5 => fs::remove_file(path).unwrap(),
+        6 => {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+            if random.below(2) == 0 {
+                fs::write(path.join("inside"), bytes).unwrap();
+            }
+        }
+        // In place: whoever has the file mapped sees it change.
+        _ => fs::write(path, bytes).unwrap(),
+    }
+    let kinds = ["a bit of", "the end of", "emptied", "noise in", "other noise in", "deleted", "a folder for"];
+    (format!("{}: {}", path.strip_prefix(memory).unwrap().display(), kinds[kind]), kind)
+}
+
+fn noise(random: &mut Random) -> u8 {
+    u8::try_from(random.below(256)).unwrap()
+}
+
+/// Asks the one with the damage and the one without a cache the same.
+fn ask(program: &Program, root: &Path, other: &Path, number: usize, random: &mut Random, place: &str) {
+    let mut order: Vec<&[&str]> = COMMANDS.to_vec();
+    while !order.is_empty() {
+        let command = order.swap_remove(random.below(order.len()));
+        same(program, root, other, command, place);
+    }
+    let title = format!("Written behind {number}");
+    // Another entry, and another version of one.
+    same(program, root, other, &["add", "--title", &title, "--tags", "nightly", "--body", &title, "--json"], place);
+    let update = ["add", "--title", "Added 2", "--tags", "nightly", "--body", &title, "--json"];
+    same(program, root, other, &update, place);
+    same(program, root, other, COMMANDS[0], place);
+    same(program, root, other, COMMANDS[2], place);
+}
+
+fn same(program: &Program, root: &Path, other: &Path, command: &[&str], place: &str) {
+    let asked = check(program.run(root, NOW, command, ""), &[0, 1], place);
+    if command[0] == "doctor" {
+        return;
+    }
+    let _ = fs::remove_dir_all(other.join(".ralph/cache"));
+    let without = check(program.run(other, NOW, command, ""), &[0, 1], place);
+    let told = |ran: &Ran| {
+        let mut json = ran.json();
+        if let Some(status) = json.get_mut("status").and_then(Value::as_object_mut) {
+            // Where it is, and what the index lacks, is not the same.
+            status.remove("root");
+            status.remove("not_indexed");
+        }
+        (ran.code, json)
+    };
+    assert_eq!(told(&asked), told(&without), "{place}: {asked}");
+    assert!(asked.stderr == without.stderr, "{place}: {asked}");
+}
+
+/// Fails unless it ended, by itself, with one of these exit codes.
+#[track_caller]
+fn check(ran: Ran, codes: &[i32], place: &str) -> Ran {
+    assert!(ran.signal.is_none(), "{place}: {ran}");
+    assert!(ran.code.is_some_and(|code| codes.contains(&code)), "{place}: {ran}");
+    ran
+}
+
+fn doctor(program: &Program, root: &Path, place: &str) -> Value {
+    check(program.run(root, NOW, &["doctor", "--json"], ""), &[0, 1], place).json()["findings"].take()
+}
+
+/// Returns what the doctor says of the index of live entries, where there is one that is known to be whole.
+fn live_index(program: &Program, root: &Path, place: &str) -> Option<String> {
+    let findings = doctor(program, root, place);
+    let ok = findings.as_array().unwrap().iter().filter(|finding| finding["state"] == "ok");
+    let mut details = ok.filter_map(|finding| finding["detail"].as_str());
+    details.find(|detail| detail.starts_with("live: commit ")).map(str::to_owned)
+}

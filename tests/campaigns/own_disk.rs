@@ -1,0 +1,49 @@
+//! A process that may mount file systems: a user may do so in a namespace of their own. Where the system allows
+//! none, this fails and says what is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names the folder in which the process may mount what it likes.
+const PLACE: &str = "RALPH_CAMPAIGN_PLACE";
+/// Gives that folder a file system in its folder `disk`, and starts this program once more.
+const BEGIN: &str = "mount \"$@\" \"$RALPH_CAMPAIGN_PLACE/disk\" && eval \"exec $RALPH_CAMPAIGN_COMMAND\"";
+
+/// What a process leaves that got to its end.
+const MARK: &str = "done";
+
+/// A file system that holds 1 MiB.
+pub(crate) const SMALL: &[&str] = &["-t", "tmpfs", "-o", "size=1m", "tmpfs"];
+/// One that tells times no finer than the kernel ticks, as many did before Linux 6.13.
+pub(crate) const COARSE: &[&str] = &["-t", "ramfs", "ramfs"];
+
+/// Returns a folder with such a file system in its folder `disk`, to a process that may mount more.
+///
+/// To any other process it returns nothing, when all is done: this program was run with these arguments by such
+/// a process, and got there.
+pub(crate) fn own_disk(disk: &[&str], arguments: &[&str]) -> Option<PathBuf> {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return Some(place.into());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    let own = std::env::current_exe().unwrap();
+    let words = std::iter::once(own.to_str().unwrap()).chain(arguments.iter().copied());
+    let words: Vec<String> = words.map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", BEGIN, "sh"]).args(disk);
+    command.env(PLACE, folder.path()).env("RALPH_CAMPAIGN_COMMAND", words.join(" "));
+    let wanted = "this campaign mounts file systems of its own, as `unshare -rm mount -t tmpfs tmpfs FOLDER` does: that \
+                  takes util-linux, and either root or a system that lets a user make namespaces (see the settings \
+                  kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns)";
+    let status = command.status().unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {wanted}"));
+    let got_there = folder.path().join(MARK).exists();
+    assert!(status.success() && got_there, "{status}; where it is not said why: {wanted}");
+    None
+}
+
+/// Says that the process in its own namespace got to its end.
+pub(crate) fn got_there(place: &Path) {
+    fs::write(place.join(MARK), "").unwrap();
+}

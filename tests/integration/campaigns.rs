@@ -1,0 +1,184 @@
+//! What happens to files: clocks that lie, damage, full disks, and names that lead elsewhere. Each campaign
+//! in small; the example `file_campaigns` makes them as large as one likes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
+use crate::support::{PROGRAM, TestBase};
+use crate::{clocks, corruption, full_disk, paths};
+
+#[test]
+fn no_clock_makes_an_answer_stale() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = clocks::run(folder.path(), Path::new(PROGRAM), 100, 5);
+    assert_eq!(outcome.edits, 100);
+    assert!(outcome.by_library > 50 && outcome.by_process > 20 && outcome.same_size > 20, "{outcome:?}");
+}
+
+#[test]
+fn no_coarse_clock_makes_an_answer_stale() {
+    let own = ["campaigns::no_coarse_clock_makes_an_answer_stale", "--exact"];
+    let Some(place) = own_disk(COARSE, &own) else { return };
+    let outcome = clocks::run(&place.join("disk"), Path::new(PROGRAM), 100, 5);
+    assert!(outcome.same_stat > 0, "{outcome:?}");
+    got_there(&place);
+}
+
+#[test]
+fn damage_to_cache_and_state_changes_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = corruption::run(folder.path(), Path::new(PROGRAM), 50, 6);
+    assert_eq!(outcome.damaged, 50);
+    // All that can happen has happened.
+    assert!(outcome.kinds.iter().all(|count| *count > 0) && outcome.in_state > 0 && outcome.noticed > 0, "{outcome:?}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_is_lived_through() {
+    let own = ["campaigns::a_full_disk_loses_nothing_and_is_lived_through", "--exact"];
+    let Some(place) = own_disk(SMALL, &own) else { return };
+    let outcome = full_disk::run(&place, Path::new(PROGRAM), 2, 7);
+    assert!(outcome.fills == 2 && outcome.written.len() == 4, "{outcome:?}");
+    got_there(&place);
+}
+
+#[test]
+fn what_can_only_be_read_is_read() {
+    let own = ["campaigns::what_can_only_be_read_is_read", "--exact"];
+    let Some(place) = own_disk(SMALL, &own) else { return };
+    full_disk::read_only(&place, Path::new(PROGRAM));
+    got_there(&place);
+}
+
+#[test]
+fn no_name_and_no_link_leads_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = paths::run(folder.path(), Path::new(PROGRAM), 1_000, 8);
+    assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (900, 50, 50));
+    assert!(outcome.links > 20, "{outcome:?}");
+    assert!(outcome.refused < 450 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
+}
+
+#[test]
+fn git_is_led_nowhere_by_links() {
+    let base = TestBase::new();
+    let path = std::env::var_os("PATH").unwrap();
+    let mut git = Command::new("git");
+    git.args(["init", "--quiet"]).current_dir(base.root()).env("HOME", base.home());
+    assert!(git.status().unwrap().success());
+    for link in ["state/git", "state/git/objects", "state/git/objects/pack"] {
+        let (link, outside) = (base.at(".ralph").join(link), base.home().join(link.replace('/', "-")));
+        let _ = fs::remove_dir_all(base.at(".ralph/state"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let run = |arguments: &[&str]| base.with(arguments).env("PATH", &path).input("<journal>x</journal>").run();
+        let begun = run(&["context", "--task", "t", "--run", "run-0000000a", "--json"]).json(0);
+        assert!(begun["iteration"]["tree"].is_string(), "{begun}");
+        let recorded = run(&["record", "--json"]).json(0);
+        assert!(recorded["recorded"]["attempt"]["head"]["tree"].is_string(), "{recorded}");
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 0, "{}", link.display());
+    }
+}
+
+/// Makes a memory with an index in which entries were replaced, and returns the folder of the index.
+fn with_index() -> (TestBase, PathBuf) {
+    let base = TestBase::new();
+    for number in 0..40 {
+        let title = format!("Note {number}");
+        base.entry(&format!("note-{number}"), &title, "note", &format!("It is about nightly {}.", number % 7));
+    }
+    let _ = base.run(["index"]).answer(0);
+    for number in 0..2 {
+        let title = format!("Note {number}");
+        assert_eq!(base.run(["add", "--title", &title, "--tags", "note", "--body", "Not that."]).code, Some(0));
+    }
+    let list = base.files(".ralph/cache").into_iter().find(|path| path.ends_with("live/meta.json")).unwrap();
+    let folder = base.at(&list).parent().unwrap().to_owned();
+    (base, folder)
+}
+
+#[test]
+fn an_index_file_of_a_few_bytes_is_made_anew() {
+    let (base, folder) = with_index();
+    let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
+    let length = |length| {
+        for extension in ["store", "term", "idx", "fast", "fieldnorm", "pos", "del"] {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let body = format!("No {length} of {extension}.");
+            assert_eq!(base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &body]).code, Some(0));
+            let expected = search();
+            let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+            let path = files.into_iter().find(|path| path.extension().is_some_and(|found| found == extension)).unwrap();
+            let bytes = fs::read(&path).unwrap();
+            fs::write(path, &bytes[bytes.len() - length..]).unwrap();
+            assert_eq!(search(), expected, "{extension}, {length}");
+        }
+    };
+    // The end of a file says how long its end is: eight bytes, and a few that are said there.
+    [0, 1, 4, 7, 8, 9].into_iter().for_each(length);
+}
+
+#[test]
+fn no_number_in_the_list_of_segments_is_believed_that_was_changed() {
+    let (base, folder) = with_index();
+    let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
+    for key in ["\"max_doc\": ", "\"num_deleted_docs\": "] {
+        for digit in *b"0189" {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let _ = base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &format!("No {digit}.")]);
+            let expected = search();
+            let mut bytes = fs::read(folder.join("meta.json")).unwrap();
+            let at = bytes.windows(key.len()).position(|window| window == key.as_bytes()).unwrap() + key.len();
+            bytes[at] = if bytes[at] == digit { b'5' } else { digit };
+            fs::write(folder.join("meta.json"), bytes).unwrap();
+            assert_eq!(search(), expected, "{key}{}", char::from(digit));
+        }
+    }
+}
+
+/// Every file of the index is damaged in turn, in every way that a disk or a program has, and the
+/// answers stay what they are without any cache.
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let (base, _) = with_index();
+    let search = || base.run(["search", "nightly note 3", "--limit", "50"]).answer(0);
+    let damage: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes[0] ^= 0x81,
+        |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x20;
+        },
+        |bytes| bytes.truncate(bytes.len() / 3),
+        Vec::clear,
+    ];
+    let index_files =
+        || -> Vec<String> { base.files(".ralph/cache").into_iter().filter(|path| path.contains("/live/")).collect() };
+    for (kind, damage) in damage.iter().enumerate() {
+        for number in 0.. {
+            let _ = base.run(["index", "--rebuild"]).answer(0);
+            let expected = search();
+            let Some(path) = index_files().get(number).cloned() else {
+                assert!(number > 8);
+                break;
+            };
+            let full = base.root().join(&path);
+            let mut bytes = fs::read(&full).unwrap();
+            if bytes.is_empty() {
+                continue;
+            }
+            damage(&mut bytes);
+            fs::write(&full, bytes).unwrap();
+            assert_eq!(search(), expected, "{path}, damage {kind}");
+            // Writing goes on too, and leaves an index that works.
+            let title = format!("Written behind damage {kind} to {number}");
+            let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
+            assert_eq!(added.code, Some(0), "{path}, damage {kind}");
+            let behind = search();
+            fs::remove_dir_all(base.root().join(".ralph/cache")).unwrap();
+            assert_eq!(behind, search(), "{path}, damage {kind}, behind a write");
+        }
+    }
+}
