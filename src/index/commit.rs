@@ -31,24 +31,39 @@ impl Committed {
     /// restart of the machine (`boot` says which), and when a file's stat is not the one that was noted
     /// behind the last commit, every checksum is looked at once.
     pub fn open(folder: &Path, boot: &str) -> Option<Committed> {
-        for _ in 0..OPEN_ATTEMPTS {
+        Committed::open_or_why(folder, boot).ok()
+    }
+
+    /// Does the same, and says why there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, and what else is wrong with the files.
+    pub fn open_or_why(folder: &Path, boot: &str) -> tantivy::Result<Committed> {
+        let mut attempt = 1;
+        loop {
             match Committed::try_open(folder, boot) {
-                Ok(committed) => return Some(committed),
                 // A segment that was merged away after its list was read: look at the list again.
                 Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
-                    if !path.ends_with("meta.json") => {}
-                Err(_) => return None,
+                    if !path.ends_with("meta.json") && attempt < OPEN_ATTEMPTS =>
+                {
+                    attempt += 1;
+                }
+                result => return result,
             }
         }
-        None
     }
 
     fn try_open(folder: &Path, boot: &str) -> tantivy::Result<Committed> {
-        if !folder.join("meta.json").is_file() {
+        if !fs::metadata(folder.join("meta.json"))?.is_file() {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
-        let fields = Fields::new();
-        let index = open_index(folder, &fields)?;
+        let directory = CacheDirectory::open(folder)?;
+        Committed::open_in(directory.clone(), folder, boot).map_err(|error| directory.explain(error))
+    }
+
+    fn open_in(directory: CacheDirectory, folder: &Path, boot: &str) -> tantivy::Result<Committed> {
+        let index = open_index(directory, &Fields::new())?;
         let seal = seal(folder, boot)?;
         if fs::read_to_string(folder.join(SEAL)).ok().as_deref() != Some(&seal) {
             if !index.validate_checksum()?.is_empty() {
@@ -118,8 +133,8 @@ fn replace_seal(folder: &Path, seal: &str) -> io::Result<()> {
     fs::rename(temporary, folder.join(SEAL))
 }
 
-fn open_index(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
-    let index = Index::open(CacheDirectory::open(folder)?)?;
+fn open_index(directory: CacheDirectory, fields: &Fields) -> tantivy::Result<Index> {
+    let index = Index::open(directory)?;
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
     }
@@ -135,6 +150,7 @@ pub struct Writer {
     fields: Fields,
     stems: Stems,
     folder: std::path::PathBuf,
+    directory: CacheDirectory,
     failed: Option<TantivyError>,
 }
 
@@ -149,8 +165,25 @@ impl Writer {
     ///
     /// Those of opening an index that is broken, and of the file system.
     pub fn begin(folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
+        if fresh {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => fs::create_dir_all(folder)?,
+            }
+        }
+        let directory = CacheDirectory::open(folder)?;
+        Writer::begin_in(directory.clone(), folder, fresh, n_expected).map_err(|error| directory.explain(error))
+    }
+
+    fn begin_in(directory: CacheDirectory, folder: &Path, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
         let fields = Fields::new();
-        let index = if fresh { Writer::create(folder, &fields)? } else { open_index(folder, &fields)? };
+        let index = if fresh {
+            let index = Index::create(directory.clone(), fields.schema.clone(), super::settings())?;
+            tokens::register(index.tokenizers());
+            index
+        } else {
+            open_index(directory.clone(), &fields)?
+        };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
         let memory = (n_expected * 6_000).clamp(15_000_000, 80_000_000);
         let options = IndexWriterOptions::builder()
@@ -169,17 +202,7 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), failed: None })
-    }
-
-    fn create(folder: &Path, fields: &Fields) -> tantivy::Result<Index> {
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => fs::create_dir_all(folder)?,
-        }
-        let index = Index::create(CacheDirectory::open(folder)?, fields.schema.clone(), super::settings())?;
-        tokens::register(index.tokenizers());
-        Ok(index)
+        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder: folder.to_owned(), directory, failed: None })
     }
 
     /// Takes the document of a path out.
@@ -198,7 +221,12 @@ impl Writer {
     }
 
     /// Makes all changes visible at once, under this id, and waits for the merges that follow.
-    pub fn commit(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
+    pub fn commit(self, id: &str, boot: &str) -> tantivy::Result<()> {
+        let directory = self.directory.clone();
+        self.commit_all(id, boot).map_err(|error| directory.explain(error))
+    }
+
+    fn commit_all(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
         if let Some(error) = self.failed {
             return Err(error);
         }
