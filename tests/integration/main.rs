@@ -7,6 +7,11 @@ mod broken; // every kind of bad input is told of, hides nothing and is left alo
 mod cli; // each command: output, messages and exit code
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/faults.rs"]
+mod fault_campaign; // each file operation fails once
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults; // what holds whichever file operation fails
 mod git; // commits of the memory, and files that knowledge speaks of
 mod killed; // a loop that is killed at random moments loses nothing
 mod knowledge; // what adding, superseding and restoring do to entries that are there
