@@ -30,25 +30,40 @@ impl Committed {
     /// restart of the machine (`boot` says which), and when a file's stat is not the one that was noted
     /// behind the last commit, every checksum is looked at once.
     pub fn open(folder: Folder, boot: &str) -> Option<Committed> {
+        Committed::open_or_why(folder, boot).ok()
+    }
+
+    /// Does the same, and says why there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, and what else is wrong with the files.
+    pub fn open_or_why(folder: Folder, boot: &str) -> tantivy::Result<Committed> {
         let folder = Arc::new(folder);
-        for _ in 0..OPEN_ATTEMPTS {
+        let mut attempt = 1;
+        loop {
             match Committed::try_open(&folder, boot) {
-                Ok(committed) => return Some(committed),
                 // A segment that was merged away after its list was read: look at the list again.
                 Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
-                    if !path.ends_with("meta.json") => {}
-                Err(_) => return None,
+                    if !path.ends_with("meta.json") && attempt < OPEN_ATTEMPTS =>
+                {
+                    attempt += 1;
+                }
+                result => return result,
             }
         }
-        None
     }
 
     fn try_open(folder: &Arc<Folder>, boot: &str) -> tantivy::Result<Committed> {
-        if !folder.stat_of("meta.json").is_ok_and(|stat| stat.kind == FileKind::File) {
+        if folder.stat_of("meta.json")?.kind != FileKind::File {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
-        let fields = Fields::new();
-        let index = open_index(folder, &fields)?;
+        let directory = CacheDirectory::new(folder);
+        Committed::open_in(directory.clone(), folder, boot).map_err(|error| directory.explain(error))
+    }
+
+    fn open_in(directory: CacheDirectory, folder: &Folder, boot: &str) -> tantivy::Result<Committed> {
+        let index = open_index(directory, &Fields::new())?;
         let seal = seal(folder, boot)?;
         if read_seal(folder).ok().as_deref() != Some(&seal) {
             if !index.validate_checksum()?.is_empty() {
@@ -106,8 +121,8 @@ fn read_seal(folder: &Folder) -> io::Result<String> {
     Ok(text)
 }
 
-fn open_index(folder: &Arc<Folder>, fields: &Fields) -> tantivy::Result<Index> {
-    let index = Index::open(CacheDirectory::new(folder))?;
+fn open_index(directory: CacheDirectory, fields: &Fields) -> tantivy::Result<Index> {
+    let index = Index::open(directory)?;
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
     }
@@ -123,6 +138,7 @@ pub struct Writer {
     fields: Fields,
     stems: Stems,
     folder: Arc<Folder>,
+    directory: CacheDirectory,
     failed: Option<TantivyError>,
 }
 
@@ -137,8 +153,26 @@ impl Writer {
     ///
     /// Those of opening an index that is broken, and of the file system.
     pub fn begin(folder: Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
-        let (folder, fields) = (Arc::new(folder), Fields::new());
-        let index = if fresh { Writer::create(&folder, &fields)? } else { open_index(&folder, &fields)? };
+        let folder = Arc::new(folder);
+        let directory = CacheDirectory::new(&folder);
+        Writer::begin_in(directory.clone(), folder, fresh, n_expected).map_err(|error| directory.explain(error))
+    }
+
+    fn begin_in(
+        directory: CacheDirectory,
+        folder: Arc<Folder>,
+        fresh: bool,
+        n_expected: usize,
+    ) -> tantivy::Result<Writer> {
+        let fields = Fields::new();
+        let index = if fresh {
+            folder.clear()?;
+            let index = Index::create(directory.clone(), fields.schema.clone(), super::settings())?;
+            tokens::register(index.tokenizers());
+            index
+        } else {
+            open_index(directory.clone(), &fields)?
+        };
         // About 6 KB an entry keeps a build to one segment; Tantivy wants at least 15 MB.
         let memory = (n_expected * 6_000).clamp(15_000_000, 80_000_000);
         let options = IndexWriterOptions::builder()
@@ -157,14 +191,7 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder, failed: None })
-    }
-
-    fn create(folder: &Arc<Folder>, fields: &Fields) -> tantivy::Result<Index> {
-        folder.clear()?;
-        let index = Index::create(CacheDirectory::new(folder), fields.schema.clone(), super::settings())?;
-        tokens::register(index.tokenizers());
-        Ok(index)
+        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder, directory, failed: None })
     }
 
     /// Takes the document of a path out.
@@ -183,7 +210,12 @@ impl Writer {
     }
 
     /// Makes all changes visible at once, under this id, and waits for the merges that follow.
-    pub fn commit(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
+    pub fn commit(self, id: &str, boot: &str) -> tantivy::Result<()> {
+        let directory = self.directory.clone();
+        self.commit_all(id, boot).map_err(|error| directory.explain(error))
+    }
+
+    fn commit_all(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
         if let Some(error) = self.failed {
             return Err(error);
         }

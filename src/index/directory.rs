@@ -4,13 +4,17 @@
 //! The index can be made again from the entry files, so nothing is gained by them: after a power cut
 //! the checksums are looked at once (see [`Committed::open`](super::Committed::open)). And it opens every
 //! file by a path, which a link may have come into in the meantime; here it is the open folder that counts.
+//!
+//! Tantivy tells of an error in one of its threads by a text, or says that the thread is gone. What the file system
+//! said first is kept here, so that a full disk is not taken for a bug.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use tantivy::TantivyError;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, OwnedBytes, TerminatingWrite,
@@ -18,6 +22,7 @@ use tantivy::directory::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::io_cause;
 use crate::store::Folder;
 
 /// Where a process finds what it has open, by number.
@@ -29,15 +34,41 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Debug, Clone)]
 pub(super) struct CacheDirectory {
     folder: Arc<Folder>,
+    refused: Refused,
+}
+
+/// The first error of the file system, where there was one.
+#[derive(Debug, Clone, Default)]
+struct Refused(Arc<Mutex<Option<i32>>>);
+
+impl Refused {
+    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|error| {
+            // A name that is taken, or is not, is no fault of the disk.
+            let is_fault = !matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound);
+            if let Some(number) = error.raw_os_error().filter(|_| is_fault) {
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(number);
+            }
+        })
+    }
 }
 
 impl CacheDirectory {
     pub(super) fn new(folder: &Arc<Folder>) -> CacheDirectory {
-        CacheDirectory { folder: Arc::clone(folder) }
+        CacheDirectory { folder: Arc::clone(folder), refused: Refused::default() }
+    }
+
+    /// Puts what the file system said in the place of an error that does not tell.
+    pub(super) fn explain(&self, error: TantivyError) -> TantivyError {
+        let tells = io_cause(&error).is_some_and(|cause| cause.raw_os_error().is_some());
+        match *self.refused.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(number) if !tells => io::Error::from_raw_os_error(number).into(),
+            _ => error,
+        }
     }
 
     fn open(&self, path: &Path) -> Result<File, OpenReadError> {
-        self.folder.open_file(name(path)).map_err(|error| match error.kind() {
+        self.refused.note(self.folder.open_file(name(path))).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
             _ => OpenReadError::wrap_io_error(error, path.to_owned()),
         })
@@ -45,7 +76,7 @@ impl CacheDirectory {
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         let mut bytes = Vec::new();
-        let read = self.open(path)?.read_to_end(&mut bytes);
+        let read = self.refused.note(self.open(path)?.read_to_end(&mut bytes));
         read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
         Ok(bytes)
     }
@@ -109,8 +140,8 @@ impl Directory for CacheDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        match self.folder.make_file(name(path)) {
-            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile(file)))),
+        match self.refused.note(self.folder.make_file(name(path))) {
+            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile { file, refused: self.refused.clone() }))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
             }
@@ -129,7 +160,7 @@ impl Directory for CacheDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.folder.replace_file(name(path), &[data, &sum(data)].concat())
+        self.refused.note(self.folder.replace_file(name(path), &[data, &sum(data)].concat()))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -143,10 +174,14 @@ impl Directory for CacheDirectory {
             // segment is gone.
             return Ok(DirectoryLock::from(Box::new(())));
         }
-        let file = self.folder.open_lock_file(name(&lock.filepath)).map_err(LockError::wrap_io_error)?;
+        let file =
+            self.refused.note(self.folder.open_lock_file(name(&lock.filepath))).map_err(LockError::wrap_io_error)?;
         // The caller has the lock of the cache, so nobody else can be meant to have this one.
-        file.try_lock().map_err(|_| LockError::LockBusy)?;
-        Ok(DirectoryLock::from(Box::new(file)))
+        match file.try_lock() {
+            Ok(()) => Ok(DirectoryLock::from(Box::new(file))),
+            Err(TryLockError::WouldBlock) => Err(LockError::LockBusy),
+            Err(TryLockError::Error(error)) => Err(LockError::wrap_io_error(error)),
+        }
     }
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
@@ -154,19 +189,22 @@ impl Directory for CacheDirectory {
     }
 }
 
-struct UnsyncedFile(File);
+struct UnsyncedFile {
+    file: File,
+    refused: Refused,
+}
 
 impl Write for UnsyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.refused.note(self.file.write(bytes))
     }
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl TerminatingWrite for UnsyncedFile {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }

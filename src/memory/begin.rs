@@ -49,7 +49,7 @@ impl Memory {
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         let mut iteration = {
             let lock = self.lock_entries()?;
-            for orphan in self.open_iterations() {
+            for orphan in self.begun()? {
                 let is_at_work = orphan
                     .holder
                     .as_ref()
@@ -58,7 +58,7 @@ impl Memory {
                     self.interrupt(&lock, &orphan)?;
                 }
             }
-            let number = self.next_number(&run.id);
+            let number = self.next_number(&run.id)?;
             check_number(number)?;
             let holder = run.holder.clone();
             let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, task, self.now()) };

@@ -182,7 +182,8 @@ impl Memory {
         let lock = self.lock_entries()?;
         let pending = self.begin_write();
         let (path, attempt) = self.write_attempt(&lock, attempt)?;
-        self.close(&lock, iteration)?;
+        // The journal has it: the call is done, and a second one would write it once more.
+        problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
         self.commit_written(pending, &path);
         problems.extend(self.commit_to_git(&lock, &attempt));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
@@ -243,7 +244,7 @@ impl Memory {
             if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
                 return Ok((path, prepared));
             }
-            let next = self.next_number(&attempt.run_id);
+            let next = self.next_number(&attempt.run_id)?;
             attempt.head.iteration = next.max(attempt.head.iteration.saturating_add(1));
             check_number(attempt.head.iteration)?;
         }
@@ -289,6 +290,20 @@ fn outcome(said: &Said, report: &Report) -> Outcome {
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
         (None, None) if report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
         (None, None) => Outcome::Blocked,
+    }
+}
+
+/// Says that an iteration which is in the journal is listed as begun still.
+fn still_open(iteration: &Iteration, error: &Error) -> Problem {
+    let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+    Problem {
+        path: shown(&iteration.state_path()),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "still-open".to_owned(),
+        message: format!("the iteration is in the journal, and is listed as begun still: {error}{reason}"),
+        hint: "delete the file".to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::context::{Budget, Task};
 use crate::entry::{self, Attempt, Id};
 use crate::error::{Error, Problem, Result};
 use crate::history::{self, Past};
-use crate::store::{Lock, is_reserved_name};
+use crate::store::{Lock, Unreadable, is_reserved_name};
 use crate::strategy::Strategy;
 
 /// The highest number that an iteration may have; runs end by far earlier.
@@ -122,6 +122,11 @@ impl Iteration {
         journal_path(&self.run_id, self.number)
     }
 
+    /// Returns the path of its file in `state/`.
+    pub(super) fn state_path(&self) -> String {
+        format!("state/{}", self.state_name())
+    }
+
     fn state_name(&self) -> String {
         format!("{OPEN}/{}-{:04}.json", self.run_id, self.number)
     }
@@ -225,16 +230,29 @@ impl Memory {
     /// Returns the iterations that are begun and not finished, by run and number. What cannot be read of
     /// them is left out.
     pub fn open_iterations(&self) -> Vec<Iteration> {
-        let names = self.store.folder(&format!("state/{OPEN}")).and_then(|folder| folder.names()).unwrap_or_default();
-        let read = |name: std::ffi::OsString| {
+        self.begun().unwrap_or_default()
+    }
+
+    /// Does the same, and fails where the file system does not let one be read: it is not taken for
+    /// finished, nor its number for free.
+    pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
+        let mut open = Vec::new();
+        for name in self.store.names(&format!("state/{OPEN}"))? {
             // What a crash left has another name.
-            let stem = name.to_str()?.strip_suffix(".json").filter(|stem| !stem.starts_with('.'))?;
-            let file = self.store.read(&format!("state/{OPEN}/{stem}.json")).ok()?;
-            serde_json::from_slice::<Iteration>(&file.bytes).ok()
-        };
-        let mut open: Vec<Iteration> = names.into_iter().filter_map(read).collect();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
+            let Some(stem) = stem else { continue };
+            let path = format!("state/{OPEN}/{stem}.json");
+            match self.store.read(&path) {
+                Ok(file) => open.extend(serde_json::from_slice::<Iteration>(&file.bytes).ok()),
+                Err(unreadable @ Unreadable::Io(_)) => {
+                    return Err(unreadable.into_error(self.store.memory().join(path)));
+                }
+                // It was finished meanwhile, or is none.
+                Err(_) => {}
+            }
+        }
         open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
-        open
+        Ok(open)
     }
 
     /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
@@ -243,7 +261,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where several are open that could be meant, or none and no task is named.
+    /// [`Error::Invalid`] where several are open that could be meant, or none and no task is named, and
+    /// [`Error::Io`].
     pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
         run.map_or(Ok(()), check_run_name)?;
         task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
@@ -253,7 +272,7 @@ impl Memory {
                 && number.is_none_or(|number| open.number == number)
                 && task_id.is_none_or(|task_id| open.task_id() == task_id)
         };
-        let mut open: Vec<Iteration> = self.open_iterations().into_iter().filter(is_meant).collect();
+        let mut open: Vec<Iteration> = self.begun()?.into_iter().filter(is_meant).collect();
         if open.len() > 1 {
             let names: Vec<String> = open.iter().map(|open| format!("{} of {}", open.number, open.run_id)).collect();
             let reason = format!("several are begun and not recorded: {}", names.join(", "));
@@ -289,7 +308,7 @@ impl Memory {
                     .unwrap_or_else(|| task_id.to_owned()),
             )
         };
-        let number = number.unwrap_or_else(|| self.next_number(&run_id));
+        let number = number.map_or_else(|| self.next_number(&run_id), Ok)?;
         Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, self.now()) })
     }
 
@@ -321,7 +340,7 @@ impl Memory {
     /// Forgets an iteration that is in the journal now.
     pub(super) fn close(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
         self.store.remove_state(lock, &iteration.state_name())?;
-        if self.open_iterations().is_empty() {
+        if self.begun().is_ok_and(|open| open.is_empty()) {
             // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
             let _ = self.store.clear_scratch();
         }
@@ -329,20 +348,24 @@ impl Memory {
     }
 
     /// Returns the number that the run's next iteration gets.
-    pub(super) fn next_number(&self, run_id: &str) -> u32 {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the file system does not say which are taken.
+    pub(super) fn next_number(&self, run_id: &str) -> Result<u32> {
         // A number that no run reaches is a name like any other, and must not be counted on from.
         let of_name = |name: &str, prefix: &str| {
             let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
             (number <= MAX_NUMBER).then_some(number)
         };
-        let highest = |folder: &str, prefix: &str| {
-            let names = self.store.folder(folder).and_then(|folder| folder.names()).unwrap_or_default();
-            names.iter().filter_map(|name| of_name(name.to_str()?, prefix)).max().unwrap_or(0)
+        let highest = |folder: &str, prefix: &str| -> Result<u32> {
+            let names = self.store.names(folder)?;
+            Ok(names.iter().filter_map(|name| of_name(name.to_str()?, prefix)).max().unwrap_or(0))
         };
-        let open = highest(&format!("state/{OPEN}"), &format!("{run_id}-"));
-        let live = highest(&format!("journal/{run_id}"), "");
-        let archived = highest(&format!("archive/journal/{run_id}"), "");
-        open.max(live).max(archived).saturating_add(1)
+        let open = highest(&format!("state/{OPEN}"), &format!("{run_id}-"))?;
+        let live = highest(&format!("journal/{run_id}"), "")?;
+        let archived = highest(&format!("archive/journal/{run_id}"), "")?;
+        Ok(open.max(live).max(archived).saturating_add(1))
     }
 
     /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.

@@ -172,8 +172,7 @@ impl Memory {
             Err(_) if committed.is_some() => return self.commit(lock, area, true),
             result => result?,
         };
-        let committed = self.committed(area);
-        let committed = committed.ok_or_else(|| Failure::SystemError("the commit cannot be read back".to_owned()))?;
+        let committed = self.committed_or_why(area)?;
         Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::new().finish()? })
     }
 
@@ -210,9 +209,13 @@ impl Memory {
     }
 
     pub(super) fn committed(&self, area: Area) -> Option<Committed> {
+        self.committed_or_why(area).ok()
+    }
+
+    fn committed_or_why(&self, area: Area) -> std::result::Result<Committed, Failure> {
         // A repository can come with `cache` as a link to anywhere; the store looks at every part.
-        let folder = self.store.folder(&format!("cache/{}", index_name(area))).ok()?;
-        Committed::open(folder, &boot())
+        let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
+        Committed::open_or_why(folder, &boot())
     }
 
     pub(super) fn index_folder(&self, area: Area) -> PathBuf {

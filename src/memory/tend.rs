@@ -123,7 +123,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::prune`].
+    /// Those of [`Memory::prune`]. What became part of another and could not be moved is superseded, so that
+    /// nobody is told it twice, and goes with a later [`Memory::prune`].
     pub fn consolidate(&self, dry_run: bool) -> Result<Tended> {
         let lock = self.lock_to_tend(dry_run)?;
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
@@ -173,7 +174,11 @@ impl Memory {
                         tended.problems.push(skipped(&merge.path, "another program saved it at the same moment"));
                         continue;
                     }
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        // Nothing was replaced, so there is no old version.
+                        let _ = self.store.discard_copy(lock, &archived, merge.old.as_bytes());
+                        return Err(error);
+                    }
                 }
             }
             let ids = others.iter().map(|(id, ..)| id.clone()).collect();

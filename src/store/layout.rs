@@ -4,6 +4,7 @@
 //! opens every path anew from there: `.ralph/` may be removed and made again, as a checkout does,
 //! while a long process runs.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -106,6 +107,19 @@ impl Store {
     /// when the path could leave `.ralph/`, `NotADirectory` when it names a file.
     pub fn folder(&self, path: &str) -> io::Result<Folder> {
         self.root_folder.descend(&from_root(path))
+    }
+
+    /// Returns the names in the folder at `path`; none where there is no such folder. For a caller that would do
+    /// harm if it took what cannot be looked at for empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutsideRoot`] when a part of the path is a link, [`Error::Io`] when the file system refuses.
+    pub fn names(&self, path: &str) -> Result<Vec<OsString>> {
+        match self.folder(path).and_then(|folder| folder.names()) {
+            Err(error) if is_missing(&error) => Ok(Vec::new()),
+            result => result.map_err(|error| explain("list", self.full_path(path), error)),
+        }
     }
 
     /// Returns the absolute path, for messages.

@@ -297,21 +297,32 @@ impl Store {
             // Two names of one file, which the system would not rename to each other.
             return Ok(());
         }
-        let (a_place, b_place) = ((&a_folder, a_name), (&b_folder, b_name));
-        if !exchange(self.abilities, a_place, b_place).map_err(failed)? {
-            let waiting = exchange_name(&temporary_name(), a_name, None);
-            let waiting = (&a_folder, waiting.as_str());
-            let steps = [(a_place, waiting), (b_place, a_place), (waiting, b_place)];
-            for (done, (from, to)) in steps.into_iter().enumerate() {
-                if let Err(error) = rename_new(self.abilities, from, to) {
-                    for (from, to) in steps[..done].iter().rev() {
-                        let _ = rename_new(self.abilities, *to, *from);
-                    }
-                    return Err(failed(error));
+        let places = ((&a_folder, a_name), (&b_folder, b_name));
+        self.exchange_anyhow(places.0, places.1).map_err(failed)?;
+        a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
+            // The caller will take it that nothing was done, and may do it again, which would undo it.
+            let _ = self.exchange_anyhow(places.0, places.1);
+            failed(error)
+        })
+    }
+
+    /// Exchanges two names, by way of a third where the file system cannot do it at once.
+    fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
+        if exchange(self.abilities, a, b)? {
+            return Ok(());
+        }
+        let waiting = exchange_name(&temporary_name(), a.1, None);
+        let waiting = (a.0, waiting.as_str());
+        let steps = [(a, waiting), (b, a), (waiting, b)];
+        for (done, (from, to)) in steps.into_iter().enumerate() {
+            if let Err(error) = rename_new(self.abilities, from, to) {
+                for (from, to) in steps[..done].iter().rev() {
+                    let _ = rename_new(self.abilities, *to, *from);
                 }
+                return Err(error);
             }
         }
-        a_folder.sync().and_then(|()| b_folder.sync()).map_err(failed)
+        Ok(())
     }
 
     /// Opens the folder of the file at `path`, makes what is missing of it, and returns it with the

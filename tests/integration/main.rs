@@ -15,6 +15,11 @@ mod crowded; // kills, crowds and storms
 mod crowds; // many processes at one memory
 mod events; // what happened, who is told of it, and how much
 mod failures; // what the file system, another process or an odd file does to a command
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/faults.rs"]
+mod fault_campaign; // each file operation fails once
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults; // what holds whichever file operation fails
 #[path = "../campaigns/full_disk.rs"]
 mod full_disk; // a disk that is full, and one that can only be read
 #[path = "../campaigns/fuzz.rs"]

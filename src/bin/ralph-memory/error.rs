@@ -158,7 +158,12 @@ fn io_hint(error: &io::Error) -> Option<&'static str> {
         }
         io::ErrorKind::NotADirectory => Some("a file stands where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder stands where a file must be; move it away"),
-        _ => None,
+        // These have no kind. Their numbers are the same on every Unix.
+        _ => match error.raw_os_error() {
+            Some(5) => Some("the disk or the way to it fails; see what the system's log says of it"),
+            Some(23 | 24) => Some("end what has many files open, or raise the limit (`ulimit -n`)"),
+            _ => None,
+        },
     }
 }
 

@@ -1,0 +1,375 @@
+//! Each writing command with an error of the file system at its first file operation, its second, and so on to
+//! the last: whatever fails, no text is lost, nothing is half done, the exit code says what happened, nothing is
+//! left behind, and the same command does its work when the disk does.
+//!
+//! The tests let each operation fail in one way, and the example `fault_campaign` in each way that it can.
+//! The tests also leave out seven of eight operations that only read the cache, other ones for each seed: there are
+//! more of them than of all others together, and all that they decide is whether the cache is made anew. The cache
+//! is written in three ways only, behind a write, behind a move and for its own sake; commands that do it in a way
+//! that another one does before have seven of eight of these operations left out, too. The example leaves out none.
+//!
+//! Several threads write the index, so that the order of the operations differs a little between runs: a command
+//! is through when a run has fewer of them than the number that was to fail.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_memory::store::Store;
+use ralph_memory::{Memory, Query, entry};
+
+pub(crate) use cases::{CASES, Case};
+use cases::{NOW, at, prepare};
+use tracer::{At, Does, Fault, Injected, Program, Thin, Traced};
+
+#[path = "faults/cases.rs"]
+mod cases;
+#[path = "faults/tracer.rs"]
+mod tracer;
+
+/// How many copies of the memory are made ahead. What was written in the last moments is read again by each
+/// command, and would be counted in some runs and not in others.
+const AHEAD: usize = 8;
+/// Of so many operations on the cache the tests let one fail.
+const THINNED: usize = 8;
+/// The files of a project, without the cache and what the lock says.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Which errors are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errors {
+    /// One at each operation, another one from one to the next and from seed to seed; at few of the cache.
+    Rotating,
+    /// Each that the operation can give, at every operation.
+    All,
+}
+
+/// What came of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// How many file operations it has.
+    pub(crate) calls: usize,
+    /// How often it was run with one that fails.
+    pub(crate) runs: usize,
+    /// How the runs ended: the exit code, or -1 where a signal ended one.
+    pub(crate) codes: BTreeMap<i32, usize>,
+    /// What must not be.
+    pub(crate) faults: Vec<String>,
+}
+
+/// Runs one command over and over, and lets an operation fail each time. `place` is an empty folder.
+pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, seed: usize) -> Outcome {
+    let mut it = Campaign::new(place, program, case);
+    let mut outcome = Outcome::default();
+    let thin = match errors {
+        Errors::Rotating => {
+            Thin { path: ".ralph/cache", only_reading: case.writes_cache, one_in: THINNED, first: seed % THINNED }
+        }
+        Errors::All => Thin::default(),
+    };
+    for at in 1.. {
+        let mut error = if errors == Errors::Rotating { at + seed } else { 0 };
+        while let Some(injected) = it.run(Fault { at: At::Number(at), error, thin }, &mut outcome) {
+            error += 1;
+            if errors == Errors::Rotating || error >= injected.n_errors {
+                break;
+            }
+        }
+        if outcome.calls > 0 {
+            return outcome;
+        }
+    }
+    unreachable!("a command has an end")
+}
+
+/// Runs one command, and lets the first operation of this name fail that is about a path with this in it, in each
+/// way that it can. `place` is an empty folder.
+pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static str, path: &'static str) -> Outcome {
+    let case = CASES.iter().find(|known| known.name == case).expect("a command of this name");
+    let mut it = Campaign::new(place, program, case);
+    let mut outcome = Outcome::default();
+    let fault = |error| Fault { at: At::Call(call, path), error, thin: Thin::default() };
+    let injected = it.run(fault(0), &mut outcome).expect("such an operation");
+    for error in 1..injected.n_errors {
+        it.run(fault(error), &mut outcome);
+    }
+    outcome
+}
+
+struct Campaign<'a> {
+    place: &'a Path,
+    program: &'a Path,
+    case: &'a Case,
+    /// Copies that are made, oldest first.
+    copies: VecDeque<PathBuf>,
+    n_copies: usize,
+    /// The files before the command.
+    before: Files,
+    /// The files after it, on a good day.
+    after: Files,
+    /// What searches find after it.
+    found: Vec<String>,
+}
+
+impl<'a> Campaign<'a> {
+    fn new(place: &'a Path, program: &'a Path, case: &'a Case) -> Campaign<'a> {
+        let model = place.join("model/project");
+        fs::create_dir_all(&model).unwrap();
+        if case.name != "init" {
+            prepare(&model);
+        }
+        let before = files(&model);
+        let empty = Files::new();
+        let mut it = Campaign {
+            place,
+            program,
+            case,
+            copies: VecDeque::new(),
+            n_copies: 0,
+            before,
+            after: empty,
+            found: Vec::new(),
+        };
+        let copy = it.copy();
+        let ran = it.program(&copy).run();
+        assert_eq!(ran.code, Some(0), "{}: {}{}", case.name, ran.stdout, ran.stderr);
+        it.after = files(&copy);
+        assert!((case.is_done)(&it.after), "{}: {:?}", case.name, it.after.keys());
+        assert!(it.after != it.before || case.name.starts_with("index"), "{}", case.name);
+        fs::remove_dir_all(copy.join(".ralph/cache")).ok();
+        it.found = found(&copy);
+        it
+    }
+
+    /// Returns the folder of a copy of the memory that no command has touched.
+    fn copy(&mut self) -> PathBuf {
+        while self.copies.len() < AHEAD {
+            self.n_copies += 1;
+            let base = self.place.join(self.n_copies.to_string());
+            fs::create_dir(&base).unwrap();
+            fs::create_dir(base.join("home")).unwrap();
+            copy_all(&self.place.join("model/project"), &base.join("project"));
+            self.copies.push_back(base.join("project"));
+        }
+        let copy = self.copies.pop_front().unwrap();
+        if !self.before.is_empty() {
+            // The cache knows the files of the copy from here on.
+            found(&copy);
+        }
+        copy
+    }
+
+    /// Runs the command with a fault, and adds what came of it; none where nothing failed, since the command has no
+    /// such operation.
+    fn run(&mut self, fault: Fault, outcome: &mut Outcome) -> Option<Injected> {
+        let copy = self.copy();
+        let traced = self.program(&copy).run_with(fault);
+        if let Some(injected) = &traced.injected {
+            outcome.runs += 1;
+            *outcome.codes.entry(traced.code.unwrap_or(-1)).or_default() += 1;
+            let faults = self.check(&copy, &traced, injected);
+            if !faults.is_empty() {
+                let Injected { call, path, error, .. } = injected;
+                let (name, at) = (self.case.name, traced.counted);
+                let path = path.strip_prefix(&copy).unwrap_or(path).display();
+                outcome.faults.push(format!("{name}: {error} at call {at}, {call} of {path}: {}", faults.join("; ")));
+            }
+        } else {
+            outcome.calls = traced.counted;
+            self.check_unharmed(&copy, &traced, &mut outcome.faults);
+        }
+        fs::remove_dir_all(copy.parent().unwrap()).unwrap();
+        traced.injected
+    }
+
+    fn program<'b>(&'b self, copy: &'b Path) -> Program<'b> {
+        let arguments = ["--now", NOW].iter().chain(self.case.arguments).map(|&argument| argument.to_owned());
+        let home = copy.with_file_name("home");
+        Program { path: self.program, arguments: arguments.collect(), input: self.case.input, folder: copy, home }
+    }
+
+    /// Checks the run in which nothing failed.
+    fn check_unharmed(&self, copy: &Path, traced: &Traced, faults: &mut Vec<String>) {
+        if traced.code != Some(0) || files(copy) != self.after || found(copy) != self.found {
+            faults.push(format!("{}: a run without a fault is another one", self.case.name));
+        }
+    }
+
+    /// Returns what is wrong after a run with a fault.
+    fn check(&self, copy: &Path, traced: &Traced, injected: &Injected) -> Vec<String> {
+        let mut faults = Vec::new();
+        let is_done = traced.code == Some(0);
+        self.check_code(copy, traced, injected, &mut faults);
+        let mut now = files(copy);
+        if let Some(path) = now.keys().find(|path| is_temporary(path)).cloned() {
+            // What cannot be removed stays, and can be told from entries.
+            if injected.does != Does::Removes {
+                faults.push(format!("`{path}` is left"));
+            }
+            sweep(copy);
+            now = files(copy);
+            if now.keys().any(|path| is_temporary(path)) {
+                faults.push(format!("`{path}` stays after cleaning up"));
+            }
+        }
+        self.check_kept(&now, &mut faults);
+        if is_done {
+            // What could not be looked at may be left out, and what could not be removed may be there still, as long
+            // as what was asked for is done.
+            let is_excused = injected.does.only_reads() || injected.does == Does::Removes;
+            if now != self.after && !(is_excused && (self.case.is_done)(&now)) {
+                faults.push(format!("it says that it is done: {}", difference(&self.after, &now)));
+            }
+        } else {
+            if now != self.before && !self.case.in_steps {
+                faults.push(format!("it says that it failed: {}", difference(&self.before, &now)));
+            }
+            let again = self.program(copy).run();
+            if again.code != Some(0) {
+                faults.push(format!("the second try ends {:?}: {}", again.code, again.stderr));
+            }
+            now = files(copy);
+            self.check_kept(&now, &mut faults);
+            if now != self.after && !(self.case.leaves_a_trace && (self.case.is_done)(&now)) {
+                faults.push(format!("after the second try: {}", difference(&self.after, &now)));
+            }
+        }
+        let answers = found(copy);
+        let expected = if now == self.after {
+            self.found.clone()
+        } else {
+            fs::remove_dir_all(copy.join(".ralph/cache")).ok();
+            found(copy)
+        };
+        if answers != expected {
+            faults.push("the cache answers in another way than the files".to_owned());
+        }
+        if !faults.is_empty() {
+            faults.push(format!("exit {:?}; {}{}", traced.code, traced.stdout, traced.stderr));
+        }
+        faults
+    }
+
+    /// Checks how it ended, and what it said of that.
+    fn check_code(&self, copy: &Path, traced: &Traced, injected: &Injected, faults: &mut Vec<String>) {
+        match traced.code {
+            Some(0) => {}
+            Some(6) => {
+                let first = traced.stderr.lines().next().unwrap_or_default();
+                let root = format!("`{}", copy.display());
+                // What the folder of an index is, Tantivy asks without listening to the answer.
+                let is_told = !(self.case.name.starts_with("index") && injected.does == Does::Looks);
+                let why = if is_told { format!("(os error {})\nhint: ", injected.error as i32) } else { String::new() };
+                if !(first.starts_with("error: cannot ") && first.contains(&root) && traced.stderr.contains(&why)) {
+                    faults.push("it does not say what was attempted, on what, why, and what to do".to_owned());
+                }
+            }
+            Some(5) if injected.path.ends_with("lock") => {}
+            code => faults.push(format!("it ends {code:?}")),
+        }
+    }
+
+    /// Checks that no text is lost: each file is what it was, or what it was to become, or is found whole under
+    /// the name that it was to get.
+    fn check_kept(&self, now: &Files, faults: &mut Vec<String>) {
+        for (path, bytes) in &self.before {
+            let is_wanted = self.after.get(path);
+            let found = now.get(path);
+            let is_kept =
+                found == Some(bytes) || found.is_some() && found == is_wanted || found.is_none() && is_wanted.is_none();
+            if !is_kept {
+                faults.push(format!("`{path}` is {}", if found.is_some() { "something else" } else { "gone" }));
+            }
+            // State is about what is under way, and goes with it.
+            let must_stay = self.after.values().any(|after| after == bytes);
+            if must_stay && !now.values().any(|known| known == bytes) {
+                faults.push(format!("what `{path}` said is lost"));
+            }
+        }
+        for (path, bytes) in now {
+            let is_known = [&self.before, &self.after].iter().any(|files| files.values().any(|known| known == bytes));
+            if !is_known && !is_whole(path, bytes) {
+                faults.push(format!("`{path}` is not whole"));
+            }
+        }
+    }
+}
+
+/// Returns whether a file can be read, and has nothing wrong with it.
+fn is_whole(path: &str, bytes: &[u8]) -> bool {
+    match path.strip_prefix(".ralph/").and_then(|path| path.rsplit_once('.')) {
+        Some((path, "md")) => {
+            let head = entry::read(&format!("{path}.md"), bytes).head;
+            head.valid && head.problems.is_empty()
+        }
+        Some((_, "json")) => serde_json::from_slice::<serde_json::Value>(bytes).is_ok(),
+        _ => false,
+    }
+}
+
+fn is_temporary(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with(".tmp-"))
+}
+
+/// Removes what is left behind, and keeps what is not known.
+fn sweep(root: &Path) {
+    let store = Store::open(root).unwrap();
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.sweep(&lock).unwrap();
+}
+
+/// Says which files differ.
+fn difference(expected: &Files, found: &Files) -> String {
+    let mut told = Vec::new();
+    for path in expected.keys().chain(found.keys().filter(|path| !expected.contains_key(*path))) {
+        match (expected.get(path), found.get(path)) {
+            (Some(_), None) => told.push(format!("without `{path}`")),
+            (None, Some(_)) => told.push(format!("with `{path}`")),
+            (one, other) if one != other => told.push(format!("another `{path}`")),
+            _ => {}
+        }
+    }
+    told.join(", ")
+}
+
+/// Returns what searches find, with scores.
+fn found(root: &Path) -> Vec<String> {
+    let Ok(memory) = Memory::open(root) else { return Vec::new() };
+    let memory = memory.with_clock(|| at(323));
+    let text = "nightly parser sqlite unicode markdown zebra table day".to_owned();
+    let query = Query { text, archived: true, ..Query::default() };
+    memory.search(&query, 20).unwrap().hits.iter().map(|hit| format!("{hit:?}")).collect()
+}
+
+fn files(root: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for found in fs::read_dir(folder).unwrap() {
+            let found = found.unwrap();
+            let path = found.path().strip_prefix(root).unwrap().display().to_string();
+            // Of the cache only that nothing temporary is in it, and the rest shows in what searches find.
+            let is_cache = path.starts_with(".ralph/cache/") && !is_temporary(&path);
+            if found.file_type().unwrap().is_dir() {
+                folders.push(found.path());
+            } else if !is_cache && path != ".ralph/state/lock" {
+                files.insert(path, fs::read(found.path()).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for found in fs::read_dir(from).unwrap() {
+        let found = found.unwrap();
+        let to = to.join(found.file_name());
+        if found.file_type().unwrap().is_dir() {
+            copy_all(&found.path(), &to);
+        } else {
+            fs::copy(found.path(), to).unwrap();
+        }
+    }
+}

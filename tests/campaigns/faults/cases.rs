@@ -1,0 +1,175 @@
+//! The commands that the campaign runs, and the memory that they run in.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use ralph_memory::entry::{self, Event, Outcome as Ended};
+use ralph_memory::memory::{Report, Run};
+use ralph_memory::{Id, Knowledge, Memory, Task};
+
+use super::Files;
+
+/// When the commands run.
+pub(super) const NOW: &str = "2026-11-20T10:00:00Z";
+/// What an agent says in the end.
+const SAID: &str = "<journal>It parses.</journal>\n<learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n\
+                    <task-done>t-parser</task-done>\n";
+
+/// A command, and what it is to do.
+pub(crate) struct Case {
+    /// What it is called here.
+    pub(crate) name: &'static str,
+    pub(super) arguments: &'static [&'static str],
+    pub(super) input: &'static str,
+    /// Whether it did what it was asked, which is looked at where it did not do exactly what it does on a good
+    /// day.
+    pub(super) is_done: fn(&Files) -> bool,
+    /// Whether it has several steps, each of which stays done when a later one fails.
+    pub(super) in_steps: bool,
+    /// Whether it writes the cache in a way that no command before it does.
+    pub(super) writes_cache: bool,
+    /// Whether what was left of a first try that failed still shows behind a second one, and is told of.
+    pub(super) leaves_a_trace: bool,
+}
+
+impl Case {
+    const fn new(name: &'static str, arguments: &'static [&'static str], is_done: fn(&Files) -> bool) -> Case {
+        Case { name, arguments, input: "", is_done, in_steps: false, writes_cache: false, leaves_a_trace: false }
+    }
+}
+
+/// The commands that write, in the order in which one would use them.
+pub(crate) const CASES: [Case; 15] = [
+    Case { in_steps: true, ..Case::new("init", &["init"], |files| files.contains_key(".ralph/config.toml")) },
+    Case {
+        writes_cache: true,
+        ..Case::new(
+            "add, new",
+            &["add", "--title", "Zebras have stripes", "--tags", "zebra", "--body", "Black ones."],
+            |files| has(files, ".ralph/knowledge/", "Black ones."),
+        )
+    },
+    Case::new(
+        "add, update",
+        &["add", "--title", "Cargo bench requires nightly", "--tags", "cargo,nightly", "--body", "Not any more."],
+        |files| has(files, ".ralph/knowledge/", "Not any more."),
+    ),
+    Case::new("note", &["note", "--event", "decision", "--summary", "We take markdown."], |files| {
+        has(files, ".ralph/knowledge/events/", "We take markdown.")
+    }),
+    Case::new("supersede", &["supersede", "sockets-time-out", "cargo-bench-requires-nightly"], |files| {
+        has(files, ".ralph/knowledge/cargo", "supersedes: [knowledge/sockets-time-out]")
+    }),
+    Case::new("promote", &["promote", "sockets-time-out", "feature:network"], |files| {
+        has(files, ".ralph/knowledge/sockets", "feature:network")
+    }),
+    Case {
+        writes_cache: true,
+        ..Case::new("restore", &["restore", "2026-09-28-for-a-day"], |files| {
+            has(files, ".ralph/knowledge/events/", "For a day.")
+        })
+    },
+    Case::new("restore, exchanging", &["restore", "the-parser-is-slow"], |files| {
+        has(files, ".ralph/knowledge/", "It is the parser.") && has(files, ".ralph/archive/", "It is the lexer.")
+    }),
+    Case { in_steps: true, ..Case::new("prune", &["prune"], |_| true) },
+    Case {
+        in_steps: true,
+        leaves_a_trace: true,
+        ..Case::new("consolidate", &["consolidate"], |files| {
+            // What cannot be read now is left alone, and what became part of another can be moved later.
+            let statements = ["Mind `ON DELETE`.", "Do it at night.", "Run them alone.", "For each connection."];
+            statements.iter().all(|statement| has(files, ".ralph/knowledge/", statement))
+        })
+    },
+    Case {
+        in_steps: true,
+        leaves_a_trace: true,
+        ..Case::new(
+            "context",
+            &["context", "--task", "Write the parser", "--task-id", "t-parser", "--run", "run-1"],
+            |files| has(files, ".ralph/journal/run-1/0003.md", "outcome: interrupted") && is_begun(files, "t-parser"),
+        )
+    },
+    Case {
+        in_steps: true,
+        leaves_a_trace: true,
+        ..Case::new(
+            "context, another task",
+            &["context", "--task", "Write the printer", "--task-id", "t-printer", "--run", "run-1"],
+            |files| is_begun(files, "t-printer") && has(files, ".ralph/state/iterations/run-1-0003.json", "t-parser"),
+        )
+    },
+    Case {
+        in_steps: true,
+        input: SAID,
+        ..Case::new("record", &["record", "--run", "run-1"], |files| {
+            has(files, ".ralph/journal/run-1/", "It parses.") && has(files, ".ralph/knowledge/", "Mind the BOM.")
+        })
+    },
+    Case { writes_cache: true, ..Case::new("index", &["index"], |_| true) },
+    Case { writes_cache: true, ..Case::new("index --rebuild", &["index", "--rebuild"], |_| true) },
+];
+
+/// Returns whether an iteration of the task is begun, behind the three that there are. Where one was begun and
+/// could not be brought to its end, the next is another one.
+fn is_begun(files: &Files, task: &str) -> bool {
+    ["0004", "0005"].iter().any(|number| has(files, &format!(".ralph/state/iterations/run-1-{number}"), task))
+}
+
+/// Returns whether a file below a path says this.
+fn has(files: &Files, below: &str, text: &str) -> bool {
+    let says = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
+    files.iter().any(|(path, bytes)| path.starts_with(below) && says(bytes))
+}
+
+/// Returns the noon of a day of 2026, counted from its first.
+pub(super) fn at(day: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
+}
+
+/// Makes a memory in which each command has something to do.
+pub(super) fn prepare(root: &Path) {
+    Memory::init(root).unwrap();
+    fs::write(root.join(".ralph/config.toml"), "format = 1\n[tend]\nlearnings = 3\n").unwrap();
+    let on = |day: u64| Memory::open(root).unwrap().with_clock(move || at(day));
+    let memory = on(270);
+    let add =
+        |title: &str, tags: &[&str], body: &str| memory.add(&Knowledge::new(title, tags.to_vec(), body)).unwrap().id;
+    add("Cargo bench requires nightly", &["cargo", "nightly"], "Use `cargo +nightly bench`.");
+    add("Sockets time out", &["network", "timeout"], "After 30 seconds.");
+    add("The parser is slow", &["parser"], "It is the parser.");
+    add("The parser is slow", &["parser"], "It is the lexer.");
+    let old = add("The old schema", &["old"], "With one table.");
+    let new = add("Tables are many", &["tables"], "One for each kind.");
+    memory.supersede(&old, &new).unwrap();
+    for (title, body) in [
+        ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
+        ("Cascades delete", "Mind `ON DELETE`."),
+        ("Migrations lock", "Run them alone.\n\nSwitch them on."),
+        ("Vacuum takes long", "Do it at night."),
+    ] {
+        let learning =
+            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
+        memory.add(&learning).unwrap();
+    }
+    let hint = |summary: &str, until: &str| {
+        memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
+    };
+    hint("For a day.", "2026-10-01");
+    on(280).prune(false).unwrap();
+    hint("For a month.", "2026-11-01");
+    let begin = |memory: &Memory, title: &str, id: &str| {
+        memory.begin(&Task { id: Some(id.to_owned()), ..Task::new(title) }, &Run::named("run-1")).unwrap()
+    };
+    let memory = on(300);
+    for outcome in [Ended::Failed, Ended::Done] {
+        let iteration = begin(&memory, "Write the lexer", "t-lexer");
+        let report = Report { outcome: Some(outcome), duration_secs: Some(1.0), ..Report::default() };
+        memory.finish(&iteration, &report).unwrap();
+    }
+    begin(&on(322), "Write the parser", "t-parser");
+    memory.rebuild_index().unwrap();
+    assert!(memory.show(&Id::parse("knowledge/2026-09-28-for-a-day").unwrap()).unwrap().entry.archived);
+}
