@@ -66,6 +66,18 @@ impl Memory {
             self.keep_open(&lock, &iteration)?;
             iteration
         };
+        if let Err(error) = self.prepare(&mut iteration, run, budget) {
+            // It was refused, and not cut off: nobody may take it for an attempt.
+            if let Ok(lock) = self.lock_entries() {
+                let _ = self.close(&lock, &iteration);
+            }
+            return Err(error);
+        }
+        Ok(iteration)
+    }
+
+    /// Gathers what the iteration's agent should know, and keeps that.
+    fn prepare(&self, iteration: &mut Iteration, run: &Run, budget: Budget) -> Result<()> {
         let gathered = self.gather(&iteration.task, Some((run, iteration.number)), budget)?;
         iteration.attempt = gathered.record.attempts + 1;
         iteration.rung = gathered.record.rung;
@@ -75,8 +87,7 @@ impl Memory {
         iteration.context = gathered.context.text;
         iteration.problems = gathered.context.problems;
         iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.store.make_scratch().ok()?).ok());
-        self.keep_open(&self.lock_entries()?, &iteration)?;
-        Ok(iteration)
+        self.keep_open(&self.lock_entries()?, iteration)
     }
 
     /// Returns what an agent should know before it begins a task, without beginning it: what was tried,

@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ralph_memory::memory::{Report, Run};
+use ralph_memory::{Memory, Task};
+
 use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
 use crate::support::{PROGRAM, TestBase};
 use crate::{clocks, corruption, full_disk, paths};
@@ -41,6 +44,33 @@ fn a_full_disk_loses_nothing_and_is_lived_through() {
     let Some(place) = own_disk(SMALL, &own) else { return };
     let outcome = full_disk::run(&place, Path::new(PROGRAM), 2, 7);
     assert!(outcome.fills == 2 && outcome.written.len() == 4, "{outcome:?}");
+    got_there(&place);
+}
+
+#[test]
+fn a_context_without_room_was_never_begun() {
+    let own = ["campaigns::a_context_without_room_was_never_begun", "--exact"];
+    let Some(place) = own_disk(SMALL, &own) else { return };
+    let root = place.join("disk");
+    Memory::init(&root).unwrap();
+    let memory = Memory::open(&root).unwrap();
+    let begin = || memory.begin(&Task::new("t"), &Run::named("run-0000000a"));
+    memory.finish(&begin().unwrap(), &Report::default()).unwrap();
+    let page = |number: usize| root.join(format!("page-{number}"));
+    let mut n_pages = 0;
+    while fs::write(page(n_pages), [b'x'; 4_096]).is_ok() {
+        n_pages += 1;
+    }
+    fs::remove_file(page(n_pages)).unwrap();
+    // With no page at all, with one for the first note of it, with more.
+    let mut refused = 0;
+    while begin().is_err() {
+        assert_eq!(memory.open_iterations(), [], "{refused}");
+        refused += 1;
+        n_pages -= 1;
+        fs::remove_file(page(n_pages)).unwrap();
+    }
+    assert!(refused > 1, "{refused}");
     got_there(&place);
 }
 
