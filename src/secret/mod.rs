@@ -10,6 +10,7 @@
 
 mod assigned;
 mod tokens;
+mod values;
 
 use std::ops::Range;
 
@@ -173,7 +174,7 @@ fn password_in_url(text: &str, at: usize) -> Option<(&'static str, Range<usize>)
     let user_info = &authority[..authority[..length].rfind('@')?];
     let (user, password) = user_info.split_once(':')?;
     let range = start + user.len() + 1..start + user_info.len();
-    (password != user && assigned::is_password(password)).then_some(("url-password", range))
+    (password != user && values::is_password(password)).then_some(("url-password", range))
 }
 
 #[cfg(test)]

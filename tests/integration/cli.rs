@@ -703,6 +703,7 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       index       archive: none, and nothing to index
     ok       old-caches  none
     ok       leftovers   none
+    ok       conflicts   none
     ok       lock        free
     ok       cache-lock  free
     ok       git         the memory is in no work tree
@@ -717,8 +718,9 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       index       live: none, and nothing to index
     ok       index       archive: none, and nothing to index
     warning  old-caches  1 cache of other versions of this program: `.ralph/cache/index-0123456789abcdef`
-                         mend: delete them, unless that version is still in use; nothing is lost
+                         mend: `ralph-memory doctor --fix` deletes them, unless that version is still in use; nothing is lost
     ok       leftovers   none
+    ok       conflicts   none
     ok       lock        free
     ok       cache-lock  free
     ok       git         the memory is in no work tree
@@ -924,7 +926,7 @@ fn wrong_usage_is_2() {
     --- stderr
     error: unrecognized subcommand 'serach'
 
-      tip: a similar subcommand exists: 'search'
+      tip: some similar subcommands exist: 'watch', 'search'
 
     Usage: ralph-memory [OPTIONS] <COMMAND>
 

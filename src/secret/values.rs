@@ -1,0 +1,165 @@
+//! What a value looks like that somebody keeps secret, and what only stands in its place.
+
+use super::tokens::{entropy, is_placeholder};
+
+/// The shortest password, and the shortest key.
+const SHORTEST: (usize, usize) = (8, 14);
+
+/// Returns whether a value can be a password that somebody uses.
+pub(super) fn is_password(value: &str) -> bool {
+    let length = value.chars().count();
+    if length < SHORTEST.0 || is_no_value(value) || value.chars().any(char::is_whitespace) || !value.is_ascii() {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    if ["password", "passwd", "secret", "hunter2", "qwerty", "letmein", "admin"].iter().any(|word| lower.contains(word))
+        && length < 20
+    {
+        return false;
+    }
+    if is_words(value) {
+        return false;
+    }
+    classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0
+}
+
+/// Returns whether a value can be a key or a token; `is_sure` where nothing else stands in its place.
+pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
+    if value.len() < SHORTEST.1
+        || is_no_value(value)
+        || !value.is_ascii()
+        || value.bytes().any(|byte| byte.is_ascii_whitespace())
+        || is_words(value)
+    {
+        return false;
+    }
+    let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let least = match value.len() {
+        _ if is_hex => 2.7,
+        ..20 => 3.0,
+        _ => 3.3,
+    };
+    // Of 20 random letters and digits hardly any are without a digit.
+    let has_digits = n_digits > 0 || (classes(value) >= 2 && turns(value) * 4 >= value.len());
+    let is_mixed =
+        n_digits < value.len() && (classes(value) >= 3 || is_hex || value.len() >= if is_sure { 16 } else { 14 });
+    has_digits && is_mixed && entropy(value) >= least
+}
+
+/// Returns how many times letters change between small and capital.
+fn turns(value: &str) -> usize {
+    value.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() != pair[1].is_ascii_lowercase()).count()
+}
+
+/// Returns how many of small letters, capitals, digits and others there are.
+pub(super) fn classes(value: &str) -> usize {
+    let has = |is: fn(&u8) -> bool| usize::from(value.bytes().any(|byte| is(&byte)));
+    has(u8::is_ascii_lowercase) + has(u8::is_ascii_uppercase) + has(u8::is_ascii_digit) + has(u8::is_ascii_punctuation)
+}
+
+/// Returns whether a value is a digest or an id, which stand in texts about secrets as well.
+pub(super) fn is_digest(value: &str) -> bool {
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_hex && (matches!(value.len(), 36 | 40 | 64 | 96 | 128))
+}
+
+/// Returns whether something stands in the value's place that is no value: a variable, a call, a path, a type.
+fn is_no_value(value: &str) -> bool {
+    const BEGINNINGS: [&str; 27] = [
+        "$", "%{", "{{", "{", "<", "[", "(", "sha1-", "sha256", "sha384", "sha512", "md5", "ssh-", "http://",
+        "https://", "/", "./", "../", "~/", "process.", "os.", "env.", "env:", "op://", "vault:", "ENC[", "arn:",
+    ];
+    let is_call = value.contains('(') && {
+        let name = &value[..value.find('(').unwrap_or_default()];
+        name.len() >= 3
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':' | b'!'))
+    };
+    let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
+    BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && !is_dollar_password(value))
+        || is_call
+        || is_variable
+        || value.contains("::")
+        || value.contains("${")
+        || value.contains("$(")
+        || value.contains("://")
+        || is_placeholder(value)
+}
+
+/// Returns whether a value that begins with `$` is more than a variable's name.
+fn is_dollar_password(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|name| {
+        name.bytes().any(|byte| {
+            byte.is_ascii_punctuation()
+                && !matches!(byte, b'_' | b'{' | b'}' | b'(' | b')' | b'.' | b'/' | b'"' | b':' | b'-')
+        })
+    })
+}
+
+/// Returns whether a value is made of words, numbers and what joins them, as names are.
+fn is_words(value: &str) -> bool {
+    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
+    value.split(is_joint).all(is_word)
+}
+
+/// Returns whether this is a word, or several in camel case, with a short number behind at most.
+fn is_word(part: &str) -> bool {
+    let letters = part.trim_end_matches(|character: char| character.is_ascii_digit());
+    let n_digits = part.len() - letters.len();
+    if letters.is_empty() {
+        return true;
+    }
+    if !letters.bytes().all(|byte| byte.is_ascii_alphabetic()) || n_digits > 4 {
+        return false;
+    }
+    let n_vowels = letters.bytes().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count();
+    let is_one_case = letters[1..].bytes().all(|byte| byte.is_ascii_lowercase())
+        || letters.bytes().all(|byte| byte.is_ascii_uppercase());
+    // Capitals of camel case stand at the beginnings of words, so there are few of them.
+    let n_turns = turns(letters);
+    let is_spelled = letters.len() <= 3 || (n_vowels * 6 >= letters.len() && longest_cluster(letters) <= 5);
+    is_spelled && (is_one_case || n_turns * 3 <= letters.len())
+}
+
+/// Returns the longest run of consonants.
+fn longest_cluster(letters: &str) -> usize {
+    letters.split(|letter: char| "aeiouyAEIOUY".contains(letter)).map(str::len).max().unwrap_or_default()
+}
+
+/// Returns whether a value is base 64 of a name and a password.
+pub(super) fn is_basic(value: &str) -> bool {
+    if value.len() < 12 || is_placeholder(value) {
+        return false;
+    }
+    let Some(decoded) = base64(value.trim_end_matches('=')) else { return false };
+    let Some(colon) = decoded.iter().position(|byte| *byte == b':') else { return false };
+    let is_printable = decoded.iter().all(|byte| (32..127).contains(byte));
+    let password = String::from_utf8_lossy(&decoded[colon + 1..]).into_owned();
+    is_printable
+        && !password.is_empty()
+        && !is_no_value(&password)
+        && !["password", "pass", "secret"].contains(&password.as_str())
+}
+
+/// Decodes base 64 without padding; `None` where it is none.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut n_bits) = (0u32, 0);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push(u8::try_from(bits >> n_bits & 0xff).unwrap_or_default());
+        }
+    }
+    Some(bytes)
+}
