@@ -13,6 +13,7 @@ use super::Memory;
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
 use crate::error::{Error, Problem, Result};
+use crate::store::LockState;
 use crate::watch::{Mode, Stopper, Watcher, Woken};
 
 /// How soon it is tried again when the index was being written by another process, or nobody took what was told.
@@ -249,21 +250,31 @@ impl Work {
         if catalogs.iter().all(is_kept) {
             return true;
         }
-        // Another process that writes will commit what it finds, this included.
-        let Some(lock) = self.memory.store.try_cache_lock() else { return false };
+        let Some(lock) = self.memory.store.try_cache_lock() else {
+            if matches!(self.memory.store.cache_lock_state(), LockState::Held(_)) {
+                // Another process writes. It may not have seen this.
+                return false;
+            }
+            self.trouble("the cache cannot be written".to_owned());
+            return true;
+        };
         for area in [Area::Archive, Area::Live] {
             if let Err(failure) = self.memory.commit(&lock, area, false) {
-                let trouble = self.memory.index_error(area, failure).to_string();
-                if self.trouble.as_ref() != Some(&trouble) {
-                    self.notices.push(format!("the index is not kept up to date: {trouble}"));
-                    self.trouble = Some(trouble);
-                }
+                self.trouble(self.memory.index_error(area, failure).to_string());
                 // It will not do better in half a second.
                 return true;
             }
         }
         self.trouble = None;
         true
+    }
+
+    /// Tells once what stands in the way of keeping the index.
+    fn trouble(&mut self, trouble: String) {
+        if self.trouble.as_ref() != Some(&trouble) {
+            self.notices.push(format!("the index is not kept up to date: {trouble}"));
+            self.trouble = Some(trouble);
+        }
     }
 
     /// Tells what there is room for, and returns whether that was all; an error where nobody listens any more.

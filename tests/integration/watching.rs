@@ -239,3 +239,31 @@ fn however_an_editor_saves_no_answer_is_stale() {
     let outcome = saves::run(folder.path(), 5, 1);
     assert_eq!(outcome.saves, 50);
 }
+
+#[test]
+fn a_cache_that_cannot_be_written_is_told_once_and_changes_are_told_all_the_same() {
+    let base = TestBase::new();
+    base.entry("a", "Alpha", "x", "one");
+    // A file stands in its place.
+    base.write(".ralph/cache", "no folder");
+    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let watching = memory.watch(Mode::Native).unwrap();
+    assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 1, .. }));
+    let mut told = Vec::new();
+    for number in 0..2 {
+        base.entry(&format!("b{number}"), "Beta", "x", "two");
+        loop {
+            let watched = watching.told().recv_timeout(LONGEST).unwrap();
+            let is_it = matches!(&watched, Watched::Changed(changes) if changes.indexed.contains(&format!(".ralph/knowledge/b{number}.md")));
+            told.push(watched);
+            if is_it {
+                break;
+            }
+        }
+    }
+    let notices: Vec<&Watched> = told.iter().filter(|watched| matches!(watched, Watched::Notice { .. })).collect();
+    assert_eq!(
+        notices,
+        [&Watched::Notice { message: "the index is not kept up to date: the cache cannot be written".to_owned() }]
+    );
+}
