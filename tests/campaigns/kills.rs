@@ -103,7 +103,8 @@ fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize,
         longest = longest.max(begun.elapsed());
     }
     // Some end by themselves, so that there is something acknowledged.
-    Victim { program, path, root, longest }
+    // Some end by themselves, so that there is something acknowledged.
+    Victim { program, path, root, longest: longest * 3 / 2 }
 }
 
 /// Kills calls that write entries, so many times, and looks after each.
