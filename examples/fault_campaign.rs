@@ -9,6 +9,9 @@
 use std::error::Error;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../tests/campaigns/faults.rs"]
 mod faults;
 
@@ -22,12 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (errors, seed) =
         if first == "all" { (faults::Errors::All, 0) } else { (faults::Errors::Rotating, first.parse()?) };
     let wanted = arguments.next();
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|folder| folder.parent()).ok_or("no folder of programs")?;
-    let program = folder.join("ralph-memory");
-    if !program.exists() {
-        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
-    }
+    let program = beside::program()?;
     let mut out = std::io::stdout();
     let place = std::env::temp_dir().join(format!("ralph-faults-{}", std::process::id()));
     let mut n_faults = 0;

@@ -15,6 +15,8 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Instant;
 
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
 #[path = "../tests/campaigns/clocks.rs"]
 mod clocks;
 #[path = "../tests/campaigns/corruption.rs"]
@@ -45,12 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
     let seed: u64 = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|folder| folder.parent()).ok_or("no folder of programs")?;
-    let program = folder.join("ralph-memory");
-    if !program.exists() {
-        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
-    }
+    let program = beside::program()?;
     let mut out = std::io::stdout();
     let begin = Instant::now();
     let own = [name, &size.to_string(), &seed.to_string()];

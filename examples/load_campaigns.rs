@@ -8,9 +8,10 @@
 
 use std::error::Error;
 use std::io::Write as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
 #[path = "../tests/campaigns/crowds.rs"]
 mod crowds;
 #[path = "../tests/campaigns/kills.rs"]
@@ -45,11 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
     let seed: u64 = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
-    let own = std::env::current_exe()?;
-    let program = own.parent().and_then(Path::parent).ok_or("no folder of programs")?.join("ralph-memory");
-    if !program.exists() {
-        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
-    }
+    let program = beside::program()?;
     let folder = tempfile::tempdir()?;
     // It may be built anew meanwhile.
     let copy = folder.path().join("ralph-memory");

@@ -8,6 +8,8 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Instant;
 
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
 #[path = "../tests/campaigns/merges.rs"]
 mod merges;
 #[path = "../tests/campaigns/random.rs"]
@@ -17,12 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let merges: usize = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|folder| folder.parent()).ok_or("no folder of programs")?;
-    let program = folder.join("ralph-memory");
-    if !program.exists() {
-        return Err(format!("there is no {}: `cargo build --release` makes it", program.display()).into());
-    }
+    let program = beside::program()?;
     let mut out = std::io::stdout();
     let place = std::env::temp_dir().join(format!("ralph-merges-{}", std::process::id()));
     std::fs::create_dir_all(&place)?;

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
 #[path = "../tests/campaigns/program.rs"]
 mod program;
 #[path = "../tests/campaigns/random.rs"]
@@ -49,11 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let minutes: f64 = arguments.next().map_or(Ok(60.0), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let own = std::env::current_exe()?;
-    let path = own.parent().and_then(Path::parent).ok_or("no folder of programs")?.join("ralph-memory");
-    if !path.exists() {
-        return Err(format!("there is no {}: `cargo build --release` makes it", path.display()).into());
-    }
+    let path = beside::program()?;
     let place = tempfile::tempdir()?;
     let root = place.path().join("project");
     fs::create_dir(&root)?;
