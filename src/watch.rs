@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use notify::event::{EventKind, Flag, ModifyKind};
+use notify::event::{CreateKind, EventKind, Flag, ModifyKind, RemoveKind};
 use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// How long nothing must have happened before it is looked: an editor saves in several steps.
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// How often it is looked where nothing notifies.
 const POLL: Duration = Duration::from_secs(1);
 /// How often it is looked all the same: systems drop notifications without a word.
-const RECONCILE: Duration = Duration::from_secs(30);
+pub const RECONCILE: Duration = Duration::from_secs(30);
 
 /// How changes are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,9 @@ pub enum Mode {
 /// Why [`Watcher::wait`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
-    /// It is time to look, or something may have changed.
+    /// Nothing was told, and it is time to look all the same.
+    Time,
+    /// Something may have changed.
     Look,
     /// The same, and a folder may have come, gone or been replaced by another of its name.
     LookAtFolders,
@@ -203,13 +205,17 @@ impl Watcher {
             }
             hints = shared.changed.wait_timeout(hints, due - now).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let Hints { folders, lost, .. } = std::mem::take(&mut *hints);
+        let Hints { span, folders, lost, .. } = std::mem::take(&mut *hints);
         drop(hints);
         if lost && self.native.is_some() {
             // Whatever was in the queue is gone: nothing that was known of the watches counts any more.
             self.begin();
         }
-        if folders || lost { Woken::LookAtFolders } else { Woken::Look }
+        match span {
+            _ if folders || lost => Woken::LookAtFolders,
+            Some(_) => Woken::Look,
+            None => Woken::Time,
+        }
     }
 }
 
@@ -224,7 +230,9 @@ fn tell(shared: &Shared, partly: &[(PathBuf, Vec<&'static str>)], told: notify::
             let is_content = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)));
             // What is created or renamed is a file more often than not, and then has its ending.
             let is_file = event.paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "md"));
-            shared.hint(|hints| hints.folders |= !is_content && !is_file);
+            let is_folder =
+                matches!(event.kind, EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder));
+            shared.hint(|hints| hints.folders |= is_folder || !is_content && !is_file);
         }
         Err(_) => shared.hint(|hints| hints.lost = true),
     }
@@ -363,7 +371,7 @@ mod tests {
         assert_eq!(watcher.trouble(), None, "once");
         assert!(!watcher.follow(&watched(&[folder.path()]), true));
         let begun = Instant::now();
-        assert_eq!(watcher.wait(SOON), Woken::Look);
+        assert_eq!(watcher.wait(SOON), Woken::Time);
         assert!(begun.elapsed() < SOON);
     }
 

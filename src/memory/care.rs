@@ -17,7 +17,7 @@ use crate::error::{Problem, Result, Severity};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::retrieve::superseded;
-use crate::secret::redact;
+use crate::secret::{self, Secret};
 use crate::settings::FORMAT;
 
 /// Where Linux says how much may be watched.
@@ -112,9 +112,24 @@ impl Memory {
     /// redacted: it may be shown anywhere. What is not UTF-8 is replaced; `None` where there is no such file or line.
     pub fn source_line(&self, path: &str, line: u32) -> Option<String> {
         let file = self.store.read(path.strip_prefix(".ralph/")?).ok()?;
+        let text = String::from_utf8_lossy(&file.bytes);
         let at = usize::try_from(line).ok()?.checked_sub(1)?;
-        let line = file.bytes.split(|byte| *byte == b'\n').nth(at)?;
-        Some(redact(String::from_utf8_lossy(line).trim_end_matches('\r'), &self.settings.allowed_secrets))
+        let line = text.split('\n').nth(at)?;
+        let start = text.split('\n').take(at).map(|line| line.len() + 1).sum::<usize>();
+        let range = start..start + line.len();
+        // Looked for in all of it: a value may stand on another line than its name.
+        let mut shown = String::new();
+        let mut done = range.start;
+        let allowed = |secret: &Secret| secret::is_allowed(secret, &self.settings.allowed_secrets);
+        for secret in secret::find(&text).into_iter().filter(|secret| !allowed(secret)) {
+            if secret.range.start < range.end && secret.range.end > range.start {
+                shown.push_str(&text[done..secret.range.start.max(done)]);
+                shown.push_str(&secret.redacted());
+                done = secret.range.end.min(range.end);
+            }
+        }
+        shown.push_str(&text[done..range.end]);
+        Some(shown.trim_end_matches('\r').to_owned())
     }
 
     /// Gives a problem the place of the key that it is about. Heads do not keep places, and few

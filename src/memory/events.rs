@@ -59,6 +59,7 @@ impl Memory {
             let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
             return invalid("scope", reason);
         }
+        self.refuse_secrets_in("scope", &scope.to_string())?;
         if id.kind() != Kind::Knowledge {
             return invalid("ID", "what a journal entry says never changes; name a knowledge entry".to_owned());
         }

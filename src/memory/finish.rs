@@ -8,10 +8,11 @@ use super::write::{Added, MEMORY_FOLDER, shown};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::secret::redact;
 use crate::sigil::{self, FailureReport, Noted, Refused, SUGGESTIONS_HEADING, Said, SuggestedScope, Suggestion};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
-use crate::text::shorten;
+use crate::text::{floor, shorten};
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
@@ -21,6 +22,10 @@ const NO_REPORT: &str = "Task failed (no structured report)";
 const UNKNOWN: &str = "unknown";
 /// How much of the text's end is taken for its error output then, in characters.
 const ERROR_OUTPUT: usize = 500;
+/// How much of a reported stack trace is kept, in characters.
+const STACK_TRACE: usize = 500;
+/// How much of a trace is looked at before it is cut, in bytes.
+const MAX_TRACE_BYTES: usize = 64 * 1024;
 
 /// How the command went that says whether a task is done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,8 +134,9 @@ impl Memory {
                 Err(Error::Invalid { what, reason }) => {
                     refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
                 }
-                Err(error @ Error::Secret { .. }) => {
-                    refused.push((noted.line, format!("line {}: <{}>: {error}; leave it out", noted.line, noted.name)));
+                Err(Error::Secret { what, line, pattern, .. }) => {
+                    let place = format!("line {}: <{}>", noted.line, noted.name);
+                    refused.push((noted.line, format!("{place}: {}", secret(what, line, pattern))));
                 }
                 Err(error) => return Err(error),
             }
@@ -145,9 +151,9 @@ impl Memory {
                     let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
                     refused.push((suggestion.line, format!("{place}: {what}: {reason}")));
                 }
-                Err(error @ Error::Secret { .. }) => {
+                Err(Error::Secret { what, line, pattern, .. }) => {
                     let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-                    refused.push((suggestion.line, format!("{place}: {error}; leave it out")));
+                    refused.push((suggestion.line, format!("{place}: {}", secret(what, line, pattern))));
                 }
                 Err(error) => return Err(error),
             }
@@ -174,11 +180,12 @@ impl Memory {
                 duration_ms: validated.duration_ms,
             }),
             context: iteration.entries.clone(),
-            refused: refused.clone(),
+            refused,
             ..AttemptHead::new(iteration.number, outcome)
         };
-        let sections = sections(said, report, outcome);
-        let attempt = attempt(iteration, head, sections);
+        let sections = sections(said, report, outcome, &self.settings.allowed_secrets);
+        // Others need not wait while it is made fit to be written.
+        let attempt = attempt(iteration, head, sections).prepared(&self.settings.allowed_secrets);
         let lock = self.lock_entries()?;
         let pending = self.begin_write();
         let (path, attempt) = self.write_attempt(&lock, attempt)?;
@@ -187,6 +194,8 @@ impl Memory {
         self.commit_written(pending, &path);
         problems.extend(self.commit_to_git(&lock, &attempt));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+        // Those of the file: what the agent said there may be a secret as well.
+        let refused = attempt.head.refused.clone();
         Ok(Recorded { id, path: shown(&path), outcome, knowledge, refused, attempt, problems })
     }
 
@@ -293,6 +302,12 @@ fn outcome(said: &Said, report: &Report) -> Outcome {
     }
 }
 
+/// Says that knowledge held a secret. No fingerprint: the journal is committed, and of a weak password it would
+/// tell whether a guess is right.
+fn secret(what: &str, line: u32, pattern: &str) -> String {
+    format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
+}
+
 /// Says that an iteration which is in the journal is listed as begun still.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
     let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
@@ -336,14 +351,16 @@ fn attempt(iteration: &Iteration, head: AttemptHead, sections: Sections) -> Atte
     }
 }
 
-fn sections(said: Said, report: &Report, outcome: Outcome) -> Sections {
-    let failure = said.failure.unwrap_or_else(|| minimal_report(&report.text, outcome));
+fn sections(said: Said, report: &Report, outcome: Outcome, allowed: &[String]) -> Sections {
+    let failure = said.failure.unwrap_or_else(|| minimal_report(&report.text, outcome, allowed));
+    // Before it is cut, which could leave half of a secret.
+    let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
     Sections {
         notes: said.notes.unwrap_or_default(),
         summary: report.summary.clone(),
         tried: failure.tried,
         why: failure.why,
-        error_output: failure.stack_trace.unwrap_or_default(),
+        error_output: trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default(),
         retry_suggestion: said.retry_suggestion.unwrap_or_default(),
         decisions: report.decisions.clone(),
         errors: report.errors.clone(),
@@ -354,7 +371,7 @@ fn sections(said: Said, report: &Report, outcome: Outcome) -> Sections {
 }
 
 /// Returns what is known of a failure of which the agent says nothing.
-fn minimal_report(text: &str, outcome: Outcome) -> FailureReport {
+fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
     let mut report = FailureReport {
         tried: String::new(),
         why: String::new(),
@@ -365,6 +382,7 @@ fn minimal_report(text: &str, outcome: Outcome) -> FailureReport {
     if outcome.is_success() == Some(false) {
         NO_REPORT.clone_into(&mut report.why);
         let text = text.trim_end();
+        let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
         let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
         report.stack_trace = Some(text[start..].to_owned());
     }

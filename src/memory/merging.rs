@@ -55,9 +55,10 @@ impl Memory {
             MERGED.iter().filter(|pattern| !has(pattern)).map(|pattern| format!("{pattern} merge={DRIVER}")).collect();
         if !attributes.is_empty() {
             let glue = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            let new = format!("{text}{glue}{}\n", attributes.join("\n"));
-            if self.store.create(&lock, ATTRIBUTES, new.as_bytes())? == Created::Exists {
-                self.replace(&lock, ATTRIBUTES, &text, &new)?;
+            // In bytes: what stands there may be in whatever encoding.
+            let new = [&old, format!("{glue}{}\n", attributes.join("\n")).as_bytes()].concat();
+            if self.store.create(&lock, ATTRIBUTES, &new)? == Created::Exists {
+                self.store.replace(&lock, ATTRIBUTES, &old, &new, self.now())?;
             }
         }
         if !was_registered {

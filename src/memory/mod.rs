@@ -36,7 +36,7 @@ pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
-pub use mend::Mended;
+pub use mend::{Mended, Mending};
 pub use merging::Registered;
 pub use runs::{Iteration, Run};
 pub use sync::Rebuilt;

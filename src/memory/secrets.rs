@@ -3,9 +3,14 @@
 use super::Memory;
 use super::write::shown;
 use crate::catalog::Catalog;
+use crate::entry::MAX_FILE_BYTES;
 use crate::entry::knowledge::Knowledge;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::secret::{self, Secret};
+use crate::text::floor;
+
+/// How many secrets of one file are told one by one: with the first few mended, the rest is seen.
+const MAX_TOLD: usize = 20;
 
 impl Memory {
     /// Lets values with these [fingerprints](Secret::fingerprint) pass, beside those that the settings allow:
@@ -32,19 +37,25 @@ impl Memory {
             ("title", knowledge.title.clone()),
             ("body", knowledge.body.clone()),
             ("tags", knowledge.tags.join("\n")),
+            ("scope", knowledge.scope.to_string()),
+            ("task_id", knowledge.task_id.clone().unwrap_or_default()),
+            ("run_id", knowledge.run_id.clone().unwrap_or_default()),
             ("files", knowledge.files.join("\n")),
             ("details", details.unwrap_or_default()),
             ("category", knowledge.category.clone().unwrap_or_default()),
             ("feature", knowledge.feature.clone().unwrap_or_default()),
         ];
-        for (what, text) in fields {
-            if let Some(secret) = self.secrets_in(&text).next() {
-                let (line, _) = secret.place(&text);
-                let Secret { pattern, fingerprint, .. } = secret;
-                return Err(Error::Secret { what, line, pattern, fingerprint });
-            }
-        }
-        Ok(())
+        fields.iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
+    }
+
+    /// Refuses a text that holds a secret.
+    pub(super) fn refuse_secrets_in(&self, what: &'static str, text: &str) -> Result<()> {
+        // What is longer is refused anyway.
+        let text = &text[..floor(text, MAX_FILE_BYTES)];
+        let Some(secret) = self.secrets_in(text).next() else { return Ok(()) };
+        let (line, _) = secret.place(text);
+        let Secret { pattern, fingerprint, .. } = secret;
+        Err(Error::Secret { what, line, pattern, fingerprint })
     }
 
     fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
@@ -59,7 +70,7 @@ impl Memory {
             // What cannot be read is told of already.
             let Ok(file) = self.store.read(&path) else { continue };
             let text = String::from_utf8_lossy(&file.bytes);
-            problems.extend(self.secrets_in(&text).map(|secret| {
+            problems.extend(self.secrets_in(&text).take(MAX_TOLD).map(|secret| {
                 let (line, column) = secret.place(&text);
                 let Secret { pattern, fingerprint, .. } = secret;
                 Problem {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -14,10 +14,12 @@ use super::write::shown;
 use crate::catalog::{Area, Catalog};
 use crate::error::{Error, Problem, Result};
 use crate::store::LockState;
-use crate::watch::{Mode, Stopper, Watcher, Woken};
+use crate::watch::{Mode, RECONCILE, Stopper, Watcher, Woken};
 
-/// How soon it is tried again when the index was being written by another process, or nobody took what was told.
+/// How soon it is tried again to tell what nobody took.
 const AGAIN: Duration = Duration::from_millis(500);
+/// How soon it is looked again when the index was being written by another process.
+const BUSY: Duration = Duration::from_secs(2);
 /// Longer than any wait lasts.
 const FOREVER: Duration = Duration::from_secs(3_600);
 /// How often the folders are asked for until no new one has come: each time watches what came in between.
@@ -142,8 +144,9 @@ struct Work {
     sender: SyncSender<Watched>,
     /// Fingerprints of the files as they were told of, by path.
     known: BTreeMap<String, u64>,
-    /// What there was no room for.
+    /// What there was no room for, and what of it is new to whoever is told.
     waiting: Changes,
+    fresh: BTreeSet<String>,
     notices: Vec<String>,
     /// The last thing that stood in the way of keeping the index, which is told once.
     trouble: Option<String>,
@@ -158,6 +161,7 @@ impl Work {
             sender,
             known: BTreeMap::new(),
             waiting: Changes::default(),
+            fresh: BTreeSet::new(),
             notices: Vec::new(),
             trouble: None,
             is_ready: false,
@@ -165,16 +169,31 @@ impl Work {
     }
 
     fn run(mut self) {
-        let mut anew = false;
+        let (mut anew, mut must_look, mut is_kept, mut looked) = (false, true, false, Instant::now());
         loop {
-            let is_kept = self.look(anew);
-            let Ok(is_told) = self.tell() else { return };
-            let longest = if is_kept && is_told { FOREVER } else { AGAIN };
-            match self.watcher.wait(longest) {
-                Woken::Look => anew = false,
-                Woken::LookAtFolders => anew = true,
-                Woken::Stopped => return,
+            if must_look {
+                looked = Instant::now();
+                is_kept = self.look(anew);
             }
+            let Ok(is_told) = self.tell() else { return };
+            // A look at everything costs something; a try to tell costs nothing.
+            let longest = if !is_told {
+                AGAIN
+            } else if is_kept {
+                FOREVER
+            } else {
+                BUSY
+            };
+            (must_look, anew) = match self.watcher.wait(longest) {
+                Woken::Look => (true, false),
+                Woken::LookAtFolders => (true, true),
+                // What the system did not tell may be a folder as well.
+                Woken::Time => {
+                    let is_due = looked.elapsed() >= RECONCILE || self.watcher.mode() == Mode::Poll;
+                    (is_due || !is_kept && looked.elapsed() >= BUSY, is_due)
+                }
+                Woken::Stopped => return,
+            };
         }
     }
 
@@ -196,9 +215,13 @@ impl Work {
         let entries = self.known.len();
         if self.is_ready {
             self.waiting.then(Changes { entries, ..changes });
+            // Of what came and went while nobody listened there is nothing to tell.
+            let fresh = &mut self.fresh;
+            self.waiting.removed.retain(|path| !fresh.remove(path));
         } else {
             let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
             self.is_ready = true;
+            self.fresh.clear();
             let polling = self.watcher.mode() == Mode::Poll;
             // The channel is empty.
             let _ = self.sender.try_send(Watched::Ready { entries, folders, polling });
@@ -225,8 +248,12 @@ impl Work {
         for catalog in catalogs {
             for row in catalog.rows() {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
-                if self.known.get(&path) != Some(&fingerprint) {
+                let before = self.known.get(&path);
+                if before != Some(&fingerprint) {
                     changes.indexed.push(shown(&path));
+                    if before.is_none() {
+                        self.fresh.insert(shown(&path));
+                    }
                     if catalog.has_problem(row) {
                         changes.problems.extend(catalog.head(row).problems);
                     }
@@ -287,10 +314,14 @@ impl Work {
             }
         }
         if self.waiting.is_empty() {
+            self.fresh.clear();
             return Ok(true);
         }
         match self.sender.try_send(Watched::Changed(std::mem::take(&mut self.waiting))) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.fresh.clear();
+                Ok(true)
+            }
             Err(TrySendError::Full(Watched::Changed(changes))) => {
                 self.waiting = changes;
                 Ok(false)

@@ -98,8 +98,9 @@ impl Memory {
     /// process kept writing, [`Error::Conflict`] where an editor did, [`Error::Uneditable`] where the
     /// entry's frontmatter cannot be edited without harm, and [`Error::Io`].
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        // As it was given: small letters would hide what a tag is.
+        self.refuse_secrets(knowledge)?;
         let knowledge = knowledge.normalised()?;
-        self.refuse_secrets(&knowledge)?;
         let lock = self.lock_entries()?;
         let mut attempt = 1;
         let (added, pending) = loop {

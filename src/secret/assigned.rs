@@ -10,6 +10,10 @@ use crate::text::floor;
 
 /// The longest value that is looked at, in bytes.
 const MAX_VALUE: usize = 300;
+/// The longest name, in bytes.
+const MAX_NAME: usize = 80;
+/// How far back is looked for what a value stands in, in bytes.
+const MAX_BACK: usize = 400;
 /// How far behind a name in a sentence its value may stand, in words and in bytes.
 const MAX_BETWEEN: (usize, usize) = (6, 60);
 
@@ -77,7 +81,7 @@ enum Kind {
 
 /// Finds the value behind the name that begins at `at`, where there is one and it looks like a secret.
 pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(&'static str, Range<usize>)> {
-    let length = text[at..].bytes().take_while(|byte| is_of_name(*byte)).count();
+    let length = text[at..].bytes().take(MAX_NAME + 1).take_while(|byte| is_of_name(*byte)).count();
     let end = at + text[at..at + length].trim_end_matches(['-', '.']).len();
     let word = &text[at..end];
     let before = std::mem::replace(&mut words.before, at..end);
@@ -121,7 +125,7 @@ fn is_of_name(byte: u8) -> bool {
 
 /// Returns what the value of this name is, if it is a secret. A name is what it ends with: `token_count` is none.
 fn kind_of(word: &str, before: &str) -> Option<Kind> {
-    if word.len() > 80 {
+    if word.len() > MAX_NAME {
         return None;
     }
     let last = word.rsplit('.').find(|part| !part.is_empty())?;
@@ -189,8 +193,10 @@ fn separated(text: &str, at: usize) -> Option<usize> {
         return Some(skip(text, start, " \t"));
     }
     // The name may be quoted, in brackets, bold or a cell of a table, and have a type.
-    let mut at = skip(text, at, "\"'`*]) \t");
+    let mut at = skip(text, at, "\\\"'`*]) \t");
     if let Some(typed) = text[at..].strip_prefix(": ").filter(|typed| typed.starts_with(['S', '&', 's'])) {
+        let typed = &typed[..floor(typed, MAX_NAME)];
+        let typed = typed.lines().next().unwrap_or_default();
         let equals = typed.find('=').filter(|equals| {
             typed[..*equals].split_whitespace().count() <= 3 && !typed[..*equals].contains(['"', '\''])
         });
@@ -277,7 +283,9 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
             };
             return is_secret.then_some((name_of(kind), at + value.start..at + value.end));
         }
-        start = value.end.max(start + 1) + usize::from(quoted);
+        // White space of another script is none of a word, and longer than a byte.
+        let least = start + line[start..].chars().next().map_or(1, char::len_utf8);
+        start = floor(line, value.end.max(least) + usize::from(quoted));
         if start >= MAX_BETWEEN.1.min(line.len())
             || line[..start].ends_with('.')
             || line[start..].starts_with(['.', ';'])
@@ -291,7 +299,8 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
 
 /// Finds a quoted value in the sentence before a name: `use VALUE as the password`.
 fn in_front(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
-    let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let window = floor(text, at.saturating_sub(MAX_BACK));
+    let line_start = text[window..at].rfind('\n').map_or(window, |newline| window + newline + 1);
     let line = &text[line_start..at];
     let (value_end, behind) =
         ["` as ", "\" as ", "' as "].iter().find_map(|joint| line.rfind(joint).map(|end| (end, end + joint.len())))?;
@@ -311,10 +320,9 @@ fn in_front(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<us
 
 /// Returns whether the word at `at` is a part of the name of something at Amazon.
 fn is_in_arn(text: &str, at: usize) -> bool {
-    let start = text[..at]
-        .rfind(|character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '('))
-        .map_or(0, |at| at + 1);
-    text[start..at].trim_start_matches(['"', '\'', '`', '(']).starts_with("arn:")
+    let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let is_end = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '(');
+    window.rsplit(is_end).next().is_some_and(|word| word.starts_with("arn:"))
 }
 
 /// Returns whether the word at `at` is an option of a command.

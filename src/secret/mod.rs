@@ -20,6 +20,10 @@ use crate::text::floor;
 
 /// The longest private key that is taken out as a whole, in bytes.
 const MAX_KEY_BYTES: usize = 20_000;
+/// The longest part of a URL between `://` and its path that is looked at, in bytes.
+const MAX_AUTHORITY: usize = 600;
+/// How far back is looked for what stands before a word, in bytes.
+const MAX_ESCAPE: usize = 16;
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,11 @@ pub struct Secret {
 }
 
 impl Secret {
+    /// Returns what stands in its place.
+    pub fn redacted(&self) -> String {
+        format!("[redacted: {}]", self.pattern)
+    }
+
     /// Returns its line, counted from 1, and its column in characters.
     pub fn place(&self, text: &str) -> (u32, u32) {
         let before = &text[..self.range.start];
@@ -61,6 +70,9 @@ pub fn find(text: &str) -> Vec<Secret> {
         let byte = bytes[at];
         let hit = match byte {
             b'-' if text[at..].starts_with("-----BEGIN ") => private_key(text, at),
+            b'-' if text[at..].starts_with("-----END ") => {
+                end_of_private_key(text, at, found.last().map_or(0, |last: &Secret| last.range.end))
+            }
             b':' if text[at..].starts_with("://") => password_in_url(text, at),
             _ if byte.is_ascii_alphanumeric() && !is_inside_word(bytes, at) => {
                 let token = |at: usize| tokens::token(&text[at..]).map(|(pattern, length)| (pattern, at..at + length));
@@ -99,9 +111,7 @@ pub fn redact(text: &str, allowed: &[String]) -> String {
     let mut done = 0;
     for secret in find(text).into_iter().filter(|secret| !is_allowed(secret, allowed)) {
         safe.push_str(&text[done..secret.range.start]);
-        safe.push_str("[redacted: ");
-        safe.push_str(secret.pattern);
-        safe.push(']');
+        safe.push_str(&secret.redacted());
         done = secret.range.end;
     }
     safe.push_str(&text[done..]);
@@ -125,21 +135,43 @@ fn fingerprint(pattern: &str, secret: &str) -> String {
     format!("{:08x}", hash >> 32)
 }
 
-/// Returns whether the character at `at` goes on with a word: behind an escape such as `\n` one begins.
+/// Returns whether the character at `at` goes on with a word. Behind an escape one begins: `\n`, `\u003d`, `%3D`, or
+/// what colours a terminal.
 fn is_inside_word(bytes: &[u8], at: usize) -> bool {
-    let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return false };
-    let is_escape = matches!(before, b'n' | b't' | b'r') && at >= 2 && bytes[at - 2] == b'\\';
-    before.is_ascii_alphanumeric() && !is_escape
+    let before = &bytes[at.saturating_sub(MAX_ESCAPE)..at];
+    before.last().is_some_and(u8::is_ascii_alphanumeric) && !ends_with_escape(before)
+}
+
+fn ends_with_escape(text: &[u8]) -> bool {
+    let hexadecimal = |count: usize| {
+        text.len()
+            .checked_sub(count)
+            .filter(|start| text[*start..].iter().all(u8::is_ascii_hexdigit))
+            .map(|start| &text[..start])
+    };
+    let is_letter = |text: &[u8]| matches!(text, [.., b'\\', b'n' | b't' | b'r']);
+    let is_colour = || {
+        let digits = text.strip_suffix(b"m");
+        let start = digits.map(|text| text.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b';'));
+        matches!((digits, start), (Some(text), Some(Some(start))) if text[start] == b'[')
+    };
+    is_letter(text)
+        || hexadecimal(4).is_some_and(|text| text.ends_with(b"\\u"))
+        || hexadecimal(2).is_some_and(|text| text.ends_with(b"%") || text.ends_with(b"\\x"))
+        || is_colour()
 }
 
 /// Returns whether the character at `at` goes on with a name, which may have `_`, `-` and `.` in it.
 fn is_inside_name(bytes: &[u8], at: usize) -> bool {
-    at >= 2 && matches!(bytes[at - 1], b'_' | b'-' | b'.') && bytes[at - 2].is_ascii_alphanumeric()
+    let before = &bytes[at.saturating_sub(MAX_ESCAPE)..at];
+    let joint = before.iter().rev().take_while(|byte| matches!(byte, b'_' | b'-' | b'.')).count();
+    let name = before.len() - joint;
+    joint > 0 && (name == 0 || before[name - 1].is_ascii_alphanumeric())
 }
 
 /// Finds the private key whose first line begins at `start`, up to its last line.
 fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
-    let line = &text[start + 11..];
+    let line = &text[start + 11..floor(text, start + 11 + 60)];
     let label = &line[..line.find("-----")?];
     if label.len() > 40 || !label.contains("PRIVATE KEY") {
         return None;
@@ -157,6 +189,16 @@ fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     is_whole.then_some(("private-key", start..end))
 }
 
+/// Finds the end of a private key whose beginning was cut off, and whose last line begins at `at`.
+fn end_of_private_key(text: &str, at: usize, from: usize) -> Option<(&'static str, Range<usize>)> {
+    let line = &text[at + 9..floor(text, at + 9 + 60)];
+    let label = &line[..line.find("-----")?];
+    let first = from.max(at.saturating_sub(MAX_KEY_BYTES));
+    let start = at - text.as_bytes()[first..at].iter().rev().take_while(|byte| is_of_key(**byte)).count();
+    let letters = text[start..at].bytes().filter(u8::is_ascii_alphanumeric).count();
+    (label.contains("PRIVATE KEY") && letters >= 32).then_some(("private-key", start..at + 9 + label.len() + 5))
+}
+
 /// Returns whether a byte can stand in the lines of a key, in whatever it is quoted or indented by.
 fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
@@ -167,9 +209,10 @@ fn is_of_key(byte: u8) -> bool {
 fn password_in_url(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     let start = at + 3;
     let ends = |byte: &u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'\\')
+        byte.is_ascii_whitespace()
+            || matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'\\')
     };
-    let authority = &text[start..];
+    let authority = &text[start..floor(text, start + MAX_AUTHORITY)];
     let length = authority.bytes().position(|byte| ends(&byte)).unwrap_or(authority.len());
     let user_info = &authority[..authority[..length].rfind('@')?];
     let (user, password) = user_info.split_once(':')?;

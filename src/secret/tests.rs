@@ -190,3 +190,77 @@ fn places_are_lines_and_columns() {
     let text = format!("é\nö {token}");
     assert_eq!(find(&text)[0].place(&text), (2, 3));
 }
+
+/// White space of other scripts is longer than a byte.
+#[test]
+fn no_character_is_cut_in_two() {
+    for space in ['\u{a0}', '\u{3000}', '\u{2028}', '\u{200b}', 'é', '語'] {
+        for text in [
+            format!("the token {space}is"),
+            format!("password {space} x"),
+            format!("le{space}token: x"),
+            format!("arn:{space}secret: x"),
+            format!("`x{space}` as token {space}"),
+            format!("token: S{space} = {space}"),
+            format!("password = \"{space}"),
+            format!("https://a:{space}@b{space}"),
+            format!("-----BEGIN {space}PRIVATE KEY-----{space}"),
+            format!("-----END {space}PRIVATE KEY-----{space}"),
+        ] {
+            for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+                let _ = redact(&text[..end], &[]);
+            }
+        }
+    }
+    assert!(find("password=.Gk7pL2qZ9.xQ4mN8vR2tY6.wE3rT5yU7iO9pA1sD3fGzz").len() <= 1);
+}
+
+#[test]
+fn coloured_and_escaped_output_hides_no_token() {
+    let token = format!("ghp_{}", made(ALNUM, 36, 5));
+    for text in [
+        "\u{1b}[33m{}\u{1b}[0m",
+        "[1;31m{}",
+        "\\u{1b}[32m{}",
+        "\\u001b[32m{}",
+        "q=%3D{}",
+        "a\\u003d{}",
+        "a\\n{}",
+        "\\x3d{}",
+    ] {
+        assert_eq!(find(&text.replace("{}", &token)).len(), 1, "{text}");
+    }
+    found(&format!("xm{token}"), &[]);
+}
+
+#[test]
+fn the_end_of_a_private_key_is_one_too() {
+    let body = made(ALNUM, 120, 9);
+    let end = ["-----END RSA ", "PRIVATE KEY-----"].concat();
+    let cut = format!("{}\n{}\n{end}\nafter", &body[..60], &body[60..]);
+    assert_eq!(redact(&format!("cut: {cut}"), &[]).split("[redacted: private-key]").last(), Some("\nafter"));
+    assert!(!redact(&cut, &[]).contains(&body[60..100]));
+    found(&format!("a file ends with {end}"), &[]);
+}
+
+#[test]
+fn code_and_places_are_no_values() {
+    for text in [
+        "password: typing.Optional[bytes],",
+        "in_token: Token![in](span),",
+        "password=self._socks_options[\"password\"]",
+        "password: user!.credentials!.password2",
+        "token = ctx.Request.Headers[\"X-Auth2\"][0];",
+        "unexpected token: ExprCall@12..40",
+        "Unexpected token … at Parser2.tsx:118:22abc",
+        "auth -> src/auth/Login2.tsx#L33",
+        "pwd=C:\\Users\\Bob1\\proj",
+        "secret: kube-system/my-secret-v2-abc9d",
+        "http://localhost:3000?next=Alice@example.com",
+        "<div class=\"md-checkbox-primary-color\">",
+    ] {
+        found(text, &[]);
+    }
+    let password = ["Tr7#", "kq!Zv9xW"].concat();
+    found(&format!("sent {{\\\"password\\\":\\\"{password}\\\"}}"), &[("password", &password)]);
+}

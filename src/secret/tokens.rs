@@ -40,7 +40,9 @@ const fn is_of(byte: u8, alphabet: Alphabet) -> bool {
 struct Token(&'static str, &'static str, Alphabet, (usize, usize));
 
 /// No upper bound but that a word has an end.
-const LONG: usize = 1_000;
+const LONG: usize = 600;
+/// From how long a prefix on a token is told from words without a look at its digits.
+const TELLING: usize = 5;
 
 #[rustfmt::skip]
 const TOKENS: &[Token] = &[
@@ -199,58 +201,67 @@ pub(super) fn token(rest: &str) -> Option<(&'static str, usize)> {
     let first = usize::from(*rest.as_bytes().first()?);
     let known = by_first_byte().get(first)?.iter().find_map(|Token(pattern, prefix, alphabet, (least, most))| {
         let value = rest.strip_prefix(prefix)?;
-        let length = run(value, *alphabet);
+        let length = run(value, *alphabet, most + 1);
         // A full stop or a separator at the end belongs to the sentence.
-        let length = value[..length].trim_end_matches(['.', '-', '/', '%']).len();
-        ((*least..=*most).contains(&length) && is_random(&value[..length])).then_some((*pattern, prefix.len() + length))
+        let value = value[..length].trim_end_matches(['.', '-', '/', '%']);
+        let is_told = prefix.len() >= TELLING || value.bytes().any(|byte| byte.is_ascii_digit());
+        ((*least..=*most).contains(&value.len()) && is_told && is_random(value))
+            .then_some((*pattern, prefix.len() + value.len()))
     });
     known.or_else(|| parts(rest))
 }
 
-/// Returns how many bytes at the start are of the alphabet.
-fn run(text: &str, alphabet: Alphabet) -> usize {
-    text.bytes().take_while(|byte| is_of(*byte, alphabet)).count()
+/// Returns how many bytes at the start are of the alphabet, up to `most`: looking further at every word would take
+/// time that grows with the square of the text.
+fn run(text: &str, alphabet: Alphabet, most: usize) -> usize {
+    text.bytes().take(most).take_while(|byte| is_of(*byte, alphabet)).count()
 }
 
 /// Finds tokens of several parts that have no prefix of their own.
 fn parts(rest: &str) -> Option<(&'static str, usize)> {
-    let word = &rest[..run(rest, SAFE | DOT | BASE64)];
-    let digits = run(rest, DIGIT);
-    if (8..=10).contains(&digits) && rest.as_bytes().get(digits) == Some(&b':') {
-        let key = run(&rest[digits + 1..], SAFE);
-        let value = &rest[digits + 1..digits + 1 + key];
-        let is_mixed =
-            value.bytes().any(|byte| byte.is_ascii_uppercase()) && value.bytes().any(|byte| byte.is_ascii_lowercase());
-        return ((34..=36).contains(&key) && is_mixed && is_random(value))
-            .then_some(("telegram-token", digits + 1 + key));
+    match rest.as_bytes()[0] {
+        b'0'..=b'9' => telegram(rest),
+        b'e' if rest.starts_with("eyJ") => jwt(rest),
+        b'M' | b'N' | b'O' => discord(rest).or_else(|| terraform(rest)),
+        _ => terraform(rest),
     }
-    if word.len() < 40 {
-        return None;
-    }
-    if let Some(at) = word.find(".atlasv1.") {
-        let length = at + 9 + run(&word[at + 9..], SAFE | BASE64);
-        return (at == 14 && length >= 14 + 9 + 60).then_some(("terraform-token", length));
-    }
-    let word = &rest[..run(rest, SAFE | DOT | BASE64)];
-    let mut parts = word.split('.');
-    let (first, second, third) = (parts.next()?, parts.next()?, parts.next()?);
-    let length = first.len() + second.len() + third.len() + 2;
-    let third_end = run(third, SAFE);
-    let length = length - third.len() + third_end;
-    if first.starts_with("eyJ")
-        && second.starts_with("eyJ")
-        && first.len() >= 16
-        && second.len() >= 16
-        && third_end >= 16
-    {
-        return Some(("jwt", length));
-    }
-    let is_discord = matches!(first.as_bytes()[0], b'M' | b'N' | b'O')
-        && (23..=28).contains(&first.len())
-        && (6..=7).contains(&second.len())
-        && (27..=45).contains(&third_end)
-        && is_random(first);
-    is_discord.then_some(("discord-token", length))
+}
+
+fn telegram(rest: &str) -> Option<(&'static str, usize)> {
+    let digits = run(rest, DIGIT, 11);
+    let key = rest[digits..].strip_prefix(':')?;
+    let key = &key[..run(key, SAFE, 37)];
+    let is_mixed =
+        key.bytes().any(|byte| byte.is_ascii_uppercase()) && key.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_one = (8..=10).contains(&digits) && (34..=36).contains(&key.len()) && is_mixed && is_random(key);
+    is_one.then_some(("telegram-token", digits + 1 + key.len()))
+}
+
+fn terraform(rest: &str) -> Option<(&'static str, usize)> {
+    const MIDDLE: &str = ".atlasv1.";
+    let value = rest.get(14..)?.strip_prefix(MIDDLE)?;
+    let length = run(value, SAFE | BASE64, LONG);
+    (length >= 60 && run(rest, ALNUM, 14) == 14).then_some(("terraform-token", 14 + MIDDLE.len() + length))
+}
+
+fn jwt(rest: &str) -> Option<(&'static str, usize)> {
+    let header = run(rest, SAFE, LONG);
+    let payload_at = header + 1;
+    let payload =
+        rest.get(payload_at..).filter(|payload| rest[header..].starts_with('.') && payload.starts_with("eyJ"))?;
+    let payload = run(payload, SAFE, 10 * LONG);
+    let signature = rest[payload_at + payload..].strip_prefix('.')?;
+    let signature = run(signature, SAFE, LONG);
+    (header >= 16 && payload >= 16 && signature >= 16).then_some(("jwt", payload_at + payload + 1 + signature))
+}
+
+fn discord(rest: &str) -> Option<(&'static str, usize)> {
+    let id = run(rest, SAFE, 29);
+    let time = rest[id..].strip_prefix('.')?;
+    let time_length = run(time, SAFE, 8);
+    let key = run(time[time_length..].strip_prefix('.')?, SAFE, 46);
+    let is_one = (23..=28).contains(&id) && (6..=7).contains(&time_length) && (27..=45).contains(&key);
+    (is_one && is_random(&rest[..id])).then_some(("discord-token", id + time_length + key + 2))
 }
 
 /// Returns whether a token's characters differ as those of a real one do, and do not count up as those of an

@@ -79,6 +79,7 @@ fn is_no_value(value: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && !is_dollar_password(value))
         || is_call
         || is_variable
+        || is_code(value)
         || value.contains("::")
         || value.contains("${")
         || value.contains("$(")
@@ -96,10 +97,41 @@ fn is_dollar_password(value: &str) -> bool {
     })
 }
 
+/// Returns whether a value is a piece of code or a place in a file: an index, a chain of fields, a range, a path with a
+/// line.
+fn is_code(value: &str) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'!' | b'?');
+    let name = value.bytes().take_while(|byte| is_name(byte)).count();
+    let is_index = name >= 2 && value[name..].starts_with('[');
+    let is_chain = name == value.len() && (value.contains("!.") || value.contains("?."));
+    let is_drive = value.as_bytes().get(1..3) == Some(br":\") && value.as_bytes()[0].is_ascii_alphabetic();
+    is_index || is_chain || is_drive || value.contains("..") || is_place(value)
+}
+
+/// Returns whether a value is a file's name with an ending, and perhaps a line behind it.
+fn is_place(value: &str) -> bool {
+    let Some((name, rest)) = value.rsplit_once('.') else { return false };
+    let ending = rest.bytes().take_while(u8::is_ascii_lowercase).count();
+    let line = &rest[ending..];
+    let is_line = line.is_empty() && name.contains('/') || line.starts_with([':', '#']) && line.len() > 1;
+    (1..=5).contains(&ending)
+        && is_line
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte))
+}
+
 /// Returns whether a value is made of words, numbers and what joins them, as names are.
 fn is_words(value: &str) -> bool {
     let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
-    value.split(is_joint).all(is_word)
+    let parts: Vec<&str> = value.split(is_joint).collect();
+    let odd: Vec<&&str> = parts.iter().filter(|part| !is_word(part)).collect();
+    // Names have a short id at the end now and then.
+    let is_id = || {
+        odd.iter()
+            .all(|part| part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+    };
+    let n_words =
+        parts.iter().filter(|part| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase())).count();
+    odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id()
 }
 
 /// Returns whether this is a word, or several in camel case, with a short number behind at most.

@@ -92,7 +92,7 @@ pub struct FailureReport {
     pub category: String,
     /// `relevant_files`.
     pub files: Vec<String>,
-    /// `stack_trace`: its first 500 characters.
+    /// `stack_trace`, all of it.
     pub stack_trace: Option<String>,
 }
 

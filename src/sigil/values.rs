@@ -14,8 +14,6 @@ const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
 const MAX_WORD: usize = 200;
 /// How long a title is that is made of a sentence, in characters.
 const MAX_TITLE: usize = 80;
-/// How much of a stack trace is kept, in characters.
-const MAX_STACK_TRACE: usize = 500;
 /// The keys of a failure report.
 const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
 
@@ -186,7 +184,7 @@ fn failure_report(content: &str) -> Result<FailureReport, Skip> {
         why: why.to_owned(),
         category: category.unwrap_or_else(|| "unknown".to_owned()),
         files: given("relevant_files").map(files).unwrap_or_default(),
-        stack_trace: given("stack_trace").map(|trace| trace.chars().take(MAX_STACK_TRACE).collect()),
+        stack_trace: given("stack_trace").map(str::to_owned),
     })
 }
 

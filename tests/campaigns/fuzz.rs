@@ -17,13 +17,14 @@ use tempfile::TempDir;
 type Target = (&'static str, fn(&[u8]));
 
 /// The parts.
-pub(crate) const TARGETS: [Target; 6] = [
+pub(crate) const TARGETS: [Target; 7] = [
     ("splitter", splitter),
     ("frontmatter", frontmatter),
     ("edit", edit),
     ("sigils", sigils),
     ("query", query),
     ("merge", merge),
+    ("secrets", secrets),
 ];
 
 /// What stands between the parts of an input that has several.
@@ -170,4 +171,30 @@ pub(crate) fn merge(data: &[u8]) {
             );
         }
     }
+}
+
+/// Secrets stand in order at the ends of characters, and what is redacted holds none that is looked for once more.
+pub(crate) fn secrets(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let found = ralph_memory::secret::find(&text);
+    let mut end = 0;
+    for secret in &found {
+        assert!(end <= secret.range.start && secret.range.start < secret.range.end, "{found:?}");
+        assert!(text.get(secret.range.clone()).is_some(), "{found:?}");
+        end = secret.range.end;
+        assert!(ralph_memory::secret::is_fingerprint(&secret.fingerprint));
+        let (line, column) = secret.place(&text);
+        assert!(line >= 1 && column >= 1);
+    }
+    let safe = ralph_memory::secret::redact(&text, &[]);
+    assert_eq!(safe.matches("[redacted: ").count(), found.len() + unredacted(&text, &found));
+    let allowed: Vec<String> = found.into_iter().map(|secret| secret.fingerprint).collect();
+    assert_eq!(ralph_memory::secret::redact(&text, &allowed), text);
+}
+
+/// Returns how often the text says of itself that something is redacted.
+fn unredacted(text: &str, found: &[ralph_memory::secret::Secret]) -> usize {
+    let is_kept =
+        |at: usize| !found.iter().any(|secret| secret.range.start < at + "[redacted: ".len() && at < secret.range.end);
+    text.match_indices("[redacted: ").filter(|(at, _)| is_kept(*at)).count()
 }

@@ -159,3 +159,67 @@ fn the_check_finds_what_people_committed() {
         );
     }
 }
+
+/// What is cut to its last or first characters is redacted before: half of a key is a secret too.
+#[test]
+fn what_is_cut_is_redacted_before() {
+    let base = TestBase::new();
+    let (token, key) = (token(), "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20));
+    let begin =
+        |number: &str| assert_eq!(base.run(["context", "--task", "Push it", "--task-id", number]).code, Some(0));
+    let tail = &token[token.len() - 16..];
+    for (number, text) in [
+        ("t-1", format!("It printed {token} {}", "z".repeat(470))),
+        ("t-2", format!("cat key.pem\n-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")),
+        (
+            "t-3",
+            format!(
+                "<failure-report>\nwhat_tried: a\nwhy_failed: b\nstack_trace: {} {token}\n</failure-report>",
+                "y".repeat(480)
+            ),
+        ),
+    ] {
+        begin(number);
+        assert_eq!(base.with(["record", "--task-id", number]).input(&text).run().code, Some(0));
+    }
+    for secret in [tail, &token[..20], "ADANBgkqhkiG9w0BAQEFAASC"] {
+        is_nowhere(&base, secret);
+    }
+}
+
+#[test]
+fn no_field_and_no_message_lets_a_secret_pass() {
+    let base = TestBase::new();
+    base.entry("a", "Alpha", "x", "one");
+    let token = token();
+    let scope = format!("feature:{token}");
+    let key = ["AKIA", "Q7RZ2NLD", "5XWUB3TK"].concat();
+    let all: [&[&str]; 6] = [
+        &["add", "--title", "T", "--tags", "a", "--body", "b", "--scope", &scope],
+        &["add", "--title", "T", "--tags", &key, "--body", "b"],
+        &["add", "--title", "T", "--tags", "a", "--body", "b", "--task-id", &token],
+        &["note", "--event", "hint", "--summary", "S.", "--run-id", &token],
+        &["note", "--event", "hint", "--summary", "S.", "--feature", &token],
+        &["promote", "a", &scope],
+    ];
+    for arguments in all {
+        let ran = base.run(arguments);
+        assert_eq!(ran.code, Some(4), "{arguments:?}: {ran}");
+        assert!(!ran.stderr.contains(&token) && !ran.stdout.contains(&token), "{ran}");
+    }
+    // What an agent said in a way that is refused is told without it.
+    assert_eq!(base.run(["context", "--task", "x", "--task-id", "t-1"]).code, Some(0));
+    let ran = base
+        .with(["record", "--json"])
+        .input(format!("<next-model>{token}</next-model><task-done>t-1</task-done>"))
+        .run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!ran.stdout.contains(&token) && !ran.stderr.contains(&token), "{ran}");
+    is_nowhere(&base, &token);
+    // A list of variables has the name and the value on two lines, of which the check shows the second.
+    let password = password();
+    base.entry("k8s", "Deployment", "x", &format!("- name: DB_PASSWORD\n  value: \"{password}\""));
+    let ran = base.run(["check"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("[redacted: password]") && !ran.stdout.contains(&password), "{ran}");
+}

@@ -162,7 +162,7 @@ impl Attempt {
         let head = &self.head;
         let line = |text: &str, limit: usize| line(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed), limit);
         let some_line = |text: Option<&String>| text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
-        let paths = |all: &[String]| items(all, |text| path(&redact(text, allowed)));
+        let paths = |all: &[String]| items(all, |text| path(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed)));
         let sections = self.sections.prepared(allowed);
         let validation = head.validation.as_ref().map(|validation| Validation {
             command: line(&validation.command, MAX_COMMAND),

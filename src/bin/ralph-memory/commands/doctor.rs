@@ -58,15 +58,18 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }
         return Ok(Exit::Done);
     }
-    let mended = if args.fix { Some(memory.mend()?) } else { None };
+    let mending = if args.fix { Some(memory.mend()?) } else { None };
+    let problems = mending.as_ref().map_or(&[][..], |mending| &mending.problems);
     let diagnosis = memory.doctor()?;
     if ui.json {
-        ui.json(Answer { diagnosis: &diagnosis, mended: mended.as_deref() }, &[])?;
+        let mended = mending.as_ref().map(|mending| mending.mended.as_slice());
+        ui.json(Answer { diagnosis: &diagnosis, mended }, problems)?;
     } else {
-        for Mended { what, detail } in mended.iter().flatten() {
+        for Mended { what, detail } in mending.iter().flat_map(|mending| &mending.mended) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));
             ui.line(format_args!("{:<8} {what} {detail}", "mended"))?;
         }
+        ui.problems(problems);
         report::diagnosis(ui.out, &diagnosis)?;
     }
     Ok(if diagnosis.worst() == State::Error { Exit::No } else { Exit::Done })

@@ -1,7 +1,8 @@
 //! `watch`: tells what changes, and keeps the index up to date with it.
 
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
 use std::time::Duration;
 
 use ralph_memory::memory::{Changes, Watched};
@@ -42,20 +43,29 @@ enum Line<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = Arc::new(globals.open()?);
-    let interrupt = Interrupt::listen()?;
+    end_on_interrupt(Interrupt::listen()?)?;
     let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
     loop {
-        if interrupt.is_raised() {
-            return Ok(Exit::Interrupted);
-        }
-        match watching.told().recv_timeout(LOOK) {
+        match watching.told().recv() {
             Ok(watched) if ui.json => json(ui, &watched)?,
             Ok(watched) => text(ui, &watched)?,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the watcher ended by itself"),
+            Err(_) => anyhow::bail!("the watcher ended by itself"),
         }
         ui.out.flush()?;
     }
+}
+
+/// Ends the program at Ctrl-C, even where it waits for somebody to read what it wrote. Nothing is lost by it: the
+/// index it may be writing can be made again.
+fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
+    let wait = move || {
+        while !interrupt.is_raised() {
+            thread::park_timeout(LOOK);
+        }
+        #[expect(clippy::exit, reason = "the other threads may wait for ever")]
+        std::process::exit(Exit::Interrupted as i32)
+    };
+    thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
 }
 
 fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
