@@ -32,7 +32,8 @@ pub struct Secret {
     pub pattern: &'static str,
     /// Where it stands, in bytes.
     pub range: Range<usize>,
-    /// What it can be allowed by: eight hexadecimal digits of a hash, too few to find the secret by.
+    /// What it can be allowed by: eight hexadecimal digits of a hash. They are too few to find a random secret by, and
+    /// enough to tell of a weak password whether a guess is right.
     pub fingerprint: String,
 }
 
