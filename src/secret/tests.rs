@@ -258,6 +258,8 @@ fn code_and_places_are_no_values() {
         "secret: kube-system/my-secret-v2-abc9d",
         "http://localhost:3000?next=Alice@example.com",
         "<div class=\"md-checkbox-primary-color\">",
+        "A token bucket in Redis (`rl:carrier:{account}`) keeps all workers together",
+        "the secret of `cache:user:profile:settings`",
     ] {
         found(text, &[]);
     }

@@ -47,9 +47,12 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
     has_digits && is_mixed && entropy(value) >= least
 }
 
-/// Returns how many times letters change between small and capital.
+/// Returns how many times small letters and capitals follow each other.
 fn turns(value: &str) -> usize {
-    value.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() != pair[1].is_ascii_lowercase()).count()
+    let is_turn = |one: u8, other: u8| {
+        one.is_ascii_lowercase() && other.is_ascii_uppercase() || one.is_ascii_uppercase() && other.is_ascii_lowercase()
+    };
+    value.as_bytes().windows(2).filter(|pair| is_turn(pair[0], pair[1])).count()
 }
 
 /// Returns how many of small letters, capitals, digits and others there are.
@@ -79,6 +82,7 @@ fn is_no_value(value: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && !is_dollar_password(value))
         || is_call
         || is_variable
+        || is_template(value)
         || is_code(value)
         || value.contains("::")
         || value.contains("${")
@@ -106,6 +110,13 @@ fn is_code(value: &str) -> bool {
     let is_chain = name == value.len() && (value.contains("!.") || value.contains("?."));
     let is_drive = value.as_bytes().get(1..3) == Some(br":\") && value.as_bytes()[0].is_ascii_alphabetic();
     is_index || is_chain || is_drive || value.contains("..") || is_place(value)
+}
+
+/// Returns whether a part of a value is to be filled in: a name in braces.
+fn is_template(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once('{') else { return false };
+    let Some((name, _)) = rest.split_once('}') else { return false };
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
 /// Returns whether a value is a file's name with an ending, and perhaps a line behind it.

@@ -131,7 +131,7 @@ fn the_check_finds_what_people_committed() {
     base.write(".ralph/journal/run-1a2b3c4d/0001.md", format!("---\nrun_id: run-1a2b3c4d\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"\n---\n\n> password: {password}\n"));
     base.write(
         ".ralph/archive/knowledge/old.md",
-        format!("---\ntitle: Old\ntags: [a]\n---\nhttps://me:{password}@host/\n"),
+        format!("---\ntitle: Old\ntags: [a]\n---\nhttps://me:{}@host/\n", password.replace('#', "%23")),
     );
     let ran = base.run(["check", "--json"]).json(1);
     let problems = ran["problems"].as_array().unwrap();
