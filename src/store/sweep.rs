@@ -62,7 +62,7 @@ impl Store {
         Ok(swept)
     }
 
-    /// Removes the folder `name` in `cache/` and all that is in it. Of a link, the link itself goes.
+    /// Removes the folder `name` in `cache/`, where there is one, and all that is in it. Of a link, the link itself goes.
     ///
     /// # Errors
     ///
@@ -77,7 +77,11 @@ impl Store {
             }
             Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
         });
-        removed.map_err(|error| explain("remove", self.cache().join(name), error))
+        match removed {
+            // Another process, which mends at the same time, was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(|error| explain("remove", self.cache().join(name), error)),
+        }
     }
 
     /// Removes the temporary files in `cache/` of processes that have ended. What cannot be removed is in nobody's way.

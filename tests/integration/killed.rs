@@ -12,26 +12,15 @@ use std::time::Duration;
 use ralph_memory::Memory;
 use ralph_memory::entry::{Attempt, Outcome, read};
 
+use crate::random::Random;
 use crate::support::TestBase;
 
 /// How often the loop is killed.
 const KILLS: u32 = 100;
 /// How long it may live at most, in milliseconds: about three iterations of a debug build.
-const LONGEST_MS: u64 = 400;
+const LONGEST_MS: usize = 400;
 /// Where the moments come from; another one is as good.
 const SEED: u64 = 20_260_217;
-
-/// A small generator of numbers (xorshift64): the same moments each time.
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self) -> Duration {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        Duration::from_millis(self.0 % LONGEST_MS)
-    }
-}
 
 fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
     let mut attempts = BTreeMap::new();
@@ -61,7 +50,7 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
     };
-    let mut moments = Moments(SEED);
+    let mut moments = Random(SEED);
     let mut was_begun = false;
     for _ in 0..KILLS {
         let mut child = loop_again(was_begun, &failing).spawn().unwrap();
@@ -74,7 +63,7 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
             said
         });
         // It runs on until it is killed; one that ends by itself shows a mistake.
-        let ended = waiting.recv_timeout(moments.next());
+        let ended = waiting.recv_timeout(Duration::from_millis(moments.below(LONGEST_MS) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
         let said = reader.join().unwrap();

@@ -303,3 +303,16 @@ fn git_works_in_a_folder_without_links() {
     fixture.store.make_scratch().unwrap();
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
+
+/// Two may mend at the same time: gone is gone, whoever did it.
+#[test]
+fn folders_of_the_cache_are_removed_once_and_for_all() {
+    let fixture = Fixture::new();
+    let lock = fixture.store.cache_lock().unwrap();
+    fixture.put("cache/old/live/meta.json", "x");
+    for _ in 0..2 {
+        fixture.store.remove_cache_folder(&lock, "old").unwrap();
+        assert!(!fixture.store.cache().join("old").exists());
+    }
+    assert!(fixture.store.remove_cache_folder(&lock, "../knowledge").is_err());
+}
