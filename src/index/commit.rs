@@ -44,8 +44,8 @@ impl Committed {
         loop {
             match Committed::try_open(&folder, boot) {
                 // A segment that was merged away after its list was read: look at the list again.
-                Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)))
-                    if !path.ends_with("meta.json") && attempt < OPEN_ATTEMPTS =>
+                Err(TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }))
+                    if io_error.kind() == io::ErrorKind::NotFound && attempt < OPEN_ATTEMPTS =>
                 {
                     attempt += 1;
                 }
@@ -225,5 +225,48 @@ impl Writer {
         self.batch.wait_merging_threads()?;
         self.folder.replace_file(SEAL, seal(&self.folder, boot)?.as_bytes())?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    /// Every file of a segment can go while it is being opened, and Tantivy does not tell of each.
+    #[test]
+    fn a_segment_that_goes_meanwhile_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::create_root(place.path()).unwrap();
+        let folder = || store.make_cache_folder("index").unwrap();
+        let text = "---\ntitle: \"A title of several words\"\n---\n\nA body of several words.\n";
+        let entry = crate::entry::read(".ralph/knowledge/a.md", text.as_bytes());
+        let write = || {
+            let mut writer = Writer::begin(folder(), true, 1).unwrap();
+            let path = ".ralph/knowledge/a.md";
+            writer.add(Document { path, head: &entry.head, body: &entry.body, text: &entry.text });
+            writer.commit("one", "boot").unwrap();
+        };
+        write();
+        let names: Vec<String> = folder()
+            .names()
+            .unwrap()
+            .into_iter()
+            .map(|name| name.into_string().unwrap())
+            .filter(|name| name.contains('.') && !name.starts_with('.') && !name.ends_with(".json"))
+            .collect();
+        let extensions: Vec<&str> = names.iter().filter_map(|name| name.split('.').next_back()).collect();
+        assert!(extensions.contains(&"pos"), "{names:?}");
+        for extension in extensions {
+            write();
+            assert!(Committed::open(folder(), "boot").is_some());
+            let gone = |name: &str| name.ends_with(&format!(".{extension}"));
+            let name = folder().names().unwrap().into_iter().map(|name| name.into_string().unwrap()).find(|n| gone(n));
+            folder().remove_file(&name.unwrap()).unwrap();
+            // Whoever came before it went has seen that all is whole.
+            let seal = seal(&folder(), "boot").unwrap();
+            folder().replace_file(SEAL, seal.as_bytes()).unwrap();
+            assert!(Committed::open(folder(), "boot").is_none(), "{extension}");
+        }
     }
 }

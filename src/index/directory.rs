@@ -111,7 +111,14 @@ fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
 
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        let file = self.open(path)?;
+        let file = match self.open(path) {
+            // Tantivy takes a segment without a file of positions for one that needs none, and goes on; here every
+            // segment has one, so that it was merged away while it was being opened.
+            Err(OpenReadError::FileDoesNotExist(path)) => {
+                return Err(OpenReadError::wrap_io_error(io::ErrorKind::NotFound.into(), path));
+            }
+            result => result?,
+        };
         let length = file.metadata().map_or(0, |stat| stat.len());
         if length < LEAST {
             // Of such a file Tantivy takes the end for one that is longer, and panics.
