@@ -63,7 +63,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "nine-editors" => format!("{:?}", crowds::editors(place, &copy, size, true, seed)),
         "saves" => format!("{:?}", saves::run(place, size, seed)),
         _ => {
-            let outcome = storms::run(place, size, STORM, seed);
+            let outcome = storms::run(place, size, STORM, seed, &mut |name, took| {
+                // Nobody need wait for the end to see that it goes on.
+                let _ = writeln!(out, "{name}: {took:.1?}");
+            });
             let slow: Vec<_> = outcome.slowest.iter().filter(|(_, took)| *took > SOON).collect();
             if !slow.is_empty() {
                 writeln!(out, "{outcome:?}")?;

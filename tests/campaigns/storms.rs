@@ -38,8 +38,8 @@ pub(crate) struct Outcome {
     pub(crate) slowest: Vec<(&'static str, Duration)>,
 }
 
-/// Makes so many of each storm, with about so many files each.
-pub(crate) fn run(place: &Path, times: usize, size: usize, seed: u64) -> Outcome {
+/// Makes so many of each storm, with about so many files each, and says of each how long it took.
+pub(crate) fn run(place: &Path, times: usize, size: usize, seed: u64, say: &mut dyn FnMut(&str, Duration)) -> Outcome {
     let mut random = Random(seed);
     let mut outcome = Outcome::default();
     for (name, storm) in STORMS {
@@ -59,7 +59,9 @@ pub(crate) fn run(place: &Path, times: usize, size: usize, seed: u64) -> Outcome
             let quiet = Instant::now();
             catch_up(&watching, &mut view, &on_disk(&root), name);
             is_indexed(&memory, name);
-            slowest = slowest.max(quiet.elapsed());
+            let took = quiet.elapsed();
+            say(name, took);
+            slowest = slowest.max(took);
             drop(watching);
             equals_a_rebuild(&memory, &root, name);
             fs::remove_dir_all(&root).unwrap();
