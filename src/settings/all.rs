@@ -1,7 +1,7 @@
 //! The table of settings.
 
 use super::table::{Setting, Value};
-use super::{COLLECTIONS, COMMITS, PROGRESS, STRATEGIES};
+use super::{COLLECTIONS, COMMITS, PROGRESS, STRATEGIES, Settings};
 
 /// A setting that is a whole number within a range.
 const fn whole(
