@@ -3,6 +3,10 @@
 //! Nothing here is needed: without these servers words alone are looked for. What is absent, slow or broken is a
 //! [`Trouble`], which costs its caller a warning.
 
+pub mod chunk;
 mod http;
+mod ollama;
+pub mod vectors;
 
 pub use http::Trouble;
+pub use ollama::Ollama;
