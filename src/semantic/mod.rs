@@ -4,5 +4,6 @@
 //! [`Trouble`], which costs its caller a warning.
 
 mod http;
+pub mod qdrant;
 
 pub use http::Trouble;
