@@ -60,11 +60,18 @@ impl Trouble {
 }
 
 /// A server that speaks JSON.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Server {
     url: String,
     agent: Agent,
     key: Option<(&'static str, String)>,
+}
+
+impl fmt::Debug for Server {
+    /// Shows all but the key, which nobody should find in a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -92,7 +99,7 @@ impl Server {
         longest: Duration,
     ) -> Result<T, Trouble> {
         let text = self.text(method, path, body, longest)?;
-        serde_json::from_slice(&text).map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&text))))
+        serde_json::from_slice(&text).map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&self.without_key(&text)))))
     }
 
     /// Does the same, and returns the answer as it is.
@@ -150,7 +157,17 @@ impl Server {
         if status.is_success() {
             Ok(text)
         } else {
-            Err(Trouble::Refused { status: status.as_u16(), message: said(&text) })
+            Err(Trouble::Refused { status: status.as_u16(), message: said(&self.without_key(&text)) })
+        }
+    }
+
+    /// Returns what a server says without the key, which one that refuses it may repeat.
+    fn without_key(&self, text: &[u8]) -> Vec<u8> {
+        match &self.key {
+            Some((_, key)) if !key.is_empty() => {
+                String::from_utf8_lossy(text).replace(key.as_str(), "(key)").into_bytes()
+            }
+            _ => text.to_vec(),
         }
     }
 }
@@ -163,6 +180,9 @@ fn trouble(error: ureq::Error, longest: Duration) -> Trouble {
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(waited),
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             Trouble::Unreachable("the connection was refused".to_owned())
+        }
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Trouble::Broken("it ends too early".to_owned())
         }
         ureq::Error::Io(error) => Trouble::Unreachable(error.to_string()),
         ureq::Error::HostNotFound => Trouble::Unreachable("there is no host of that name".to_owned()),

@@ -6,7 +6,9 @@
 pub mod chunk;
 mod http;
 mod ollama;
+pub mod qdrant;
 pub mod vectors;
 
 pub use http::Trouble;
 pub use ollama::Ollama;
+pub use qdrant::Qdrant;
