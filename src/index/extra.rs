@@ -42,8 +42,7 @@ impl Scores<'_> {
         }
         let mut left: Vec<_> = left.into_iter().collect();
         left.sort_unstable();
-        self.candidates
-            .extend(left.into_iter().map(|((segment, doc), score)| Candidate { score, segment, doc }));
+        self.candidates.extend(left.into_iter().map(|((segment, doc), score)| Candidate { score, segment, doc }));
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
-use super::write::{Added, MEMORY_FOLDER, shown};
+use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
@@ -125,7 +125,7 @@ impl Memory {
         let mut problems = Vec::new();
         let mut knowledge = Vec::new();
         for noted in &said.knowledge {
-            match self.add(&knowledge_of(noted, iteration)) {
+            match self.add_unembedded(&knowledge_of(noted, iteration)) {
                 Ok(mut added) => {
                     problems.append(&mut added.problems);
                     knowledge.push(added);
@@ -193,6 +193,11 @@ impl Memory {
         problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
         self.commit_written(pending, &path);
         problems.extend(self.commit_to_git(&lock, &attempt));
+        // What follows may wait for a server, and nobody should have to wait for that.
+        drop(lock);
+        let new = knowledge.iter().filter(|added| added.action != Action::Unchanged);
+        let written: Vec<String> = new.map(|added| within(&added.path).to_owned()).chain([path.clone()]).collect();
+        problems.extend(self.embed_written(&written));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         // Those of the file: what the agent said there may be a secret as well.
         let refused = attempt.head.refused.clone();

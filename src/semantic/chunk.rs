@@ -27,11 +27,11 @@ impl Chunk {
     }
 }
 
-/// Returns the chunks of an entry, none where it has no words.
+/// Returns the chunks of an entry, at least one: of an entry without words that is `name`.
 ///
 /// They end where lines of its text do, if that is not too early, and each begins with the title: a piece from the
 /// middle seldom says what it is about.
-pub fn chunks(entry: &Entry) -> Vec<Chunk> {
+pub fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
     let mut pieces: Vec<String> = Vec::new();
     let (mut piece, mut n_words) = (String::new(), 0);
@@ -57,11 +57,12 @@ pub fn chunks(entry: &Entry) -> Vec<Chunk> {
             break;
         }
     }
-    if !piece.is_empty() || (pieces.is_empty() && !title.is_empty()) {
+    if !piece.is_empty() || pieces.is_empty() {
         pieces.push(piece);
     }
     pieces.truncate(MAX_CHUNKS);
     let with_title = |piece: String| match (title, piece.as_str()) {
+        ("", "") => name.to_owned(),
         ("", _) => piece,
         (title, "") => title.to_owned(),
         (title, piece) if piece.starts_with(title) => piece.to_owned(),
@@ -77,7 +78,7 @@ mod tests {
     fn texts(title: &str, body: &str) -> Vec<String> {
         let file = format!("---\ntitle: \"{title}\"\ntags: [a]\n---\n\n{body}\n");
         let entry = crate::entry::read("knowledge/a.md", file.as_bytes());
-        chunks(&entry).into_iter().map(|chunk| chunk.text).collect()
+        chunks(&entry, "a").into_iter().map(|chunk| chunk.text).collect()
     }
 
     fn words(n: usize) -> String {
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn equal_texts_have_equal_hashes() {
         let entry = |body: &str| crate::entry::read("knowledge/a.md", format!("---\ntitle: T\n---\n{body}").as_bytes());
-        assert_eq!(chunks(&entry("a  b\n"))[0].content, chunks(&entry("a b"))[0].content);
-        assert_ne!(chunks(&entry("a b"))[0].content, chunks(&entry("a c"))[0].content);
+        assert_eq!(chunks(&entry("a  b\n"), "a")[0].content, chunks(&entry("a b"), "a")[0].content);
+        assert_ne!(chunks(&entry("a b"), "a")[0].content, chunks(&entry("a c"), "a")[0].content);
     }
 }

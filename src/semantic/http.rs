@@ -99,7 +99,8 @@ impl Server {
         longest: Duration,
     ) -> Result<T, Trouble> {
         let text = self.text(method, path, body, longest)?;
-        serde_json::from_slice(&text).map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&self.without_key(&text)))))
+        serde_json::from_slice(&text)
+            .map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&self.without_key(&text)))))
     }
 
     /// Does the same, and returns the answer as it is.

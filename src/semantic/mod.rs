@@ -10,5 +10,5 @@ pub mod qdrant;
 pub mod vectors;
 
 pub use http::Trouble;
-pub use ollama::Ollama;
+pub use ollama::{Ollama, Patience};
 pub use qdrant::Qdrant;

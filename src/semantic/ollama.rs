@@ -25,6 +25,15 @@ pub struct Ollama {
     embed: Duration,
 }
 
+/// Who waits for vectors of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Somebody who asked something else: as long as for a query.
+    Query,
+    /// Somebody who asked for vectors.
+    Batch,
+}
+
 /// What a model was trained to have before texts; the server adds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefixes {
@@ -124,8 +133,19 @@ impl Ollama {
     /// # Errors
     ///
     /// Those of [`Ollama::embed_query`].
-    pub fn embed_documents<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Result<Vec<Vec<f32>>, Trouble> {
-        self.embed(texts.map(|text| format!("{}{text}", self.prefixes.document)).collect(), self.embed)
+    pub fn embed_documents(&self, texts: &[String], patience: Patience) -> Result<Vec<Vec<f32>>, Trouble> {
+        let longest = if patience == Patience::Query { self.query } else { self.embed };
+        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), longest)
+    }
+
+    /// Returns the vector of one text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ollama::embed_query`].
+    pub fn embed_document(&self, text: &str, patience: Patience) -> Result<Vec<f32>, Trouble> {
+        let mut vectors = self.embed_documents(&[text.to_owned()], patience)?;
+        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
     }
 
     /// Returns how many texts may be sent at once.

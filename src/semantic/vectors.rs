@@ -66,6 +66,11 @@ impl Record {
         Record { file, number, of, ..self.clone() }
     }
 
+    /// Returns the vector, as exactly as it is kept.
+    pub fn vector(&self) -> Vec<f32> {
+        self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
+    }
+
     /// Returns how alike it and a query are: the cosine of the angle between them.
     pub fn similarity(&self, query: &Prepared) -> f32 {
         let bytes: Vec<u8> = self.numbers.iter().map(|number| number.to_le_bytes()[0]).collect();

@@ -112,6 +112,12 @@ pub(crate) fn weight(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "not a number from 0 to 100".to_owned())
 }
 
+/// Reads the share of meaning in a score.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=0.99).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 0.99".to_owned())
+}
+
 /// Reads the id of a task.
 pub(crate) fn task_id(text: &str) -> Result<String, String> {
     let is_plain =

@@ -148,6 +148,11 @@ impl Qdrant {
         self.server.url()
     }
 
+    /// Returns a word that tells the places of vectors on one server apart.
+    pub fn place(&self) -> String {
+        format!("{}\n{}\n{}", self.collection, self.is_per_feature, self.project)
+    }
+
     /// Returns the model whose vectors are stored and looked for, without `:latest`.
     pub fn model(&self) -> &str {
         &self.model
@@ -182,12 +187,7 @@ impl Qdrant {
     }
 
     /// Makes a call that may take as long as a call may.
-    fn call<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<T, Trouble> {
+    fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Result<T, Trouble> {
         let answer: wire::Answer<T> = self.server.call(method, path, body, self.longest)?;
         Ok(answer.result)
     }
