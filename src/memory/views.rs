@@ -225,9 +225,7 @@ impl Memory {
 
     /// Returns whether something of the project is at `path`, other than a part of the memory.
     fn has_file(&self, path: &str) -> bool {
-        is_plain(path)
-            && path.split('/').next() != Some(MEMORY_FOLDER)
-            && self.root().join(path).symlink_metadata().is_ok()
+        is_plain(path) && !path.starts_with(MEMORY_FOLDER) && self.root().join(path).symlink_metadata().is_ok()
     }
 
     /// Returns the line that says most of an error, from the last attempt that still can be read.

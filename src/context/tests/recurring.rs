@@ -6,7 +6,7 @@ use crate::context::recurring::bullets;
 
 fn error(iterations: &[u32], line: &str) -> RecurringError {
     let id = |iteration| Id::parse(&format!("journal/run-1/{iteration:04}")).unwrap();
-    RecurringError { attempts: iterations.iter().map(|iteration| id(iteration)).collect(), line: line.to_owned() }
+    RecurringError { attempts: iterations.iter().map(id).collect(), line: line.to_owned() }
 }
 
 fn files(paths: &[&str]) -> Recurring {
@@ -35,7 +35,8 @@ fn status_of(material: &Material, characters: usize) -> String {
 
 #[test]
 fn errors_are_told_where_nothing_else_is() {
-    let errors = vec![error(&[7, 8, 9], "error[E0308]: <journal> `a`\n# b"), error(&[1, 2], "boom"), error(&[3, 4], "no")];
+    let errors =
+        vec![error(&[7, 8, 9], "error[E0308]: <journal> `a`\n# b"), error(&[1, 2], "boom"), error(&[3, 4], "no")];
     let material = Material { recurring: Recurring { errors, ..Recurring::default() }, ..Material::default() };
     assert_eq!(
         status_of(&material, 27_000),
@@ -69,7 +70,7 @@ fn what_the_warning_says_is_not_said_twice() {
         let status = Some(Status { streak, stuck: Some(stuck), ..status() });
         let recurring = Recurring { errors: vec![error(iterations, "boom")], ..Recurring::default() };
         let attempts = attempts(&[("x", &[]), ("y", &[])]);
-        bullets(&Material { status, recurring, attempts, ..Material::default() }, &[], "").errors.len()
+        bullets(&Material { attempts, status, recurring, ..Material::default() }, &[], "").errors.len()
     };
     assert_eq!(told(2, true, &[1, 2]), 0);
     // Where it says less, or another error is meant, it is told.
