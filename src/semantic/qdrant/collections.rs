@@ -132,8 +132,8 @@ impl Qdrant {
             let Some(collection) = self.look(&name)? else { continue };
             let own = self.count(&name, &json!({ "must": [self.own()] }))?;
             let others = self.count(&name, &json!({ "must_not": [self.own()] }))?;
-            let is_right = vectors(&collection)
-                .is_some_and(|vectors| vectors.size == dimensions && vectors.distance == DISTANCE);
+            let is_right =
+                vectors(&collection).is_some_and(|vectors| vectors.size == dimensions && vectors.distance == DISTANCE);
             if others == 0 && (own > 0 || wanted.contains(&name)) {
                 to_delete.push(name);
             } else if is_right && own > 0 {
@@ -180,9 +180,9 @@ impl Qdrant {
             self.call::<Value>("PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
         }
         if !missing.is_empty() {
-            there = self.look(name)?.ok_or_else(|| {
-                Trouble::Broken(format!("collection `{name}` is gone while its indexes are made"))
-            })?;
+            there = self
+                .look(name)?
+                .ok_or_else(|| Trouble::Broken(format!("collection `{name}` is gone while its indexes are made")))?;
         }
         self.compare(name, dimensions, &there, &mut prepared.differences);
         Ok(())

@@ -182,12 +182,7 @@ impl Qdrant {
     }
 
     /// Makes a call that may take as long as a call may.
-    fn call<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<T, Trouble> {
+    fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Result<T, Trouble> {
         let answer: wire::Answer<T> = self.server.call(method, path, body, self.longest)?;
         Ok(answer.result)
     }

@@ -106,8 +106,11 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     let method = call.method.as_str();
     match (method, parts.as_slice()) {
         ("GET", [""]) => {
-            return json_reply(200, &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
-                "commit": "0000000000000000000000000000000000000000" }));
+            return json_reply(
+                200,
+                &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
+                "commit": "0000000000000000000000000000000000000000" }),
+            );
         }
         ("GET", ["healthz"]) => return text(200, "healthz check passed"),
         ("GET", ["livez"]) => return text(200, "livez check passed"),
@@ -124,9 +127,7 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     };
     match result {
         Ok(result) => json_reply(200, &json!({ "result": result, "status": "ok", "time": 0.001 })),
-        Err((status, error)) => {
-            json_reply(status, &json!({ "status": { "error": error }, "time": 0.000_01 }))
-        }
+        Err((status, error)) => json_reply(status, &json!({ "status": { "error": error }, "time": 0.000_01 })),
     }
 }
 
