@@ -23,13 +23,12 @@ impl Home {
     fn new(test: &str, mode: &str) -> Home {
         let unique = format!("ralph-memory-{test}-{}", process::id());
         let key = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let (standin, url, api_key) = match key("QDRANT_URL") {
-            Some(url) => (None, url, key("QDRANT_API_KEY").unwrap_or_default()),
-            None => {
-                let standin = Standin::start(Some("sesame"));
-                let url = standin.url.clone();
-                (Some(standin), url, "sesame".to_owned())
-            }
+        let (standin, url, api_key) = if let Some(url) = key("QDRANT_URL") {
+            (None, url, key("QDRANT_API_KEY").unwrap_or_default())
+        } else {
+            let standin = Standin::start(Some("sesame"));
+            let url = standin.url.clone();
+            (Some(standin), url, "sesame".to_owned())
         };
         let settings = settings::Qdrant {
             url,
@@ -40,9 +39,12 @@ impl Home {
             timeout_ms: 30_000,
             ..settings::Qdrant::default()
         };
+        let which = if standin.is_some() { "a stand-in for it" } else { settings.url.as_str() };
+        let which = which.to_owned();
         let home = Home { settings, features: Vec::new(), _standin: standin };
-        let which = if home._standin.is_some() { "a stand-in for it" } else { home.settings.url.as_str() };
-        writeln!(std::io::stdout(), "Qdrant: {which}, {}", home.open().check().unwrap().version).unwrap();
+        // Past what catches the output of tests, as it says what they were about.
+        let mut out = std::io::stdout();
+        writeln!(out, "Qdrant: {which}, {}", home.open().check().unwrap().version).unwrap();
         home
     }
 

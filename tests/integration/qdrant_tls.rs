@@ -61,7 +61,8 @@ fn the_process_that_asks() {
     let settings = settings::Qdrant { url, api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
     let result = Qdrant::new(&settings, "all-minilm").unwrap().check();
     let said = result.map_or_else(|trouble| trouble.to_string(), |checked| format!("version {}", checked.version));
-    writeln!(std::io::stdout(), "\n<{said}>").unwrap();
+    let mut out = std::io::stdout();
+    writeln!(out, "\n<{said}>").unwrap();
 }
 
 #[test]

@@ -209,7 +209,8 @@ impl Qdrant {
                 "query": wanted.vector,
                 "limit": n_chunks,
                 "filter": wanted.filter,
-                "score_threshold": wanted.min_score,
+                // It gives what is better than this, and what is as good counts too.
+                "score_threshold": wanted.min_score.next_down(),
                 "params": { "hnsw_ef": self.hnsw_ef },
                 "with_payload": FIELDS_OF_MATCH,
             });

@@ -269,11 +269,12 @@ fn scrolled(there: &Collection, body: &Value) -> Result<Value, Refusal> {
 fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let limit = limit(body)?;
     let wanted = unit(there, &body["query"])?;
-    let least = body["score_threshold"].as_f64().unwrap_or(f64::MIN);
+    let least = body["score_threshold"].as_f64().unwrap_or(f64::NEG_INFINITY);
     let mut found: Vec<(f64, &String, &Stored)> = filtered(there, &body["filter"])?
         .into_iter()
         .map(|(id, point)| (point.vector.iter().zip(&wanted).map(|(one, other)| one * other).sum(), id, point))
-        .filter(|(score, ..)| *score >= least)
+        // What is only as good is left out, as its engine was seen to do.
+        .filter(|(score, ..)| *score > least)
         .collect();
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     let points = found.into_iter().take(limit).map(|(score, id, point)| {
