@@ -229,8 +229,8 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
 #[test]
 fn vectors_are_kept_in_a_collection_for_each_feature() {
     let mut home = Home::new("each", "per-feature");
-    let (login, search) = (home.feature("login"), home.feature("search"));
-    let (login, search) = (login.as_str(), search.as_str());
+    let (login, search, others) = (home.feature("login"), home.feature("search"), home.feature("others"));
+    let (login, search, others) = (login.as_str(), search.as_str(), others.as_str());
     let qdrant = home.open();
     let x = [1.0, 0.0, 0.0, 0.0];
     assert!(qdrant.search(&x, 5, 0.0, Some(login), None).unwrap_err().is_missing_collection());
@@ -258,6 +258,16 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), all[1..2]);
+    // Other projects' collections can be for vectors of other models.
+    let others = collection_of(others);
+    for vectors in [json!({ "size": 3, "distance": "Cosine" }), json!({ "text": { "size": 4, "distance": "Dot" } })] {
+        let path = format!("/collections/{others}");
+        home.raw("PUT", &path, &json!({ "vectors": vectors }));
+        assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
+        home.raw("DELETE", &path, &Value::Null);
+    }
+    assert!(qdrant.search(&x[1..], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+
     let count = |name: &str| {
         let path = format!("/collections/{name}/points/count");
         home.raw("POST", &path, &json!({ "exact": true }))["result"]["count"].as_u64()

@@ -136,7 +136,8 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
     }
     let qdrant = open(&standin.url, |settings| "sesame".clone_into(&mut settings.api_key));
     assert!(!qdrant.check().unwrap().is_prepared);
-    assert!(!format!("{qdrant:?}").contains("sesame"));
+    let settings = settings::Qdrant { api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
     // A server that repeats the key, in a refusal or in an answer that is none.
     for status in [403, 200] {
         *standin.knobs.instead.lock().unwrap() = Some((status, "key sesame may not do this".to_owned()));

@@ -111,6 +111,9 @@ impl Qdrant {
                     let path = path(&self.collection);
                     self.within::<Value>(&clock, "GET", &path, None::<&()>)?;
                 }
+                // What is wrong with the call itself the first collection says too, so it is this one that is not for
+                // such vectors: another project's, whose features have the same name and whose model is another.
+                Err(Trouble::Refused { status: 400, .. }) if feature.is_none() && *collection != self.collection => {}
                 Err(trouble) => return Err(trouble),
             }
         }

@@ -302,7 +302,9 @@ fn unit(there: &Collection, vector: &Value) -> Result<Vec<f64>, Refusal> {
     let numbers = vector.as_array().ok_or_else(|| format_error("no vector"))?;
     let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
     let numbers = numbers.ok_or_else(|| format_error("invalid type: null, expected f32"))?;
-    let expected = there.vectors["size"].as_u64().unwrap_or(0);
+    let Some(expected) = there.vectors["size"].as_u64() else {
+        return Err((400, "Wrong input: Not existing vector name error: ".to_owned()));
+    };
     if numbers.len() as u64 != expected {
         let got = numbers.len();
         return Err((400, format!("Wrong input: Vector dimension error: expected dim: {expected}, got {got}")));
