@@ -185,13 +185,22 @@ fn trouble(error: ureq::Error, longest: Duration) -> Trouble {
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             Trouble::Broken("it ends too early".to_owned())
         }
-        ureq::Error::Io(error) => Trouble::Unreachable(error.to_string()),
+        ureq::Error::Io(error) => unreachable_by(&error),
         ureq::Error::HostNotFound => Trouble::Unreachable("there is no host of that name".to_owned()),
         error
         @ (ureq::Error::Protocol(_) | ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..)) => {
             Trouble::Broken(error.to_string())
         }
-        error => Trouble::Unreachable(error.to_string()),
+        error => unreachable_by(&error),
+    }
+}
+
+/// Says why nobody can be reached. A certificate comes as one of several errors, with the same words in all.
+fn unreachable_by(error: &dyn fmt::Display) -> Trouble {
+    let text = error.to_string();
+    match text.split_once("invalid peer certificate: ") {
+        Some((_, reason)) => Trouble::Unreachable(format!("its certificate is not trusted here: {reason}")),
+        None => Trouble::Unreachable(text),
     }
 }
 

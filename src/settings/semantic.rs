@@ -1,5 +1,7 @@
 //! Settings of what finds entries by their meaning: how much it counts, and the servers that it needs.
 
+use std::fmt;
+
 /// How much meaning counts beside words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Semantic {
@@ -68,7 +70,7 @@ impl Ollama {
 }
 
 /// The Qdrant server on which vectors are shared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Qdrant {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.
     pub url: String,
@@ -106,6 +108,28 @@ impl Default for Qdrant {
             on_disk: true,
             hnsw_ef: 128,
         }
+    }
+}
+
+impl fmt::Debug for Qdrant {
+    /// Shows all but the key, which nobody should find in a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Qdrant { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
+            self;
+        let api_key = if api_key.is_empty() { "" } else { "(key)" };
+        formatter
+            .debug_struct("Qdrant")
+            .field("url", url)
+            .field("api_key", &api_key)
+            .field("collections", collections)
+            .field("collection", collection)
+            .field("project", project)
+            .field("timeout_ms", timeout_ms)
+            .field("m", m)
+            .field("ef_construct", ef_construct)
+            .field("on_disk", on_disk)
+            .field("hnsw_ef", hnsw_ef)
+            .finish()
     }
 }
 

@@ -293,8 +293,8 @@ fn bare(model: &str) -> &str {
 /// Returns the name of a feature's own collection.
 fn collection_of(feature: &str) -> String {
     let hash = Sha256::digest(feature.as_bytes());
-    let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{FEATURE}{digits}")
+    let first = hash.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{FEATURE}{first:016x}")
 }
 
 /// Returns whether a collection has the name of a feature's own one.

@@ -111,6 +111,9 @@ impl Qdrant {
                     let path = path(&self.collection);
                     self.within::<Value>(&clock, "GET", &path, None::<&()>)?;
                 }
+                // What is wrong with the call itself the first collection says too, so it is this one that is not for
+                // such vectors: another project's, whose features have the same name and whose model is another.
+                Err(Trouble::Refused { status: 400, .. }) if feature.is_none() && *collection != self.collection => {}
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -209,7 +212,8 @@ impl Qdrant {
                 "query": wanted.vector,
                 "limit": n_chunks,
                 "filter": wanted.filter,
-                "score_threshold": wanted.min_score,
+                // It gives what is better than this, and what is as good counts too.
+                "score_threshold": wanted.min_score.next_down(),
                 "params": { "hnsw_ef": self.hnsw_ef },
                 "with_payload": FIELDS_OF_MATCH,
             });

@@ -173,18 +173,15 @@ impl Shared {
             (self.answer)(call)
         };
         let Reply { status, content_type, body } = reply;
-        let head = format!(
-            "HTTP/1.1 {status} .\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all(head.as_bytes())?;
-        if self.knobs.is_cut.load(Ordering::SeqCst) {
-            stream.write_all(&body[..body.len() / 2])?;
-            stream.flush()?;
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
-        stream.write_all(&body)?;
-        stream.flush()
+        let head =
+            format!("HTTP/1.1 {status} .\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n", body.len());
+        // In one piece: the second of two would wait until the first is acknowledged.
+        let mut bytes = head.into_bytes();
+        let is_cut = self.knobs.is_cut.load(Ordering::SeqCst);
+        bytes.extend(&body[..if is_cut { body.len() / 2 } else { body.len() }]);
+        stream.write_all(&bytes)?;
+        stream.flush()?;
+        if is_cut { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
     }
 }
 

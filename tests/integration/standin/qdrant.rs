@@ -106,8 +106,11 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     let method = call.method.as_str();
     match (method, parts.as_slice()) {
         ("GET", [""]) => {
-            return json_reply(200, &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
-                "commit": "0000000000000000000000000000000000000000" }));
+            return json_reply(
+                200,
+                &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
+                "commit": "0000000000000000000000000000000000000000" }),
+            );
         }
         ("GET", ["healthz"]) => return text(200, "healthz check passed"),
         ("GET", ["livez"]) => return text(200, "livez check passed"),
@@ -124,9 +127,7 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     };
     match result {
         Ok(result) => json_reply(200, &json!({ "result": result, "status": "ok", "time": 0.001 })),
-        Err((status, error)) => {
-            json_reply(status, &json!({ "status": { "error": error }, "time": 0.000_01 }))
-        }
+        Err((status, error)) => json_reply(status, &json!({ "status": { "error": error }, "time": 0.000_01 })),
     }
 }
 
@@ -268,11 +269,12 @@ fn scrolled(there: &Collection, body: &Value) -> Result<Value, Refusal> {
 fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let limit = limit(body)?;
     let wanted = unit(there, &body["query"])?;
-    let least = body["score_threshold"].as_f64().unwrap_or(f64::MIN);
+    let least = body["score_threshold"].as_f64().unwrap_or(f64::NEG_INFINITY);
     let mut found: Vec<(f64, &String, &Stored)> = filtered(there, &body["filter"])?
         .into_iter()
         .map(|(id, point)| (point.vector.iter().zip(&wanted).map(|(one, other)| one * other).sum(), id, point))
-        .filter(|(score, ..)| *score >= least)
+        // What is only as good is left out, as its engine was seen to do.
+        .filter(|(score, ..)| *score > least)
         .collect();
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     let points = found.into_iter().take(limit).map(|(score, id, point)| {
@@ -300,7 +302,9 @@ fn unit(there: &Collection, vector: &Value) -> Result<Vec<f64>, Refusal> {
     let numbers = vector.as_array().ok_or_else(|| format_error("no vector"))?;
     let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
     let numbers = numbers.ok_or_else(|| format_error("invalid type: null, expected f32"))?;
-    let expected = there.vectors["size"].as_u64().unwrap_or(0);
+    let Some(expected) = there.vectors["size"].as_u64() else {
+        return Err((400, "Wrong input: Not existing vector name error: ".to_owned()));
+    };
     if numbers.len() as u64 != expected {
         let got = numbers.len();
         return Err((400, format!("Wrong input: Vector dimension error: expected dim: {expected}, got {got}")));
