@@ -14,6 +14,7 @@ mod look;
 mod mend;
 mod merging;
 mod runs;
+mod said;
 mod secrets;
 mod sync;
 mod tell;

@@ -1,0 +1,1 @@
+//! Whole streams, odd ones, and any bytes at all.
