@@ -36,6 +36,10 @@ impl Detecting {
         self.bytes.extend_from_slice(bytes);
         while let Some(at) = self.bytes[start..].iter().position(|byte| *byte == b'\n') {
             let end = start + at;
+            // The same whatever the pieces: such a line would not have been waited for.
+            if end > MAX_BYTES {
+                return Some(self.majority().unwrap_or(Format::Text));
+            }
             self.look(end);
             (self.n_seen, start) = (end + 1, end + 1);
             if self.has_fence {
