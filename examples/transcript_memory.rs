@@ -17,6 +17,8 @@ struct Stream {
     n_left: u64,
     line: Vec<u8>,
     at: usize,
+    /// How much of a line is left that is made up of one letter.
+    n_filling: usize,
 }
 
 impl Stream {
@@ -24,7 +26,10 @@ impl Stream {
         let number = self.n_left;
         let mut line = String::new();
         let _ = match (self.format, number % 10) {
-            (_, 7) if number % 100_000 == 7 => write!(line, "{{\"type\":\"{}\"}}", "x".repeat(3 * MAX_LINE)),
+            (_, 7) if number % 100_000 == 7 => {
+                self.n_filling = 3 * MAX_LINE;
+                write!(line, "\"}}")
+            }
             (Format::Text, _) => write!(line, "Line {number} of a long answer, with a few more words in it."),
             (_, 0) if number % 1_000 == 0 => write!(line, "{{\"type\":\"assistant\",\"mess"),
             (Format::Codex, 1) => write!(
@@ -66,6 +71,12 @@ impl Stream {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.n_filling > 0 {
+            let n_read = buffer.len().min(self.n_filling);
+            buffer[..n_read].fill(b'x');
+            self.n_filling -= n_read;
+            return Ok(n_read);
+        }
         if self.at == self.line.len() {
             if self.n_left == 0 {
                 return Ok(0);
@@ -89,7 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => return Err("usage: transcript_memory claude|codex|text [LINES] [--print]".into()),
     };
     let n_lines: u64 = arguments.next().map_or(Ok(1_000_000), |number| number.parse())?;
-    let stream = Stream { format, n_left: n_lines, line: Vec::new(), at: 0 };
+    let stream = Stream { format, n_left: n_lines, line: Vec::new(), at: 0, n_filling: 0 };
     let mut out = std::io::stdout().lock();
     if arguments.next().as_deref() == Some("--print") {
         std::io::copy(&mut BufReader::new(stream), &mut out)?;

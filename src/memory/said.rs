@@ -51,14 +51,12 @@ impl Memory {
 
     /// Returns what the agent's output says.
     pub(super) fn transcript<'a>(&self, report: &'a Report) -> Cow<'a, Transcript> {
-        match &report.transcript {
-            Some(transcript) => Cow::Borrowed(transcript),
-            None => {
-                let mut reader = self.reader(Format::Auto);
-                reader.push(report.text.as_bytes());
-                Cow::Owned(reader.finish())
-            }
+        if let Some(transcript) = &report.transcript {
+            return Cow::Borrowed(transcript);
         }
+        let mut reader = self.reader(Format::Auto);
+        reader.push(report.text.as_bytes());
+        Cow::Owned(reader.finish())
     }
 }
 

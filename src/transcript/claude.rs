@@ -134,14 +134,14 @@ struct Details<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Usage<'a> {
-    #[serde(borrow, alias = "inputTokens")]
-    input_tokens: Field<'a>,
-    #[serde(borrow, alias = "cacheReadInputTokens")]
-    cache_read_input_tokens: Field<'a>,
-    #[serde(borrow, alias = "cacheCreationInputTokens")]
-    cache_creation_input_tokens: Field<'a>,
-    #[serde(borrow, alias = "outputTokens")]
-    output_tokens: Field<'a>,
+    #[serde(borrow, rename = "input_tokens", alias = "inputTokens")]
+    input: Field<'a>,
+    #[serde(borrow, rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
+    cache_read: Field<'a>,
+    #[serde(borrow, rename = "cache_creation_input_tokens", alias = "cacheCreationInputTokens")]
+    cache_creation: Field<'a>,
+    #[serde(borrow, rename = "output_tokens", alias = "outputTokens")]
+    output: Field<'a>,
 }
 
 impl Claude {
@@ -285,9 +285,9 @@ impl Figures {
     /// Counts what was read from the cache as well: it is what the model had before it, and what Codex counts.
     fn count(&mut self, usage: Field<'_>) {
         let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
-        let read = [usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
+        let read = [usage.input, usage.cache_read, usage.cache_creation];
         self.tokens_in = sum(self.tokens_in, read.into_iter().filter_map(json::count).reduce(u64::saturating_add));
-        self.tokens_out = sum(self.tokens_out, json::count(usage.output_tokens));
+        self.tokens_out = sum(self.tokens_out, json::count(usage.output));
     }
 
     /// Returns the figures of two sessions together.

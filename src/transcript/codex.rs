@@ -168,7 +168,8 @@ fn item(item: &Item<'_>, heard: &mut Heard) {
             }
         }),
         "file_change" => {
-            heard.fail("file change", if json::is(item.status, "declined") { "declined" } else { "failed" })
+            let how = if json::is(item.status, "declined") { "declined" } else { "failed" };
+            heard.fail("file change", how);
         }
         "mcp_tool_call" if is_failed || item.error.is_some() => {
             let name = |field| json::text(field).unwrap_or_default();

@@ -60,9 +60,9 @@ struct List {
 }
 
 impl Heard {
-    pub(super) fn new(root: String, allowed: Vec<String>) -> Heard {
+    pub(super) fn new(root: &str, allowed: Vec<String>) -> Heard {
         Heard {
-            files: Touched::new(&root),
+            files: Touched::new(root),
             cost_usd: None,
             tokens_in: None,
             tokens_out: None,
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn fences_decide_nothing() {
-        let mut heard = Heard::new(String::new(), Vec::new());
+        let mut heard = Heard::new("", Vec::new());
         heard.decide("Decision: a\n```yaml\nDecision: b\n~~~\nDecision: c\n```\nDecision: d\nDecision: a\n");
         assert_eq!(heard.finish(false).decisions, ["a", "d"]);
     }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn an_error_is_one_line() {
         let check = |what: &str, text: &str, expected: &str| {
-            let mut heard = Heard::new(String::new(), Vec::new());
+            let mut heard = Heard::new("", Vec::new());
             heard.fail(what, text);
             heard.fail(what, text);
             assert_eq!(heard.finish(true).errors, [expected].map(str::to_owned), "{text}");
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn secrets_do_not_pass() {
         let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-        let mut heard = Heard::new(String::new(), Vec::new());
+        let mut heard = Heard::new("", Vec::new());
         // Where a cut would leave half of it.
         heard.fail(
             &command(&format!("curl {} {token}", "y".repeat(MAX_COMMAND - 20))),

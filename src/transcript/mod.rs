@@ -166,7 +166,7 @@ impl Reader {
     pub fn new(options: Options) -> Reader {
         Reader {
             mode: Mode::of(options.format),
-            heard: Heard::new(options.root, options.allowed_secrets),
+            heard: Heard::new(&options.root, options.allowed_secrets),
             line: Vec::new(),
             is_over_long: false,
             n_lines: 0,
