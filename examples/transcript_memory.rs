@@ -31,7 +31,7 @@ impl Stream {
                 write!(line, "\"}}")
             }
             (Format::Text, _) => write!(line, "Line {number} of a long answer, with a few more words in it."),
-            (_, 0) if number % 1_000 == 0 => write!(line, "{{\"type\":\"assistant\",\"mess"),
+            (_, 0) if number.is_multiple_of(1_000) => write!(line, "{{\"type\":\"assistant\",\"mess"),
             (Format::Codex, 1) => write!(
                 line,
                 r#"{{"type":"item.completed","item":{{"type":"command_execution","command":"make {number}","aggregated_output":"{}","exit_code":{},"status":"completed"}}}}"#,
@@ -55,7 +55,7 @@ impl Stream {
                 line,
                 r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"c{}","is_error":{},"content":"{}"}}]}},"session_id":"s"}}"#,
                 number + 9,
-                number % 4 == 0,
+                number.is_multiple_of(4),
                 "o".repeat(if number % 1000 == 2 { 100_000 } else { 500 })
             ),
             _ => write!(

@@ -29,8 +29,9 @@ use self::heard::Heard;
 use self::tail::Tail;
 use crate::entry::Files;
 
-/// How much of an agent's text is kept, in bytes: its end, as much as `run` keeps of the output of a command.
-pub const MAX_TEXT: usize = 16 * 1024 * 1024;
+/// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
+/// a session, and little enough that recording any output takes less than 50 MB.
+pub const MAX_TEXT: usize = 8 * 1024 * 1024;
 /// The longest line of a stream that is read, in bytes: several times the largest image that a tool returns.
 pub const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How many lines that are no events are told one by one.

@@ -568,6 +568,28 @@ mod tests {
     }
 
     #[test]
+    fn of_a_stream_its_texts_are_shown() {
+        let check = |format, line: &str, expected| assert_eq!(is_shown(format, line), expected, "{format:?} {line}");
+        check(Some(Format::Text), "{\"a\": 1}", true);
+        check(Some(Format::Claude), "{\"type\": \"user\"}", false);
+        check(Some(Format::Codex), "{\"type\": \"turn.started\"}", false);
+        check(None, "starting", true);
+        check(None, "  {\"type\": \"system\"", false);
+        let said = r#"{"type":"item.completed","item":{"type":"agent_message","text":"DONE \u001b[31m"}}"#;
+        let turn = r#"{"type":"turn.completed","usage":{"input_tokens":5,"output_tokens":1}}"#;
+        let came = Trial::new(&format!("echo '{}'; echo '{turn}'", said.replace('\\', "\\\\"))).run();
+        assert_eq!(outcomes(&came), ["done"]);
+        assert_eq!(
+            (came.fake.reports[0].said.text.as_str(), came.fake.reports[0].said.tokens_in),
+            ("DONE \u{1b}[31m", Some(5))
+        );
+        // Texts come when they are said, and each once.
+        let mut reader = Reader::new(Options::default());
+        reader.push(format!("{turn}\n{said}\n{turn}\n").as_bytes());
+        assert_eq!((reader.take_latest().as_deref(), reader.take_latest()), (Some("DONE \u{1b}[31m"), None));
+    }
+
+    #[test]
     fn what_is_not_verified_is_not_done() {
         let mut trial = Trial::new("echo DONE");
         // The third time it is there.
