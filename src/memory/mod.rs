@@ -16,6 +16,7 @@ mod meaning;
 mod mend;
 mod merging;
 mod runs;
+mod said;
 mod secrets;
 mod sync;
 mod tell;
