@@ -159,9 +159,11 @@ def read_golden(folder, options):
 # The two that are compared
 
 class Program:
-    def __init__(self, binary, extra):
+    def __init__(self, binary, extra, settings=()):
         self.binary, self.extra = binary, extra
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}
+        for key, value in (s.split("=", 1) for s in settings):
+            self.env["RALPH_MEMORY_" + key.replace(".", "__").upper()] = value
         self.failures, self.problems = [], []
 
     def options(self):
@@ -188,6 +190,9 @@ class Program:
         r = subprocess.run([self.binary, "--root", root, "index", "--rebuild"], capture_output=True, text=True, env=self.env)
         if r.returncode:
             say(f"  index --rebuild: exit {r.returncode}: {r.stderr.strip()[:300]}")
+        if "RALPH_MEMORY_QDRANT__URL" in self.env:
+            r = subprocess.run([self.binary, "--root", root, "index", "--rebuild", "--remote"], capture_output=True, text=True, env=self.env)
+            say(f"  index --rebuild --remote: exit {r.returncode}: {(r.stdout + r.stderr).strip()[:300]}")
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             return {q["id"]: hits for q, hits in zip(queries, pool.map(lambda q: self.ask(root, q), queries))}
 
@@ -256,6 +261,8 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--runs", help="write each run here, as `query document rank score`")
     p.add_argument("--search-args", default="", help="further arguments for every search, as one string")
+    p.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE",
+                   help="a setting of the program, such as ollama.url=http://127.0.0.1:11434; may be repeated")
     p.add_argument("--check", action="store_true")
     p.add_argument("--golden-floor", type=float, help="least nDCG@10 of the golden set")
     a = p.parse_args()
@@ -263,7 +270,7 @@ def main():
     only = a.only.split(",")
     missed = []
     with tempfile.TemporaryDirectory(prefix="ralph-memory-ranking-") as scratch:
-        program = Program(os.path.abspath(binary), shlex.split(a.search_args))
+        program = Program(os.path.abspath(binary), shlex.split(a.search_args), a.setting)
         work = []
         sets = find_sets(a.sets, os.path.join(scratch, "sets")) if {"bugs", "til"} & set(only) else None
         for name in ("bugs", "til"):

@@ -113,15 +113,15 @@ impl Memory {
         let mut looked = vectors.look(&self.store, None);
         // A model that gives other vectors by now makes all of them anew.
         let mut result = Embedded::default();
-        match ollama.embed_query("dimensions") {
-            Ok(vector) if vectors.dimensions(&self.store).is_some_and(|known| known != vector.len()) => {
-                looked = Looked::default();
-            }
-            Ok(_) => {}
+        let dimensions = match ollama.embed_query("dimensions") {
+            Ok(vector) => vector.len(),
             Err(trouble) => {
                 result.problems = self.failed(&Failed::of(ollama, trouble));
                 return Ok(result);
             }
+        };
+        if vectors.dimensions(&self.store).is_some_and(|known| known != dimensions) {
+            looked = Looked::default();
         }
         let paths = |is_wanted: &dyn Fn(u64) -> bool| -> Vec<String> {
             let of = |catalog: &Catalog| {
@@ -133,7 +133,7 @@ impl Memory {
         };
         let all = paths(&|_| true).len();
         let pending = paths(&|file| !looked.best.contains_key(&file));
-        let known = self.known_contents(&vectors, &pending);
+        let known = self.known_contents(&vectors, &pending, Some(dimensions));
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
             let (records, problems) = match self.vectors_of(ollama, group, &known, Patience::Batch) {
@@ -244,7 +244,7 @@ impl Memory {
         result.removed = gone.len();
         result.entries = known.len();
         let vectors = Vectors::of(ollama.model());
-        let contents = self.known_contents(&vectors, &pending);
+        let contents = self.known_contents(&vectors, &pending, Some(dimensions));
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
             let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|(records, problems)| {
@@ -275,10 +275,14 @@ impl Memory {
 
     /// Gives vectors to a few entries that were just written or found to have none, and returns them. A query's
     /// patience is enough for that.
-    pub(super) fn embed_paths(&self, paths: &[String]) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+    pub(super) fn embed_paths(
+        &self,
+        paths: &[String],
+        dimensions: Option<usize>,
+    ) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
         let Some(ollama) = self.ollama() else { return Ok(Default::default()) };
         let vectors = Vectors::of(ollama.model());
-        let known = self.known_contents(&vectors, paths);
+        let known = self.known_contents(&vectors, paths, dimensions);
         let (records, problems) = self.vectors_of(ollama, paths, &known, Patience::Query)?;
         if let Some(lock) = self.store.try_cache_lock() {
             // A cache that cannot be written costs the next call the same.
@@ -303,7 +307,7 @@ impl Memory {
         if let Some(problem) = self.paused() {
             return self.once(vec![problem]);
         }
-        match self.embed_paths(paths) {
+        match self.embed_paths(paths, None) {
             Ok((_, problems)) => problems,
             Err(failed) => self.failed(&failed),
         }
@@ -320,12 +324,12 @@ impl Memory {
     }
 
     /// Returns the vectors there are already of texts that stand in these files.
-    fn known_contents(&self, vectors: &Vectors, paths: &[String]) -> HashMap<u64, Record> {
+    fn known_contents(&self, vectors: &Vectors, paths: &[String], dimensions: Option<usize>) -> HashMap<u64, Record> {
         let mut wanted = HashSet::new();
         for group in paths.chunks(GROUP) {
             wanted.extend(self.pieces(group).into_iter().map(|piece| piece.chunk.content));
         }
-        vectors.with_contents(&self.store, &mut |content| wanted.contains(&content))
+        vectors.with_contents(&self.store, dimensions, &|content| wanted.contains(&content))
     }
 
     /// Reads the chunks of files. One that is gone by now has none.
@@ -385,6 +389,11 @@ impl Memory {
                     Err(trouble) => drop(refused.insert(content, trouble)),
                 }
             }
+        }
+        let other = |record: &Record| known.values().any(|known| known.dimensions() != record.dimensions());
+        if made.values().next().is_some_and(other) {
+            // A model of the same name by now gives other vectors, which cannot stand beside those.
+            return self.vectors_of(ollama, paths, &HashMap::new(), patience);
         }
         let (mut records, mut problems) = (Vec::new(), Vec::new());
         for pieces in pieces.chunk_by(|one, other| one.path == other.path) {

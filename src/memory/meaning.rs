@@ -103,17 +103,28 @@ impl Memory {
                 let limit = self.settings.semantic.limit;
                 (Some(Meaning { similar, weight, limit }), self.once(problems))
             }
-            Err(failed) => (None, self.failed(&failed)),
+            Err((failed, mut problems)) => {
+                self.pause_after(&failed);
+                problems.push(failed.problem());
+                (None, self.once(problems))
+            }
         }
     }
 
     /// Finds out by the vectors of the cache.
-    fn similar_here(&self, ollama: &Ollama, views: &[View], query: &Query) -> Result<(Similar, Vec<Problem>), Failed> {
-        let prepared = Prepared::new(&ollama.embed_query(&query.text).map_err(|trouble| Failed::of(ollama, trouble))?);
+    fn similar_here(
+        &self,
+        ollama: &Ollama,
+        views: &[View],
+        query: &Query,
+    ) -> Result<(Similar, Vec<Problem>), (Failed, Vec<Problem>)> {
+        let vector = ollama.embed_query(&query.text);
+        let prepared = Prepared::new(&vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?);
         let mut looked = Vectors::of(ollama.model()).look(&self.store, Some(&prepared));
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let pending = pending(&catalogs, &looked);
-        let problems = self.few(ollama, &catalogs, &pending, "index", &mut |records| {
+        let dimensions = prepared.dimensions();
+        let problems = self.few(ollama, dimensions, &catalogs, &pending, "index", &mut |records| {
             for record in records {
                 let best = looked.best.entry(record.file).or_insert(f32::MIN);
                 *best = best.max(record.similarity(&prepared));
@@ -138,18 +149,22 @@ impl Memory {
         qdrant: &Qdrant,
         views: &[View],
         query: &Query,
-    ) -> Result<(Similar, Vec<Problem>), Failed> {
-        let vector = ollama.embed_query(&query.text).map_err(|trouble| Failed::of(ollama, trouble))?;
+    ) -> Result<(Similar, Vec<Problem>), (Failed, Vec<Problem>)> {
+        let vector = ollama.embed_query(&query.text);
+        let vector = vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?;
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let known = self.known_there(ollama, qdrant);
         let pending = pending(&catalogs[..1], &known);
-        let problems = self.few(ollama, &catalogs, &pending, "index --remote", &mut |_| {});
+        let problems = self.few(ollama, vector.len(), &catalogs, &pending, "index --remote", &mut |_| {});
         let limit = self.settings.semantic.limit * SPARE;
         let feature = query.in_feature.as_deref();
         let least = f64::from(self.least(ollama));
         #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
         let found = qdrant.search(&vector, limit, least as f32, feature, query.kind);
-        let found = found.map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
+        let found = match found {
+            Ok(found) => found,
+            Err(trouble) => return Err((Failed::of_shared(qdrant, trouble), problems)),
+        };
         let mut similar = Similar::new();
         for found in found {
             let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
@@ -170,6 +185,7 @@ impl Memory {
     fn few(
         &self,
         ollama: &Ollama,
+        dimensions: usize,
         catalogs: &[&Catalog],
         pending: &[(usize, RowId)],
         command: &str,
@@ -187,12 +203,15 @@ impl Memory {
             return Vec::new();
         }
         let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
-        match self.embed_paths(&paths) {
+        match self.embed_paths(&paths, Some(dimensions)) {
             Ok((records, problems)) => {
                 give(&records);
                 problems
             }
-            Err(failed) => self.failed(&failed),
+            Err(failed) => {
+                self.pause_after(&failed);
+                vec![failed.problem()]
+            }
         }
     }
 
@@ -205,6 +224,12 @@ impl Memory {
 
     /// Says once what went wrong, and asks nobody for a while where somebody waited for it.
     pub(super) fn failed(&self, failed: &Failed) -> Vec<Problem> {
+        self.pause_after(failed);
+        self.once(vec![failed.problem()])
+    }
+
+    /// Asks nobody for a while where somebody waited for it.
+    fn pause_after(&self, failed: &Failed) {
         if matches!(failed.trouble, Trouble::TimedOut(_)) {
             let pause = Pause {
                 until: self.now() + PAUSE,
@@ -216,7 +241,6 @@ impl Memory {
             let _ = self.store.write_cache(&pause_file(), &text);
             self.state().pause = Some(pause);
         }
-        self.once(vec![failed.problem()])
     }
 
     /// Returns why nobody is asked at present.

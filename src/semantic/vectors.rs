@@ -66,6 +66,11 @@ impl Record {
         Record { file, number, of, ..self.clone() }
     }
 
+    /// Returns how many dimensions it has.
+    pub fn dimensions(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Returns the vector, as exactly as it is kept.
     pub fn vector(&self) -> Vec<f32> {
         self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
@@ -105,6 +110,11 @@ impl Prepared {
         #[expect(clippy::cast_possible_truncation, reason = "rounded, and 256 at most")]
         let numbers = vector.iter().map(|value| (value / scale).round() as i16).collect();
         Prepared { numbers, scale }
+    }
+
+    /// Returns how many dimensions it has.
+    pub fn dimensions(&self) -> usize {
+        self.numbers.len()
     }
 
     fn similarity(&self, numbers: &[u8], scale: f32) -> f32 {
@@ -173,10 +183,15 @@ impl Vectors {
         looked
     }
 
-    /// Returns the vectors of chunks with these contents, by content.
-    pub fn with_contents(&self, store: &Store, contents: &mut dyn FnMut(u64) -> bool) -> HashMap<u64, Record> {
+    /// Returns the vectors of chunks with these contents, by content; with `dimensions` none of other ones.
+    pub fn with_contents(
+        &self,
+        store: &Store,
+        dimensions: Option<usize>,
+        contents: &dyn Fn(u64) -> bool,
+    ) -> HashMap<u64, Record> {
         let mut found = HashMap::new();
-        self.each(store, None, &mut |record| {
+        self.each(store, dimensions, &mut |record| {
             if contents(record.content) {
                 found.entry(record.content).or_insert_with(|| record.to_owned());
             }

@@ -282,12 +282,9 @@ impl Settings {
                         let items = value.split(',').map(|item| item.trim().to_owned());
                         Said::List(items.filter(|item| !item.is_empty()).collect())
                     }
-                    Value::Choice { .. }
-                    | Value::Model(_)
-                    | Value::Word(_)
-                    | Value::Command(_)
-                    | Value::Address(_)
-                    | Value::Key(_) => Said::Text(value.trim().to_owned()),
+                    Value::Choice { .. } | Value::Model(_) | Value::Command(_) | Value::Address(_) | Value::Key(_) => {
+                        Said::Text(value.trim().to_owned())
+                    }
                 };
                 setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
             }

@@ -29,13 +29,11 @@ pub(super) enum Value {
         of_text: OfText,
     },
     Switch(fn(&mut Settings) -> &mut bool),
-    /// The name of a model, or nothing.
+    /// A word that can be the name of a model, or nothing.
     Model(OfText),
     Models,
     /// Fingerprints of what looks like a secret and is none.
     Fingerprints,
-    /// A name of one word, or nothing.
-    Word(OfText),
     /// A command line, which a project's file may not name.
     Command(OfText),
     /// The address of a server, which a project's file may not name.
@@ -66,7 +64,6 @@ impl Setting {
             Value::Number { get, .. } => format!("{:?}", get(&settings)),
             Value::Choice { of_text, .. }
             | Value::Model(of_text)
-            | Value::Word(of_text)
             | Value::Command(of_text)
             | Value::Address(of_text)
             | Value::Key(of_text) => format!("\"{}\"", of_text(&mut settings)),
@@ -125,10 +122,6 @@ impl Setting {
                 settings.allowed_secrets = fingerprints;
             }
             (Value::Fingerprints, _) => return Err(must("a list of fingerprints, each eight hexadecimal digits")),
-            (Value::Word(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
-                *of_text(settings) = text;
-            }
-            (Value::Word(_), _) => return Err(must(MODEL)),
             (Value::Command(of_text), Said::Text(text)) => *of_text(settings) = text,
             (Value::Command(_), _) => return Err(must("a command line")),
             (Value::Address(of_text), Said::Text(text)) if text.is_empty() || is_address(&text) => {

@@ -33,6 +33,7 @@ mod knowledge; // what adding, superseding and restoring do to entries that are 
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
+mod meaning; // finding by meaning, and servers that fail
 mod mending; // what is left of crashes
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones

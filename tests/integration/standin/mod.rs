@@ -1,5 +1,6 @@
 //! Servers that stand in for those that nobody has to have for the tests.
 
 pub(crate) mod http;
+pub(crate) mod ollama;
 pub(crate) mod qdrant;
 pub(crate) mod rules;

@@ -1,0 +1,518 @@
+//! Finding by meaning, through the program: what it finds, what it asks for, and every way in which servers fail.
+
+use std::fs;
+use std::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::standin::ollama::Standin;
+use crate::standin::qdrant;
+use crate::support::{Ran, Run, TestBase};
+
+const URL: &str = "RALPH_MEMORY_OLLAMA__URL";
+const SHARED: &str = "RALPH_MEMORY_QDRANT__URL";
+
+/// A memory with three entries, of which words find one by "database" and none by "latency".
+fn base() -> TestBase {
+    let base = TestBase::new();
+    base.entry("slow-bench", "The bench is slow", "tests", "Run it with fewer samples.");
+    base.entry("wal", "Use the write-ahead log", "sqlite", "Our database then lets readers go on.");
+    base.entry("keys", "Where the credentials are", "ops", "Ask the team for a login.");
+    base
+}
+
+fn search<'a>(base: &'a TestBase, url: &str, query: &str) -> Run<'a> {
+    base.with(["search", query, "--json"]).env(URL, url)
+}
+
+fn ids(answer: &Value) -> Vec<String> {
+    answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The one problem that there is: its code, its message and its hint.
+#[track_caller]
+fn problem(ran: &Ran, code: i32) -> (String, String, String) {
+    let answer = ran.json(code);
+    let problems = answer["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 1, "{ran}");
+    let text = |key: &str| problems[0][key].as_str().unwrap().to_owned();
+    assert_eq!(text("severity"), "warning");
+    (text("code"), text("message"), text("hint"))
+}
+
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+#[test]
+fn what_means_the_same_is_found() {
+    let (base, ollama) = (base(), Standin::start());
+    let words = base.run(["search", "latency", "--json"]).json(1);
+    assert_eq!(ids(&words), [""; 0]);
+    let answer = search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!(ids(&answer), ["knowledge/slow-bench"]);
+    // Words and meaning together: of two that mean it, the one that says it comes first.
+    let answer = search(&base, &ollama.url, "sqlite persistence").run().json(0);
+    let hit = &answer["hits"][0];
+    assert_eq!(hit["id"], "knowledge/wal");
+    let parts = hit["explanation"].as_array().unwrap();
+    assert!(parts.iter().any(|part| part["part"] == "semantic"), "{parts:?}");
+    let sum: f64 = parts.iter().map(|part| part["value"].as_f64().unwrap()).sum();
+    assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-9, "the parts add up: {hit}");
+}
+
+#[test]
+fn filters_hold_for_what_is_found_by_its_meaning() {
+    let (base, ollama) = (base(), Standin::start());
+    let found = |option: &str, value: &str, code: i32| {
+        let run = base.with(["search", "performance", "--json", option, value]).env(URL, &ollama.url);
+        ids(&run.run().json(code))
+    };
+    assert_eq!(found("--tag", "tests", 0), ["knowledge/slow-bench"]);
+    assert_eq!(found("--tag", "sqlite", 1), [""; 0]);
+    assert_eq!(found("--kind", "journal", 1), [""; 0]);
+    assert_eq!(found("--feature", "billing", 1), [""; 0]);
+    base.write(
+        ".ralph/knowledge/new.md",
+        "---\ntitle: \"It is faster now\"\ntags: [x]\nsupersedes: [knowledge/slow-bench]\n---\n\nSpeed is no trouble.\n",
+    );
+    assert_eq!(ids(&search(&base, &ollama.url, "latency").run().json(0)), ["knowledge/new"]);
+}
+
+#[test]
+fn each_text_is_embedded_once() {
+    let (base, ollama) = (base(), Standin::start());
+    let added = base.with(["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).env(URL, &ollama.url);
+    added.run().answer(0);
+    assert_eq!(ollama.texts(), ["search_document: Panics\nIt can abort."]);
+    search(&base, &ollama.url, "latency").run().json(0);
+    let texts = ollama.texts();
+    // The query, and the three that no call of this program wrote.
+    assert_eq!(texts[0], "search_query: latency");
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!(ollama.texts(), ["search_query: latency"]);
+    // Other tags and another place are no other text.
+    base.entry("slow-bench", "The bench is slow", "tests, ci", "Run it with fewer samples.");
+    fs::create_dir(base.at(".ralph/knowledge/team")).unwrap();
+    fs::rename(base.at(".ralph/knowledge/wal.md"), base.at(".ralph/knowledge/team/wal.md")).unwrap();
+    let answer = search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!((ids(&answer).len(), ollama.texts().len()), (1, 1));
+    // Another body is.
+    base.entry("slow-bench", "The thing", "tests", "It was a matter of login.");
+    let answer = search(&base, &ollama.url, "latency").run().json(1);
+    assert_eq!(ids(&answer), [""; 0]);
+    assert_eq!(ollama.texts(), ["search_query: latency", "search_document: The thing\nIt was a matter of login."]);
+}
+
+#[test]
+fn a_long_entry_is_found_by_its_best_piece() {
+    let (base, ollama) = (base(), Standin::start());
+    let long =
+        format!("{}\n\nHere it may segfault panic abort.\n\n{}", "Nothing of note. ".repeat(190), "More. ".repeat(400));
+    base.entry("long", "A long one", "x", &long);
+    let answer = search(&base, &ollama.url, "crash").env("RALPH_MEMORY_SEMANTIC__MIN_SCORE", "0.1").run().json(0);
+    assert_eq!(ids(&answer), ["knowledge/long"]);
+    let texts = ollama.texts();
+    let pieces: Vec<&String> = texts.iter().filter(|text| text.contains("A long one")).collect();
+    assert!(pieces.len() >= 4 && pieces.iter().all(|piece| piece.split_whitespace().count() <= 205), "{pieces:?}");
+}
+
+#[test]
+fn many_are_embedded_by_the_index_command_alone() {
+    let (base, ollama) = (base(), Standin::start());
+    for number in 0..20 {
+        base.entry(&format!("n{number}"), &format!("Number {number}"), "x", "A crash.");
+    }
+    let ran = search(&base, &ollama.url, "latency").run();
+    let (code, message, hint) = problem(&ran, 1);
+    assert_eq!(code, "semantic-pending");
+    assert_eq!(message, "23 entries have no vector yet and are found by their words alone");
+    assert_eq!(hint, "run `ralph-memory index`");
+    assert_eq!(ollama.texts(), ["search_query: latency"]);
+    let index = base.with(["index"]).env(URL, &ollama.url).run().answer(0);
+    assert_eq!(index, "the index has 23 entries\nvectors are there of 23 entries, 23 new\n");
+    let answer = search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!(
+        (ids(&answer), answer["problems"].as_array().unwrap().len()),
+        (vec!["knowledge/slow-bench".to_owned()], 0)
+    );
+    let again = base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0);
+    assert_eq!((&again["vectors"]["entries"], &again["vectors"]["new"]), (&Value::from(23), &Value::from(0)));
+}
+
+#[test]
+fn a_context_knows_what_is_meant() {
+    let (base, ollama) = (base(), Standin::start());
+    let context = base.with(["context", "--task", "Improve latency", "--json"]);
+    let answer = context.env(URL, &ollama.url).run().json(0);
+    assert!(answer["context"].as_str().unwrap().contains("Run it with fewer samples."), "{answer}");
+    let ended = base.with(["record", "--json"]).input("<journal>The crash came from a panic.</journal>");
+    ended.env(URL, &ollama.url).run().json(0);
+    let texts = ollama.texts();
+    assert!(texts.last().unwrap().contains("The crash came from a panic."), "an attempt is embedded: {texts:?}");
+    let found = search(&base, &ollama.url, "segfault").run().json(0);
+    assert!(ids(&found)[0].starts_with("journal/run-"), "{found}");
+}
+
+#[test]
+fn secrets_stay_here() {
+    let (base, ollama) = (base(), Standin::start());
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    base.entry("leak", "A leak", "x", &format!("The token is {token}."));
+    search(&base, &ollama.url, "latency").run().json(0);
+    let texts = ollama.texts().join("\n");
+    assert!(texts.contains("A leak") && !texts.contains(&token[8..]), "{texts}");
+}
+
+#[test]
+fn without_an_address_or_weight_nobody_is_asked() {
+    let (base, ollama) = (base(), Standin::start());
+    base.run(["search", "bench", "--json"]).json(0);
+    let run = base.with(["search", "bench", "--json", "--semantic-weight", "0"]).env(URL, &ollama.url);
+    run.run().json(0);
+    let off = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_SEMANTIC__WEIGHT", "0");
+    off.run().json(0);
+    // A file that comes with a repository names no address.
+    base.write(".ralph/config.toml", format!("format = 1\n[ollama]\nurl = \"{}\"\n", ollama.url));
+    let (code, ..) = problem(&base.run(["search", "bench", "--json"]), 0);
+    assert_eq!(code, "address-in-project");
+    assert_eq!(ollama.knobs.n_calls.load(Ordering::SeqCst), 0);
+    let usage = base.run(["search", "bench", "--semantic-weight", "1"]);
+    assert_eq!(usage.code, Some(2), "{usage}");
+}
+
+#[test]
+fn nobody_there_costs_one_warning() {
+    let base = base();
+    let url = nobody();
+    let (code, message, hint) = problem(&search(&base, &url, "bench").run(), 0);
+    assert_eq!(code, "semantic-off");
+    assert_eq!(message, "it cannot be reached: the connection was refused; words alone count");
+    assert_eq!(hint, "start it with `ollama serve`, or correct `ollama.url`");
+    // Nothing else changes: what is written is written, and an iteration goes on.
+    let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
+    assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0).0.as_str()), (Some("created"), "semantic-off"));
+    let context = base.with(["context", "--task", "Bench", "--json"]).env(URL, &url).run();
+    assert_eq!(problem(&context, 0).0, "semantic-off");
+    let recorded = base.with(["record", "--json"]).input("<journal>x</journal>").env(URL, &url).run();
+    assert_eq!(problem(&recorded, 0).0, "semantic-off");
+    let index = base.with(["index", "--json"]).env(URL, &url).run();
+    assert_eq!(problem(&index, 0).0, "semantic-off");
+    let text = base.with(["search", "bench"]).env(URL, &url).run();
+    assert_eq!(text.stderr.matches("warning:").count(), 1, "{text}");
+}
+
+#[test]
+fn what_is_slow_is_waited_for_once() {
+    let (base, ollama) = (base(), Standin::start());
+    ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    let slow =
+        |now: &str| search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "100").now(now);
+    let begun = Instant::now();
+    let (code, message, hint) = problem(&slow("2026-11-20T10:00:00Z").run(), 0);
+    assert_eq!(
+        (code.as_str(), message.as_str()),
+        ("semantic-off", "it did not answer within 100 ms; words alone count")
+    );
+    assert!(hint.contains("ollama.query_timeout_ms"), "{hint}");
+    let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
+    let n_first = n_calls();
+    let (code, message, _) = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
+    assert_eq!(code, "semantic-paused");
+    assert_eq!(message, "it did not answer within 100 ms; it is not asked for 40 s, and words alone count");
+    let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
+    assert_eq!(problem(&added, 0).0, "semantic-paused");
+    assert_eq!(n_calls(), n_first, "nobody is asked meanwhile");
+    // A minute later it is tried again, and so does the doctor at any time.
+    assert_eq!(problem(&slow("2026-11-20T10:01:10Z").run(), 0).0, "semantic-off");
+    assert!(n_calls() > n_first);
+    ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
+    let doctor = base.with(["doctor"]).env(URL, &ollama.url).now("2026-11-20T10:01:15Z").run();
+    assert!(doctor.stdout.contains("RAG: active (ollama nomic-embed-text 96d)"), "{doctor}");
+    let answer = slow("2026-11-20T10:01:20Z").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "30000").run().json(0);
+    assert_eq!(answer["problems"].as_array().unwrap().len(), 0, "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "nobody waited for a whole answer");
+}
+
+/// A call that has waited holds no lock meanwhile.
+#[test]
+fn others_write_while_one_waits() {
+    let (base, ollama) = (base(), Standin::start());
+    ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    let waiting = base.with(["add", "--title", "Waits", "--tags", "x", "--body", "b"]).env(URL, &ollama.url);
+    let mut waiting = waiting.env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "600000").command().spawn().unwrap();
+    let begun = Instant::now();
+    while ollama.knobs.n_calls.load(Ordering::SeqCst) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(50), "it asks the server");
+        std::thread::yield_now();
+    }
+    let other = base.with(["add", "--title", "Other", "--tags", "x", "--body", "b"]);
+    other.env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "0").run().answer(0);
+    assert!(waiting.try_wait().unwrap().is_none(), "it waits still");
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert!(base.at(".ralph/knowledge/waits.md").exists(), "what it wrote is there");
+}
+
+#[test]
+fn what_fails_now_and_then_is_tried_again() {
+    let (base, ollama) = (base(), Standin::start());
+    ollama.knobs.fail_every.store(2, Ordering::SeqCst);
+    for _ in 0..3 {
+        let answer = search(&base, &ollama.url, "latency").run().json(0);
+        assert_eq!((ids(&answer).len(), answer["problems"].as_array().unwrap().len()), (1, 0), "{answer}");
+    }
+    ollama.knobs.fail_every.store(1, Ordering::SeqCst);
+    let before = ollama.knobs.n_calls.load(Ordering::SeqCst);
+    let (code, message, _) = problem(&search(&base, &ollama.url, "bench").run(), 0);
+    assert_eq!(code, "semantic-off");
+    assert!(message.starts_with("it answered 500: "), "{message}");
+    assert_eq!(ollama.knobs.n_calls.load(Ordering::SeqCst) - before, 3, "three tries and no more");
+}
+
+#[test]
+fn a_model_that_is_not_there_is_named() {
+    let (base, ollama) = (base(), Standin::start());
+    let missing = |run: Run<'_>| run.env("RALPH_MEMORY_OLLAMA__MODEL", "mxbai-embed-large").run();
+    let (_, message, hint) = problem(&missing(search(&base, &ollama.url, "bench")), 0);
+    assert!(message.contains("it answered 404: model \"mxbai-embed-large\" not found"), "{message}");
+    assert_eq!(hint, "run `ollama pull mxbai-embed-large`");
+    let doctor = missing(base.with(["doctor"]).env(URL, &ollama.url));
+    assert!(
+        doctor.stdout.contains("RAG: off") && doctor.stdout.contains("mend: run `ollama pull mxbai-embed-large`"),
+        "{doctor}"
+    );
+    // With its tag it is the same as without.
+    let tagged = search(&base, &ollama.url, "latency").env("RALPH_MEMORY_OLLAMA__MODEL", "nomic-embed-text:latest");
+    assert_eq!(tagged.run().json(0)["hits"].as_array().unwrap().len(), 1);
+    ollama.texts();
+    search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!(ollama.texts().len(), 1, "its vectors are the same, too");
+}
+
+#[test]
+fn another_dimension_begins_anew() {
+    let (base, ollama) = (base(), Standin::start());
+    search(&base, &ollama.url, "latency").run().json(0);
+    ollama.texts();
+    ollama.state.lock().unwrap().dimensions = 128;
+    let answer = search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!((ids(&answer).len(), ollama.texts().len()), (1, 4));
+    let answer = search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!((ids(&answer).len(), ollama.texts().len()), (1, 1));
+    ollama.state.lock().unwrap().dimensions = 64;
+    base.with(["index"]).env(URL, &ollama.url).run().answer(0);
+    ollama.texts();
+    search(&base, &ollama.url, "latency").run().json(0);
+    assert_eq!(ollama.texts().len(), 1);
+}
+
+#[test]
+fn answers_that_are_none_are_not_believed() {
+    let base = base();
+    let ollama = Standin::start();
+    let zeros = format!("{{\"embeddings\":[[{}]]}}", vec!["0"; 96].join(","));
+    for (status, body, expected) in [
+        (200, "", "its answer cannot be used"),
+        (200, "<html>", "its answer cannot be used"),
+        (200, "[]", "its answer cannot be used"),
+        (200, "{\"embeddings\":[]}", "it has 0 vectors for 1 texts"),
+        (200, "{\"embeddings\":[[1.0],[1.0]]}", "it has 2 vectors for 1 texts"),
+        (200, "{\"embeddings\":[[]]}", "its vectors have 0 dimensions"),
+        (200, "{\"embeddings\":[[\"a\"]]}", "its answer cannot be used"),
+        (200, "{\"embeddings\":[[1e39, 1.0]]}", "a vector has no length"),
+        (200, zeros.as_str(), "a vector has no length"),
+        (301, "", "it answered 301"),
+        (401, "who are you", "it answered 401: who are you"),
+        (404, "404 page not found", "it answered 404: 404 page not found"),
+    ] {
+        *ollama.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
+        let (code, message, _) = problem(&search(&base, &ollama.url, "bench").run(), 0);
+        assert_eq!(code, "semantic-off", "{body}");
+        assert!(message.contains(expected), "{body}: {message}");
+    }
+    *ollama.knobs.instead.lock().unwrap() = None;
+    ollama.knobs.is_cut.store(true, Ordering::SeqCst);
+    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0).0, "semantic-off");
+    ollama.knobs.is_cut.store(false, Ordering::SeqCst);
+    ollama.knobs.drop_every.store(1, Ordering::SeqCst);
+    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0).0, "semantic-off");
+    assert!(!base.at(".ralph/cache/vectors-v1").exists(), "nothing was kept of it");
+}
+
+#[test]
+fn a_text_that_the_model_refuses_is_left_to_words() {
+    let (base, ollama) = (base(), Standin::start());
+    base.entry("odd", "Odd", "x", "A zyzzyva crash.");
+    ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
+    let index = base.with(["index", "--json"]).env(URL, &ollama.url).run();
+    let (code, message, _) = problem(&index, 0);
+    assert_eq!(code, "semantic-refused");
+    assert!(message.contains("the input length exceeds the context length"), "{message}");
+    assert_eq!(index.json(0)["vectors"]["entries"], 3);
+    assert_eq!(
+        ids(&search(&base, &ollama.url, "zyzzyva latency").run().json(0)).len(),
+        1,
+        "the query is refused as well"
+    );
+    let found = search(&base, &ollama.url, "persistence").run().json(0);
+    assert_eq!(ids(&found), ["knowledge/wal"]);
+}
+
+#[test]
+fn damaged_vectors_are_made_again() {
+    let (base, ollama) = (base(), Standin::start());
+    let whole = search(&base, &ollama.url, "latency storage").run().json(0);
+    let name = base.files(".ralph/cache/vectors-v1").remove(0);
+    let bytes = fs::read(base.at(&name)).unwrap();
+    let damages: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        bytes[..10].to_vec(),
+        bytes[..bytes.len() - 5].to_vec(),
+        [&bytes[..], b"half a record"].concat(),
+        bytes.iter().enumerate().map(|(at, byte)| if at == 60 { byte ^ 0x40 } else { *byte }).collect(),
+        bytes.iter().enumerate().map(|(at, byte)| if at == 12 { byte ^ 1 } else { *byte }).collect(),
+        vec![0xff; bytes.len()],
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        fs::write(base.at(&name), damage).unwrap();
+        for _ in 0..2 {
+            let answer = search(&base, &ollama.url, "latency storage").run().json(0);
+            assert_eq!(answer["hits"], whole["hits"], "damage {number}");
+        }
+        ollama.texts();
+        search(&base, &ollama.url, "latency storage").run().json(0);
+        assert_eq!(ollama.texts().len(), 1, "damage {number} is mended");
+    }
+    fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
+    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["hits"], whole["hits"]);
+    // A file in the place of the folder costs time, and nothing else.
+    fs::remove_dir_all(base.at(".ralph/cache/vectors-v1")).unwrap();
+    fs::write(base.at(".ralph/cache/vectors-v1"), "x").unwrap();
+    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["hits"], whole["hits"]);
+}
+
+fn shared<'a>(run: Run<'a>, ollama: &Standin, qdrant: &qdrant::Standin) -> Run<'a> {
+    run.env(URL, &ollama.url).env(SHARED, &qdrant.url)
+}
+
+#[test]
+fn a_server_that_is_shared_finds_what_local_vectors_find() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let here = |query: &str| search(&base, &ollama.url, query).run();
+    // Entries without a feature lie in the same place in both.
+    for (mode, n_new) in [("shared", 4), ("per-feature", 1)] {
+        base.write(
+            ".ralph/knowledge/login.md",
+            "---\ntitle: \"Sessions\"\ntags: [auth]\nfeature: sign-in\n---\n\nThe password is checked twice.\n",
+        );
+        let there = |arguments: &[&str]| {
+            let run = shared(base.with(arguments), &ollama, &server);
+            run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode).run()
+        };
+        let filled = there(&["index", "--remote"]).answer(0);
+        assert_eq!(filled, format!("the index has 4 entries\nthe server has 4 entries, {n_new} new\n"), "{mode}");
+        assert_eq!(
+            there(&["index", "--remote"]).answer(0),
+            "the index has 4 entries\nthe server has 4 entries, 0 new\n"
+        );
+        for query in ["latency", "authentication", "persistence of credentials", "crash"] {
+            let (one, other) = (here(query), there(&["search", query, "--json"]));
+            assert_eq!(one.code, other.code, "{query}");
+            let (one, other): (Value, Value) =
+                (serde_json::from_str(&one.stdout).unwrap(), serde_json::from_str(&other.stdout).unwrap());
+            assert_eq!(ids(&one), ids(&other), "{query}");
+            assert_eq!(other["problems"].as_array().unwrap().len(), 0, "{other}");
+        }
+        let featured = there(&["search", "credentials", "--feature", "sign-in", "--json"]).json(0);
+        assert_eq!(ids(&featured), ["knowledge/login"], "{mode}");
+        // What goes here, goes there.
+        fs::remove_file(base.at(".ralph/knowledge/login.md")).unwrap();
+        let gone = there(&["index", "--remote", "--json"]).json(0);
+        assert_eq!((&gone["vectors"]["entries"], &gone["vectors"]["removed"]), (&Value::from(3), &Value::from(1)));
+    }
+}
+
+#[test]
+fn files_decide_what_a_shared_server_may_say() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
+    there(&["index", "--remote"]).answer(0);
+    let other = TestBase::new();
+    // Another machine has another version of one entry, an entry of its own, and fills the same index.
+    other.entry("slow-bench", "The bench is slow", "tests", "The latency has other reasons: storage.");
+    other.entry("theirs", "Their benchmark", "x", "Performance.");
+    shared(other.with(["index", "--remote"]), &ollama, &server).run().answer(0);
+    let answer = there(&["search", "latency", "--json"]).json(1);
+    assert_eq!(ids(&answer), [""; 0], "neither their entry nor their text is ours");
+    there(&["index", "--remote"]).answer(0);
+    assert_eq!(ids(&there(&["search", "latency", "--json"]).json(0)), ["knowledge/slow-bench"]);
+    let payloads = server.payloads("ralph-memory");
+    assert!(payloads.iter().all(|payload| !payload.to_string().contains("samples")), "no text: {payloads:?}");
+}
+
+#[test]
+fn what_is_written_is_shared() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
+    let ran = there(&["search", "latency", "--json"]);
+    let (_, message, hint) = problem(&ran, 1);
+    assert!(message.contains("Collection") && hint.contains("`ralph-memory index --remote`"), "{ran}");
+    there(&["index", "--remote"]).answer(0);
+    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
+    assert_eq!(server.count("ralph-memory"), Some(4));
+    assert_eq!(ids(&there(&["search", "segfault", "--json"]).json(0)), ["knowledge/panics"]);
+    let doctor = there(&["doctor"]);
+    assert!(doctor.stdout.contains("RAG: active (qdrant ok, ollama nomic-embed-text 96d)"), "{doctor}");
+}
+
+#[test]
+fn another_model_needs_the_shared_index_anew() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
+    there(&["index", "--remote"]).answer(0);
+    ollama.state.lock().unwrap().dimensions = 128;
+    let (_, message, hint) = problem(&there(&["search", "bench", "--json"]), 0);
+    assert!(message.contains("imension"), "{message}");
+    assert_eq!(hint, "run `ralph-memory index --rebuild --remote`: the model has changed");
+    let refused = there(&["index", "--remote", "--json"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    there(&["index", "--rebuild", "--remote"]).answer(0);
+    assert_eq!(ids(&there(&["search", "latency", "--json"]).json(0)), ["knowledge/slow-bench"]);
+}
+
+#[test]
+fn a_shared_server_that_fails_costs_one_warning() {
+    let (base, ollama) = (base(), Standin::start());
+    let server = qdrant::Standin::start(Some("sesame"));
+    let there = |arguments: &[&str], url: &str| base.with(arguments).env(URL, &ollama.url).env(SHARED, url).run();
+    let bench = ["search", "bench", "--json"];
+    let (_, _, hint) = problem(&there(&bench, &nobody()), 0);
+    assert_eq!(hint, "start the server, or correct `qdrant.url`");
+    let (_, message, hint) = problem(&there(&bench, &server.url), 0);
+    assert!(message.contains("401") && hint == "correct `qdrant.api_key`", "{message}");
+    let index = there(&["index", "--remote", "--json"], &server.url);
+    assert_eq!(index.code, Some(1), "what was asked for is not done: {index}");
+    let keyed =
+        shared(base.with(["index", "--remote"]), &ollama, &server).env("RALPH_MEMORY_QDRANT__API_KEY", "sesame");
+    keyed.run().answer(0);
+    server.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    let slow = || {
+        let run = shared(base.with(bench), &ollama, &server).env("RALPH_MEMORY_QDRANT__API_KEY", "sesame");
+        run.env("RALPH_MEMORY_QDRANT__TIMEOUT_MS", "100").run()
+    };
+    assert_eq!(problem(&slow(), 0).0, "semantic-off");
+    let calls = server.knobs.n_calls.load(Ordering::SeqCst);
+    assert_eq!(problem(&slow(), 0).0, "semantic-paused");
+    assert_eq!(server.knobs.n_calls.load(Ordering::SeqCst), calls);
+    // Without a server for vectors it has nothing to share.
+    let alone = base.with(["index", "--remote"]).env(SHARED, &server.url).run();
+    assert!(
+        alone.code == Some(2) && alone.stderr.contains("`ollama.url` and `qdrant.url` must both be set"),
+        "{alone}"
+    );
+}
