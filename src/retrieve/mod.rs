@@ -115,6 +115,10 @@ pub struct Hit {
     pub tags: Vec<String>,
     /// How well it matches; comparable within one search.
     pub score: f64,
+    /// How alike it and the query are in what they mean, where that was found out: the cosine of the angle between
+    /// their vectors, comparable between searches with the same model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
@@ -148,6 +152,10 @@ pub fn search(
         let points = points(meaning, catalogs, scores.best(), &|id, head| query.admits(head) && is_wanted(id, head));
         scores.add(&points)?;
     }
+    let similarity = |catalog: usize, row: RowId| {
+        let similar = &meaning?.similar;
+        similar.iter().find(|similar| (similar.0, similar.1) == (catalog, row)).map(|similar| f64::from(similar.2))
+    };
     let mut n_asked = limit;
     loop {
         let candidates = scores.top(n_asked).to_vec();
@@ -165,7 +173,10 @@ pub fn search(
             return Ok(hits
                 .into_iter()
                 .zip(explained)
-                .map(|((found, head), parts)| hit(found, head, &parts))
+                .map(|((found, head), parts)| {
+                    let similarity = similarity(found.catalog, found.row);
+                    Hit { similarity, ..hit(found, head, &parts) }
+                })
                 .collect());
         }
         n_asked = n_asked.saturating_mul(4);
@@ -239,6 +250,7 @@ fn hit(found: Found, head: Head, parts: &[(Part, i64)]) -> Hit {
         path: format!(".ralph/{}", found.path),
         tags: head.tags,
         score: from_millionths(found.candidate.score),
+        similarity: None,
         explanation: parts.iter().map(explained).collect(),
     }
 }
