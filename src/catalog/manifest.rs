@@ -18,11 +18,11 @@ use crate::entry::{Head, Kind};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or what `entry::read` makes of the same bytes does.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 const MAGIC: [u8; 8] = *b"ralphcat";
 const HEADER: usize = 64;
 const FOLDER: usize = 24;
-const ROW: usize = 48;
+const ROW: usize = 52;
 const ODD: usize = 16;
 const GHOST: usize = 16;
 /// How many bytes are read and decoded at once: enough to be quick, and little memory.
@@ -133,6 +133,7 @@ fn encode(manifest: &Manifest, identity: u64, flags: impl Fn(&Row) -> u16) -> Op
         bytes.extend_from_slice(&name);
         bytes.extend_from_slice(&row.id.to_le_bytes());
         bytes.extend_from_slice(&row.task.to_le_bytes());
+        bytes.extend_from_slice(&row.feature.to_le_bytes());
         bytes.extend_from_slice(&name_len);
         bytes.extend_from_slice(&flags(row).to_le_bytes());
     }
@@ -203,8 +204,9 @@ fn decode(mut source: Source, len: u64, identity: u64) -> Option<Manifest> {
             name: u32_at(record, 32),
             id: u32_at(record, 36),
             task: u32_at(record, 40),
-            name_len: u16_at(record, 44),
-            flags: u16_at(record, 46),
+            feature: u32_at(record, 44),
+            name_len: u16_at(record, 48),
+            flags: u16_at(record, 50),
         });
     })?;
     let mut odd_places = Vec::with_capacity(n_odd);

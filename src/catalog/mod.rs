@@ -175,9 +175,16 @@ impl Catalog {
     /// Returns the rows of the attempts at a task, in their order. Heads of other attempts are hardly ever
     /// decoded for it.
     pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
-        let hash = table::hash_of_task(Some(task_id));
+        let hash = table::hash_of_name(Some(task_id));
         let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
         near.filter(|&row| self.head(row).task_id.as_deref() == Some(task_id)).collect()
+    }
+
+    /// Returns the rows of the attempts that may have been made for a feature, in their order: all that were,
+    /// and hardly ever one more, which its head tells. No head is decoded for it.
+    pub fn rows_near_feature(&self, feature: &str) -> Vec<RowId> {
+        let hash = table::hash_of_name(Some(feature));
+        self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
     }
 
     /// Returns the rows of a run's iterations, in their order: those in the folders of its name.

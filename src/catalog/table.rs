@@ -61,8 +61,10 @@ pub(super) struct Row {
     pub(super) name: u32,
     /// [`id_hash`] of its path.
     pub(super) id: u32,
-    /// [`hash_of_task`] of the task that its head names.
+    /// [`hash_of_name`] of the task that its head names.
     pub(super) task: u32,
+    /// [`hash_of_name`] of the feature that its head names.
+    pub(super) feature: u32,
     /// How many bytes the name has.
     pub(super) name_len: u16,
     /// The flags above.
@@ -290,9 +292,9 @@ pub(super) fn hash_of_id(id: &Id) -> u32 {
     (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
 }
 
-/// Returns the hash that rows of attempts at this task have; 0 for those that name none.
-pub(super) fn hash_of_task(task_id: Option<&str>) -> u32 {
-    task_id.map_or(0, |task_id| (xxh3_64(task_id.as_bytes()) >> 32) as u32)
+/// Returns the hash that rows have which name this task, or this feature; 0 for those that name none.
+pub(super) fn hash_of_name(name: Option<&str>) -> u32 {
+    name.map_or(0, |name| (xxh3_64(name.as_bytes()) >> 32) as u32)
 }
 
 /// Why something that looks like an entry cannot be read as one.

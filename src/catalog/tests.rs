@@ -129,7 +129,7 @@ pub(super) fn later() -> SystemTime {
 pub(super) fn text(title: &str) -> String {
     let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
     format!(
-        "---\ntitle: \"{title}\"\ntask_id: \"t-{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n"
+        "---\ntitle: \"{title}\"\nfeature: \"f-{title}\"\ntask_id: \"t-{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n"
     )
 }
 
@@ -181,6 +181,11 @@ fn check_attempts(catalog: &Catalog) {
             let expected: Vec<RowId> = attempts.iter().copied().filter(of_task).collect();
             assert_eq!(catalog.rows_of_task(&task_id), expected, "{task_id}");
         }
+        if let Some(feature) = catalog.head(row).feature {
+            let of_feature = |row: &RowId| catalog.head(*row).feature.as_ref() == Some(&feature);
+            let expected: Vec<RowId> = attempts.iter().copied().filter(of_feature).collect();
+            assert_eq!(catalog.rows_near_feature(&feature), expected, "{feature}");
+        }
         let path = catalog.path(row);
         let folder = path.rsplit('/').nth(1).unwrap_or_default();
         let is_in_it = |row: &RowId| catalog.path(*row).rsplit('/').nth(1) == Some(folder);
@@ -189,7 +194,8 @@ fn check_attempts(catalog: &Catalog) {
             assert_eq!(catalog.rows_of_run(folder), expected, "{folder}");
         }
     }
-    assert!(catalog.rows_of_task("no such task").is_empty() && catalog.rows_of_run("no-such-run").is_empty());
+    assert!(catalog.rows_of_task("no such task").is_empty() && catalog.rows_near_feature("no such feature").is_empty());
+    assert!(catalog.rows_of_run("no-such-run").is_empty());
 }
 
 /// Scans from the manifest of `index_id`, checks that a scan from nothing says the same, and

@@ -13,7 +13,7 @@ use super::Catalog;
 use super::scan::Scan;
 use super::table::{
     AGAIN, Code, EVENT, EXPIRES, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
-    hash_of_task, is_racy,
+    hash_of_name, is_racy,
 };
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};
@@ -180,7 +180,8 @@ impl Catalog {
     fn set_head(&mut self, row: RowId, path: &str, head: &Head) {
         let row = &mut self.table.rows[row as usize];
         row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());
-        row.task = hash_of_task(head.task_id.as_deref());
+        row.task = hash_of_name(head.task_id.as_deref());
+        row.feature = hash_of_name(head.feature.as_deref());
         row.set(PROBLEM, !head.problems.is_empty());
         row.set(EXPIRES, head.expires_at.is_some());
         row.set(SUPERSEDES, !head.supersedes.is_empty());

@@ -6,7 +6,7 @@ use super::budget::{Filling, Part, Room};
 use super::events;
 use super::instructions::HEADING;
 use super::section::Section;
-use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, status};
+use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
 use crate::entry::Id;
 
 /// Returns the context that says this. Bodies of knowledge are cut to `body_words` words.
@@ -27,7 +27,8 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     let mut learned_text = learned.render(room);
     filling.spend(&learned_text);
 
-    let status_text = status::section(material.status.as_ref(), filling.room(Part::Status));
+    let again = recurring::bullets(material, &previous.shown, &previous_text);
+    let status_text = status::section(material.status.as_ref(), &again, filling.room(Part::Status));
     filling.spend(&status_text);
 
     let room = filling.room(Part::Journal);

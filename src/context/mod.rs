@@ -6,8 +6,8 @@
 //!
 //! A file for each section, in the order in which they stand: `attempts`, `learnings`, `status`,
 //! `journal`, `knowledge`, `events`, `instructions`; `build` puts them together. `budget` shares out the room,
-//! `section` chooses what fits, `facts` says what attempts say, and `foreign` makes the text of others
-//! safe.
+//! `section` chooses what fits, `facts` says what attempts say, `recurring` what comes back, which the status
+//! tells, and `foreign` makes the text of others safe.
 
 mod attempts;
 mod budget;
@@ -19,6 +19,7 @@ mod instructions;
 mod journal;
 mod knowledge;
 mod learnings;
+mod recurring;
 mod section;
 mod status;
 #[cfg(test)]
@@ -127,6 +128,8 @@ pub struct Material {
     pub learnings: Vec<Reference>,
     /// How the run and the task are going; `None` where there is nothing to say of it.
     pub status: Option<Status>,
+    /// What comes back in the task's feature.
+    pub recurring: Recurring,
     /// The last attempts of this run, oldest first. Those that stand among the task's are left away.
     pub journal: Vec<Past>,
     /// Attempts of other runs that match, best first. Those that stand further up are left away.
@@ -210,6 +213,25 @@ pub struct Status {
     pub stuck: Option<Stuck>,
     /// What the agent of the run's last iteration said in a way that could not be taken over.
     pub refused: Vec<String>,
+}
+
+/// What comes back in the iterations of the task's feature, or of the task where it has none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recurring {
+    /// Files that at least three iterations of the feature touched, and that are there, in the order in which
+    /// they are suggested: more than are shown, since those that stand above are left away.
+    pub files: Vec<String>,
+    /// Errors that came back, the one that matters most first.
+    pub errors: Vec<RecurringError>,
+}
+
+/// An error that came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecurringError {
+    /// The attempts that failed with it.
+    pub attempts: Vec<Id>,
+    /// The line that says most of it.
+    pub line: String,
 }
 
 /// Why it is said that a task does not get on.

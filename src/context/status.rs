@@ -1,7 +1,8 @@
-//! `### Loop Status`: how the run and the task are going, what the last iteration said in vain, and the
-//! warning to one that does not get on.
+//! `### Loop Status`: how the run and the task are going, what the last iteration said in vain, what comes
+//! back, and the warning to one that does not get on.
 
 use super::budget::Room;
+use super::recurring::Bullets;
 use super::{Status, Stuck, foreign};
 
 /// How many refused sigils are told one by one.
@@ -15,43 +16,61 @@ const NAME_CHARACTERS: usize = 60;
 /// How much of a rationale is shown, in characters.
 const RATIONALE_CHARACTERS: usize = 120;
 
-/// Writes the section: as much of it as fits, the warning before all else.
-pub(super) fn section(status: Option<&Status>, room: Room) -> String {
-    let Some(status) = status else { return String::new() };
+/// The bullets of the section, and the warning below them.
+type Parts = (String, String);
+
+/// Writes the section: as much of it as fits, the warning before all else, and what comes back last of all.
+pub(super) fn section(status: Option<&Status>, recurring: &Bullets, room: Room) -> String {
+    let fits = |bullets: &str, warning: &str| room.fits(&join(bullets, warning));
+    let chosen = status.map(variants).unwrap_or_default().into_iter().find(|(bullets, warning)| fits(bullets, warning));
+    let (mut bullets, warning) = chosen.unwrap_or_default();
+    for bullet in &recurring.errors {
+        let longer = format!("{bullets}{bullet}");
+        if fits(&longer, &warning) {
+            bullets = longer;
+        }
+    }
+    let with_files = recurring.files.iter().map(|bullet| format!("{bullets}{bullet}"));
+    bullets = with_files.into_iter().find(|longer| fits(longer, &warning)).unwrap_or(bullets);
+    if bullets.is_empty() && warning.is_empty() { String::new() } else { join(&bullets, &warning) }
+}
+
+/// Returns what may be said of how it is going, from the most to the least of it.
+fn variants(status: &Status) -> Vec<Parts> {
     let lines = lines(status);
     let refused = |n_told: usize| refused(&status.refused, n_told);
     let warning = status.stuck.as_ref().map(|stuck| warning(status.streak, stuck, true)).unwrap_or_default();
     let most = status.refused.len().min(MAX_REFUSED);
-    let mut variants: Vec<String> =
-        (0..=most).rev().map(|n_told| join(&format!("{lines}{}", refused(n_told)), &warning)).collect();
+    let mut variants: Vec<Parts> =
+        (0..=most).rev().map(|n_told| (format!("{lines}{}", refused(n_told)), warning.clone())).collect();
     if most > 0 {
-        variants.extend((0..=most).rev().map(|n_told| join(&refused(n_told), &warning)));
+        variants.extend((0..=most).rev().map(|n_told| (refused(n_told), warning.clone())));
     }
     variants.extend(musts(status));
-    variants.into_iter().find(|text| room.fits(text)).unwrap_or_default()
+    variants
 }
 
 /// Returns what the section costs at the very least, given the room that there is for it: the warning,
 /// and that something was refused.
 pub(super) fn reserve(status: Option<&Status>, room: Room) -> usize {
     let variants = status.map(musts).unwrap_or_default();
-    let costs = || variants.iter().map(|text| room.cost(text));
+    let costs = || variants.iter().map(|(bullets, warning)| room.cost(&join(bullets, warning)));
     costs().find(|cost| *cost <= room.0.amount).or(costs().next_back()).unwrap_or(0)
 }
 
 /// Returns what there must be, from the most to the least of it.
-fn musts(status: &Status) -> Vec<String> {
+fn musts(status: &Status) -> Vec<Parts> {
     let refused = refused(&status.refused, 0);
     let Some(stuck) = &status.stuck else {
-        return if refused.is_empty() { Vec::new() } else { vec![join(&refused, "")] };
+        return if refused.is_empty() { Vec::new() } else { vec![(refused, String::new())] };
     };
     let whole = warning(status.streak, stuck, true);
     let brief = Stuck { same_error: false, tree_seen: false, ..stuck.clone() };
     vec![
-        join(&refused, &whole),
-        join("", &whole),
-        join("", &warning(status.streak, stuck, false)),
-        join("", &warning(status.streak, &brief, false)),
+        (refused, whole.clone()),
+        (String::new(), whole),
+        (String::new(), warning(status.streak, stuck, false)),
+        (String::new(), warning(status.streak, &brief, false)),
     ]
 }
 

@@ -42,7 +42,7 @@ impl Memory {
 }
 
 /// Returns whether a path is one in the project, of which git can be asked.
-fn is_plain(path: &str) -> bool {
+pub(super) fn is_plain(path: &str) -> bool {
     !path.is_empty()
         && !path.starts_with('/')
         && !path.contains('\0')

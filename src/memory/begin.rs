@@ -157,6 +157,7 @@ impl Memory {
             attempts: attempts[first_read..].iter().filter_map(shown).collect(),
             learnings,
             status,
+            recurring: self.recurring(&catalogs, task, &attempts),
             journal: own[first_own..].iter().filter_map(shown).collect(),
             matching: matching.iter().filter_map(shown).collect(),
             knowledge,

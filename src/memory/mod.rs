@@ -18,6 +18,7 @@ mod secrets;
 mod sync;
 mod tell;
 mod tend;
+mod views;
 mod watching;
 mod write;
 
@@ -42,6 +43,7 @@ pub use runs::{Iteration, Run};
 pub use sync::Rebuilt;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
+pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use watching::{Changes, Watched, Watching};
 pub use write::{Action, Added, Restored, Superseded};
 

@@ -58,6 +58,7 @@ mod support; // a folder, and the program run in it
 mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it
 mod terminal; // terminals get no orders
+mod views; // the journal from one side: iterations, failures, files, errors that come back
 mod watching; // what watchers tell
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

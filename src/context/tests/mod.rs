@@ -2,6 +2,7 @@
 
 mod golden;
 mod properties;
+mod recurring;
 mod sections;
 
 use super::*;

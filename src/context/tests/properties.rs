@@ -109,6 +109,18 @@ fn statuses() -> impl Strategy<Value = Option<Status>> {
     }))
 }
 
+fn recurring() -> impl Strategy<Value = Recurring> {
+    // Some of the iterations stand in the context, and some of the files in their attempts.
+    let attempts = prop::collection::vec((0usize..2, 1u32..9), 2..6).prop_map(|all| {
+        let id = |(run, number)| Id::parse(&format!("journal/{}/{number:04}", ["run-1a2b3c4d", "x"][run])).unwrap();
+        all.into_iter().map(id).collect()
+    });
+    let error = (attempts, hostile()).prop_map(|(attempts, line)| RecurringError { attempts, line });
+    let file = prop_oneof![1 => hostile(), 1 => "src/[a-d]{1,9}[.]rs"];
+    (prop::collection::vec(file, 0..12), prop::collection::vec(error, 0..4))
+        .prop_map(|(files, errors)| Recurring { files, errors })
+}
+
 fn events() -> impl Strategy<Value = Vec<context::Event>> {
     let scope = prop_oneof![
         2 => Just(Scope::Project),
@@ -137,8 +149,9 @@ fn events() -> impl Strategy<Value = Vec<context::Event>> {
 fn materials() -> impl Strategy<Value = Material> {
     let attempts = (pasts("run-1a2b3c4d"), pasts("run-1a2b3c4d"), pasts("run-00000000"), 0usize..3);
     let known = (references("learned", Some("pitfall")), references("known", None));
-    let all = (hostile(), any::<bool>(), attempts, known, statuses(), events());
-    all.prop_map(|(task_id, suggests_events, attempts, (learnings, mut knowledge), status, events)| {
+    let told = (statuses(), recurring());
+    let all = (hostile(), any::<bool>(), attempts, known, told, events());
+    all.prop_map(|(task_id, suggests_events, attempts, (learnings, mut knowledge), (status, recurring), events)| {
         // Some of the knowledge was found twice.
         knowledge.extend(learnings.iter().skip(3).cloned());
         let (attempts, mut journal, matching, n_older) = attempts;
@@ -146,7 +159,8 @@ fn materials() -> impl Strategy<Value = Material> {
         journal.splice(0..journal.len().min(attempts.len()), attempts.iter().cloned());
         let n_attempts = attempts.len() + n_older;
         let instructions = Instructions { task_id, suggests_events };
-        Material { instructions, n_attempts, attempts, learnings, status, journal, matching, knowledge, events }
+        let told = Material { status, recurring, ..Material::default() };
+        Material { instructions, n_attempts, attempts, learnings, journal, matching, knowledge, events, ..told }
     })
 }
 

@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::context::budget::Room;
+use crate::context::recurring::Bullets;
 use crate::context::section::Section;
 use crate::entry::attempt::Validation;
 
@@ -119,10 +120,10 @@ fn the_status_at_its_limits() {
         streak: 3,
         ..status()
     };
-    let write = |told: &Status| at_limits(|room| status::section(Some(told), room));
+    let write = |told: &Status| at_limits(|room| status::section(Some(told), &Bullets::default(), room));
     assert_snapshot!("status", write(&told));
     assert_snapshot!("status_plain", write(&Status { limit: None, succeeded: 0, counted: 0, ..status() }));
-    assert_eq!(status::section(None, room(500)), "");
+    assert_eq!(status::section(None, &Bullets::default(), room(500)), "");
 }
 
 #[test]
@@ -243,7 +244,7 @@ fn a_multi_byte_text_at_each_cut() {
     let own = material.attempts;
     at_limits(|room| journal::section(&own, &[], &[], room).render(room));
     let told = Status { model: text.clone(), rationale: text.clone(), refused: vec![text], ..status() };
-    at_limits(|room| status::section(Some(&told), room));
+    at_limits(|room| status::section(Some(&told), &Bullets::default(), room));
     // In tokens, such text costs more than it has characters.
     for amount in 0..400 {
         let room = Room(Budget::tokens(amount));
@@ -397,7 +398,8 @@ fn feedback_is_cut_last() {
 fn a_warning_says_why() {
     let check = |streak: u32, same_error: bool, tree_seen: bool, expected: &str| {
         let stuck = Stuck { threshold: 3, same_error, tree_seen, ..stuck() };
-        let text = status::section(Some(&Status { streak, stuck: Some(stuck), ..status() }), room(2_000));
+        let told = Status { streak, stuck: Some(stuck), ..status() };
+        let text = status::section(Some(&told), &Bullets::default(), room(2_000));
         let line = text.lines().find_map(|line| line.strip_prefix("> ⚠️ **Stuck loop detected.** ")).unwrap();
         assert_eq!(line, format!("This task has failed {expected}."));
     };
@@ -437,7 +439,7 @@ fn refused_sigils_are_told_one_by_one_as_far_as_there_is_room() {
     let refused: Vec<String> = (0..7).map(|number| format!("line {number}: <journal> is empty")).collect();
     let told = Status { refused, ..status() };
     let check = |amount: usize, expected: &[&str]| {
-        let text = status::section(Some(&told), room(amount));
+        let text = status::section(Some(&told), &Bullets::default(), room(amount));
         let mut found = String::new();
         for line in text.lines().filter_map(|line| line.strip_prefix("- **Not taken over from the last iteration:** "))
         {

@@ -292,14 +292,19 @@ impl Attempt {
 }
 
 impl AttemptHead {
-    /// Returns the hash of what it failed with: of what verification printed, else of the error output.
+    /// Returns the hash of what it failed with.
     pub(in crate::entry) fn fingerprint_of(&self, sections: &Sections) -> Option<u64> {
+        self.error(sections).and_then(error_fingerprint)
+    }
+
+    /// Returns what it failed with: what verification printed, else the error output.
+    pub(super) fn error<'a>(&self, sections: &'a Sections) -> Option<&'a str> {
         if self.outcome.is_success() != Some(false) {
             return None;
         }
         let is_refuted = self.validation.as_ref().is_some_and(|validation| validation.exit_code != 0);
         let output = Some(&sections.validation_output).filter(|output| is_refuted && !output.is_empty());
-        error_fingerprint(output.unwrap_or(&sections.error_output))
+        Some(output.unwrap_or(&sections.error_output))
     }
 }
 

@@ -2,8 +2,12 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::text::words;
+
 /// From how many hexadecimal digits on a word of them is an address or a hash, if one is a digit.
 const LONG_HEX: usize = 8;
+/// The words by which programs call an error.
+const WORDS_OF_ERRORS: [&str; 7] = ["error", "failed", "failure", "fatal", "panicked", "panic", "exception"];
 /// The units of durations and sizes, which change with the number before them.
 const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "min", "mins", "h", "b", "kb", "mb"];
 
@@ -26,6 +30,32 @@ pub fn error_fingerprint(text: &str) -> Option<u64> {
         hash.update(b" ");
     }
     Some(hash.digest())
+}
+
+/// Returns the line of an error's text that says most of it, without its outer white space: the first that
+/// calls itself an error, else the last one with a letter, where most programs say why they gave up.
+///
+/// ```
+/// use ralph_memory::entry::attempt::error_line;
+/// let output = "   Compiling thiserror v2.0.1\nerror[E0308]: mismatched types\n  --> src/a.rs:10:5";
+/// assert_eq!(error_line(output), Some("error[E0308]: mismatched types"));
+/// ```
+pub fn error_line(text: &str) -> Option<&str> {
+    let lines = || text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
+    lines().find(|line| says_error(line)).or_else(|| lines().next_back())
+}
+
+/// Returns whether a line has a word by which programs call an error, or the name of an exception.
+fn says_error(line: &str) -> bool {
+    let is_exception = |word: &str| ["Error:", "Exception:"].iter().any(|end| word.ends_with(end));
+    let is_none = |word: &str| matches!(word, "0" | "no" | "without");
+    let mut before = String::new();
+    let says = words(line).into_iter().any(|word| {
+        let says = WORDS_OF_ERRORS.contains(&word.as_str()) && !is_none(&before);
+        before = word;
+        says
+    });
+    says || line.split_whitespace().any(is_exception)
 }
 
 /// Returns a word without what may differ from one run to the next.
@@ -118,6 +148,20 @@ mod tests {
         check("assertion failed: expected Ok", "assertion failed: expected Err", false);
         check("deadbeef", "feedface", false);
         check("a b", "b a", false);
+    }
+
+    #[test]
+    fn one_line_says_most() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(error_line(text), expected, "{text:?}");
+        check("\n  only this  \n", Some("only this"));
+        check("first\nlast\n---\n12\n", Some("last"));
+        check("running 3 tests\ntest a::b ... FAILED\ntest c ... ok", Some("test a::b ... FAILED"));
+        check("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no\nbye", Some("ValueError: no"));
+        check("0 failed, 3 passed\nthread 'main' panicked at src/a.rs:1", Some("thread 'main' panicked at src/a.rs:1"));
+        check("no error here\nwithout failure\ndone", Some("done"));
+        check("Compiling thiserror v1\nbye", Some("bye"));
+        check("", None);
+        check("\n 12 \n--", None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Source};
 
 pub use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
-pub use fingerprint::error_fingerprint;
+pub use fingerprint::{error_fingerprint, error_line};
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -280,4 +280,11 @@ pub struct Attempt {
     pub head: AttemptHead,
     /// The body.
     pub sections: Sections,
+}
+
+impl Attempt {
+    /// Returns the line that says most of what it failed with, as [`error_line`] has it.
+    pub fn error_line(&self) -> Option<&str> {
+        self.head.error(&self.sections).and_then(error_line)
+    }
 }

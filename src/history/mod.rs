@@ -1,7 +1,10 @@
 //! What the journal tells: folds over attempts.
 //!
 //! Pure: heads in, figures out. Nothing that can be told from the journal is stored anywhere else, so
-//! these counts travel with it, and an archived attempt counts like any other.
+//! these counts travel with it, and an archived attempt counts like any other. `again` has what comes back:
+//! files and errors.
+
+mod again;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,6 +14,10 @@ use serde::Serialize;
 
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome};
 
+pub use again::{
+    RECURRING_FROM, Recurrence, SUGGESTED_FROM, TouchedFile, pressing_errors, recurring_errors, touched_files,
+};
+
 /// One attempt that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Past {
@@ -18,6 +25,8 @@ pub struct Past {
     pub id: Id,
     /// The run.
     pub run_id: String,
+    /// The feature that its task belongs to.
+    pub feature: Option<String>,
     /// When it began.
     pub started_at: DateTime<Utc>,
     /// What its frontmatter says.
@@ -27,8 +36,8 @@ pub struct Past {
 impl Past {
     /// Returns the attempt that the head of a journal entry tells of; `None` where it cannot be read.
     pub fn new(id: Id, head: Head) -> Option<Past> {
-        let Head { run_id, created_at, attempt, valid: true, .. } = head else { return None };
-        Some(Past { id, run_id: run_id?, started_at: created_at?, head: *attempt? })
+        let Head { run_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
+        Some(Past { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
     }
 
     /// Returns when it ended; where nobody noted how long it took, when it began.
@@ -218,7 +227,7 @@ mod tests {
     use crate::entry::{Files, parse_time};
 
     /// Returns attempts from one letter each, as the outcomes begin, a minute apart.
-    fn attempts(outcomes: &str) -> Vec<Past> {
+    pub(super) fn attempts(outcomes: &str) -> Vec<Past> {
         let start = parse_time("2026-02-17T12:00:00Z").unwrap();
         let outcome = |letter| match letter {
             'd' => Outcome::Done,
@@ -235,6 +244,7 @@ mod tests {
             Past {
                 id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
                 run_id: "run-1".to_owned(),
+                feature: None,
                 started_at: start + TimeDelta::minutes(number.into()),
                 head: AttemptHead::new(number, outcome(letter)),
             }

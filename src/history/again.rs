@@ -1,0 +1,224 @@
+//! What comes back: files that iterations touch again and again, and errors that occur once more.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Past;
+
+/// In so many iterations a file must have been touched to be suggested to the next one.
+pub const SUGGESTED_FROM: usize = 3;
+/// In so many iterations an error must have occurred to have come back.
+pub const RECURRING_FROM: usize = 2;
+/// An error that has not occurred in so many iterations is over: to tell of it would only be noise.
+const RECENT: usize = 10;
+
+/// A file that iterations touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TouchedFile {
+    /// Its path in the project.
+    pub path: String,
+    /// In how many iterations it was created, changed or read.
+    pub iterations: usize,
+    /// In how many it was created.
+    pub created: usize,
+    /// In how many it was changed, or removed.
+    pub modified: usize,
+    /// In how many it was read.
+    pub read: usize,
+    /// When the last of these iterations began.
+    pub last_touched_at: DateTime<Utc>,
+    /// Whether these are so many that who goes on should look at it first: from [`SUGGESTED_FROM`] on.
+    pub suggested: bool,
+}
+
+/// Returns every file that one of the attempts created, changed or read: what most of them touched first,
+/// then what was touched last, then by path. A file that got another name is another file.
+pub fn touched_files(attempts: &[Past]) -> Vec<TouchedFile> {
+    let mut touched: HashMap<&str, TouchedFile> = HashMap::new();
+    for past in attempts {
+        let files = &past.head.files;
+        // What an attempt names twice it touched once.
+        let mut ways: HashMap<&str, [bool; 3]> = HashMap::new();
+        for (way, paths) in [&files.created, &files.modified, &files.read].into_iter().enumerate() {
+            for path in paths.iter().map(|path| path.trim()).filter(|path| !path.is_empty()) {
+                ways.entry(path).or_default()[way] = true;
+            }
+        }
+        for (path, [created, modified, read]) in ways {
+            let file = touched.entry(path).or_insert_with(|| TouchedFile {
+                path: path.to_owned(),
+                iterations: 0,
+                created: 0,
+                modified: 0,
+                read: 0,
+                last_touched_at: past.started_at,
+                suggested: false,
+            });
+            file.iterations += 1;
+            file.created += usize::from(created);
+            file.modified += usize::from(modified);
+            file.read += usize::from(read);
+            file.last_touched_at = file.last_touched_at.max(past.started_at);
+            file.suggested = file.iterations >= SUGGESTED_FROM;
+        }
+    }
+    let mut touched: Vec<TouchedFile> = touched.into_values().collect();
+    touched.sort_by(|one, other| {
+        let key = |file: &TouchedFile| Reverse((file.iterations, file.last_touched_at));
+        key(one).cmp(&key(other)).then_with(|| one.path.cmp(&other.path))
+    });
+    touched
+}
+
+/// An error that came back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recurrence<'a> {
+    /// The attempts that failed with it, oldest first: the one here, and the others in `later`.
+    pub first: &'a Past,
+    /// Those after the first, of which there is at least one.
+    pub later: Vec<&'a Past>,
+}
+
+impl<'a> Recurrence<'a> {
+    /// Returns the attempts that failed with it, oldest first.
+    pub fn attempts(&self) -> impl DoubleEndedIterator<Item = &'a Past> + '_ {
+        std::iter::once(self.first).chain(self.later.iter().copied())
+    }
+
+    /// Returns in how many attempts it occurred.
+    pub fn count(&self) -> usize {
+        self.later.len() + 1
+    }
+
+    /// Returns the last attempt that failed with it.
+    pub fn last(&self) -> &'a Past {
+        self.later.last().unwrap_or(&self.first)
+    }
+}
+
+/// Returns the errors that at least [`RECURRING_FROM`] of the attempts failed with, which are given oldest
+/// first: the most frequent first, then the one that occurred last. Two errors that differ in paths, numbers
+/// and addresses alone are one.
+pub fn recurring_errors(attempts: &[Past]) -> Vec<Recurrence<'_>> {
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut errors: Vec<(usize, Recurrence<'_>)> = Vec::new();
+    for (at, past) in attempts.iter().enumerate() {
+        let Some(error) = past.head.error_fingerprint else { continue };
+        let next = errors.len();
+        match errors.get_mut(*places.entry(error).or_insert(next)) {
+            Some((last, known)) => {
+                *last = at;
+                known.later.push(past);
+            }
+            None => errors.push((at, Recurrence { first: past, later: Vec::new() })),
+        }
+    }
+    errors.retain(|(_, error)| error.count() >= RECURRING_FROM);
+    errors.sort_by_key(|(last, error)| Reverse((error.count(), *last)));
+    errors.into_iter().map(|(_, error)| error).collect()
+}
+
+/// Returns the errors that came back, and that whoever begins the next attempt should hear of: what this task
+/// failed with last before all others, of the others those that occurred lately. `attempts` are those that are
+/// looked at, `own` those at the task, both oldest first.
+pub fn pressing_errors<'a>(attempts: &'a [Past], own: &[Past]) -> Vec<Recurrence<'a>> {
+    let is_failure = |past: &&Past| past.head.outcome.is_success() == Some(false);
+    let newest = own.iter().rev().find(is_failure).and_then(|past| past.head.error_fingerprint);
+    let is_own = |error: &Recurrence<'_>| newest.is_some() && error.first.head.error_fingerprint == newest;
+    let recent = &attempts[attempts.len().saturating_sub(RECENT)..];
+    let is_recent = |error: &Recurrence<'_>| recent.iter().any(|past| past.id == error.last().id);
+    let mut errors = recurring_errors(attempts);
+    errors.retain(|error| is_own(error) || is_recent(error));
+    errors.sort_by_key(|error| !is_own(error));
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Files, Outcome};
+    use crate::history::tests::attempts;
+
+    /// Returns attempts that failed with these errors, where there is one.
+    fn failed_with(errors: &[u64]) -> Vec<Past> {
+        let mut attempts = attempts(&"f".repeat(errors.len()));
+        for (past, error) in attempts.iter_mut().zip(errors) {
+            past.head.error_fingerprint = Some(*error).filter(|error| *error > 0);
+        }
+        attempts
+    }
+
+    /// Returns how often each error came back, and in which iterations first and last.
+    fn told(errors: &[Recurrence<'_>]) -> Vec<(usize, u32, u32)> {
+        let told = |error: &Recurrence<'_>| {
+            assert_eq!(error.attempts().count(), error.count());
+            (error.count(), error.first.head.iteration, error.last().head.iteration)
+        };
+        errors.iter().map(told).collect()
+    }
+
+    #[test]
+    fn an_error_comes_back_from_the_second_time_on() {
+        let check = |errors: &[u64], expected: &[(usize, u32, u32)]| {
+            assert_eq!(told(&recurring_errors(&failed_with(errors))), expected, "{errors:?}");
+        };
+        check(&[], &[]);
+        check(&[1], &[]);
+        check(&[1, 2, 3], &[]);
+        check(&[1, 1], &[(2, 1, 2)]);
+        // Nothing is known of those without one, so they are no error in common.
+        check(&[0, 0, 0], &[]);
+        check(&[1, 0, 2, 1, 3, 1], &[(3, 1, 6)]);
+        // The most frequent first, then the last one.
+        check(&[1, 2, 2, 1, 3, 3, 3], &[(3, 5, 7), (2, 1, 4), (2, 2, 3)]);
+    }
+
+    #[test]
+    fn what_is_over_presses_nobody() {
+        let check = |errors: &[u64], own: &[u64], expected: &[(usize, u32, u32)]| {
+            assert_eq!(told(&pressing_errors(&failed_with(errors), &failed_with(own))), expected, "{errors:?}");
+        };
+        let old = |n_since| [vec![1, 1], vec![0; n_since]].concat();
+        check(&old(9), &[], &[(2, 1, 2)]);
+        check(&old(10), &[], &[]);
+        // But the task's own failure is not over.
+        check(&old(10), &[1], &[(2, 1, 2)]);
+        check(&old(10), &[1, 0], &[]);
+        check(&[2, 2, 2, 1, 1], &[1], &[(2, 4, 5), (3, 1, 3)]);
+        check(&[2, 2, 2, 1, 1], &[3], &[(3, 1, 3), (2, 4, 5)]);
+    }
+
+    #[test]
+    fn an_iteration_touches_a_file_once() {
+        let mut attempts = attempts("dfip");
+        let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        attempts[0].head.files =
+            Files { created: paths(&["a", "b"]), read: paths(&["a", " a ", "c", ""]), ..Files::default() };
+        attempts[1].head.files =
+            Files { modified: paths(&["a", "a"]), relevant: paths(&["a", "d"]), ..Files::default() };
+        attempts[2].head.files = Files { read: paths(&["a", "c"]), ..Files::default() };
+        attempts[3].head.files = Files { modified: paths(&["e"]), ..Files::default() };
+        let touched = touched_files(&attempts);
+        let counts: Vec<_> = touched
+            .iter()
+            .map(|file| (file.path.as_str(), file.iterations, [file.created, file.modified, file.read], file.suggested))
+            .collect();
+        assert_eq!(
+            counts,
+            [
+                ("a", 3, [1, 1, 2], true),
+                ("c", 2, [0, 0, 2], false),
+                ("e", 1, [0, 1, 0], false),
+                ("b", 1, [1, 0, 0], false),
+            ]
+        );
+        assert_eq!(touched[0].last_touched_at, attempts[2].started_at);
+        assert_eq!(touched[2].last_touched_at, attempts[3].started_at);
+        assert_eq!(touched_files(&[]), []);
+        assert_eq!(touched_files(&attempts[3..]).len(), 1);
+        assert_eq!(Outcome::Partial, attempts[3].head.outcome);
+    }
+}

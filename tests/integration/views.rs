@@ -1,0 +1,289 @@
+//! The journal looked at from one side, on real files, and what a context says of what comes back.
+
+use std::fs;
+
+use ralph_memory::entry::{Files, Outcome};
+use ralph_memory::memory::{IterationView, Report, Run, Validated};
+use ralph_memory::{Memory, Request, Task};
+use serde_json::json;
+
+use crate::support::TestBase;
+
+/// Writes an attempt at task `t-1`; the later in the journal, the later in time. Returns its path.
+fn attempt(base: &TestBase, path: &str, second: u32, fields: &str, body: &str) -> String {
+    let (run, number) = path.rsplit_once('/').unwrap();
+    let run = run.rsplit('/').next().unwrap();
+    let number: u32 = number.parse().unwrap();
+    let own = format!(
+        "run_id: {run}\niteration: {number}\nstarted_at: \"2026-02-17T12:{:02}:{:02}Z\"",
+        second / 60,
+        second % 60
+    );
+    let usual = [("outcome:", "outcome: failed\n"), ("task_id:", "task_id: t-1\n"), ("task_title:", "task_title: Tables\n")];
+    let usual: String = usual.into_iter().filter(|(key, _)| !fields.contains(key)).map(|(_, line)| line).collect();
+    let path = format!(".ralph/{path}.md");
+    base.write(&path, format!("---\n{own}\n{usual}{fields}\n---\n\n{body}\n"));
+    path
+}
+
+fn error(text: &str) -> String {
+    format!("## Error output\n\n> {text}\n")
+}
+
+fn open(base: &TestBase) -> Memory {
+    Memory::open(&base.root()).unwrap()
+}
+
+fn ids(iterations: &[IterationView]) -> Vec<&str> {
+    iterations.iter().map(|view| view.id.as_str().strip_prefix("journal/").unwrap()).collect()
+}
+
+/// Returns the lines of `### Loop Status` in the context of a task that tell what comes back.
+fn told(memory: &Memory, task: &Task) -> Vec<String> {
+    let context = memory.context(&Request { task: task.clone(), budget: None }).unwrap();
+    told_in(&context.text)
+}
+
+fn told_in(context: &str) -> Vec<String> {
+    let is_told = |line: &&str| line.starts_with("- **Recurring error") || line.starts_with("- **Suggested context");
+    context.lines().filter(is_told).map(str::to_owned).collect()
+}
+
+fn of_feature(title: &str, feature: &str) -> Task {
+    Task { feature: Some(feature.to_owned()), ..Task::new(title) }
+}
+
+#[test]
+fn a_memory_without_attempts_has_empty_views() {
+    let base = TestBase::new();
+    let memory = open(&base);
+    for feature in [None, Some("storage"), Some("")] {
+        assert!(memory.recent_iterations(feature, 9).unwrap().iterations.is_empty());
+        assert!(memory.feature_files(feature).unwrap().files.is_empty());
+        assert!(memory.failed_attempts(feature, None).unwrap().iterations.is_empty());
+        assert!(memory.recurring_errors(feature).unwrap().errors.is_empty());
+    }
+    assert_eq!(told(&memory, &of_feature("x", "storage")), Vec::<String>::new());
+}
+
+#[test]
+fn a_view_says_what_the_file_says() {
+    let base = TestBase::new();
+    let fields = "feature: storage\noutcome: failed\nerror_category: test_failure\nmodel: opus\nduration_secs: 42.5\ncost_usd: 0.25\ntokens_in: 7\ntokens_out: 8\nfiles: {created: [a], modified: [b], read: [c], relevant: [d]}";
+    let body = "> Notes.\n\n## Summary\n\n> Sum.\n\n## What was tried\n\n> Tried.\n\n## Why it failed\n\n> Why.\n\n## Error output\n\n> Out.\n\n## Retry suggestion\n\n> Retry.\n\n## Decisions\n\n> Decided.\n\n## Errors\n\n> Errs.\n\n## Validation output\n\n> Val.";
+    attempt(&base, "archive/journal/run-1/0002", 5, fields, body);
+    let found = open(&base).recent_iterations(Some("storage"), 5).unwrap();
+    let expected = json!({
+        "iterations": [{
+            "id": "journal/run-1/0002", "path": ".ralph/archive/journal/run-1/0002.md", "archived": true,
+            "run_id": "run-1", "iteration": 2, "task_id": "t-1", "task_title": "Tables", "feature": "storage",
+            "outcome": "failed", "error_category": "test_failure", "model": "opus",
+            "started_at": "2026-02-17T12:00:05Z", "duration_secs": 42.5, "cost_usd": 0.25, "tokens_in": 7,
+            "tokens_out": 8, "files": {"created": ["a"], "modified": ["b"], "read": ["c"], "relevant": ["d"]},
+            "notes": "Notes.", "summary": "Sum.", "what_was_tried": "Tried.", "why_it_failed": "Why.",
+            "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
+            "validation_output": "Val.",
+        }],
+        "problems": [],
+    });
+    assert_eq!(serde_json::to_value(&found).unwrap(), expected);
+}
+
+#[test]
+fn iterations_are_told_newest_first_and_by_feature() {
+    let base = TestBase::new();
+    for (path, second, fields) in [
+        ("journal/run-1/0001", 1, "feature: storage"),
+        ("archive/journal/run-2/0001", 2, "feature: storage\noutcome: done"),
+        ("journal/run-2/0002", 3, "feature: search\noutcome: error"),
+        ("journal/run-1/0002", 4, "feature: storage\noutcome: interrupted"),
+        ("journal/run-1/0003", 5, "task_id: t-2\nfeature: storage\noutcome: blocked"),
+        ("journal/run-1/0004", 6, "outcome: retried"),
+        ("journal/run-1/0005", 7, "outcome: partial"),
+    ] {
+        attempt(&base, path, second, fields, "");
+    }
+    let memory = open(&base);
+    let recent = |feature, count| {
+        let found = memory.recent_iterations(feature, count).unwrap().iterations;
+        ids(&found).join(" ")
+    };
+    assert_eq!(recent(None, 3), "run-1/0005 run-1/0004 run-1/0003");
+    assert_eq!(
+        recent(None, 99),
+        "run-1/0005 run-1/0004 run-1/0003 run-1/0002 run-2/0002 run-2/0001 run-1/0001"
+    );
+    assert_eq!(recent(Some("storage"), 99), "run-1/0003 run-1/0002 run-2/0001 run-1/0001");
+    assert_eq!(recent(Some("storage"), 1), "run-1/0003");
+    assert_eq!((recent(Some("storage"), 0), recent(Some("stor"), 9)), (String::new(), String::new()));
+    let failed = |feature, task_id| {
+        let found = memory.failed_attempts(feature, task_id).unwrap().iterations;
+        ids(&found).join(" ")
+    };
+    assert_eq!(failed(None, None), "run-1/0004 run-1/0003 run-2/0002 run-1/0001");
+    assert_eq!(failed(Some("storage"), None), "run-1/0003 run-1/0001");
+    assert_eq!(failed(Some("storage"), Some("t-1")), "run-1/0001");
+    assert_eq!(failed(None, Some("t-1")), "run-1/0004 run-2/0002 run-1/0001");
+    assert_eq!(failed(None, Some("t-3")), "");
+    assert!(memory.failed_attempts(None, Some("../t")).is_err());
+    // The archive's way back changes nothing of it, nor does a cache that is gone.
+    fs::create_dir_all(base.at(".ralph/archive/journal/run-1")).unwrap();
+    fs::rename(base.at(".ralph/journal/run-1/0003.md"), base.at(".ralph/archive/journal/run-1/0003.md")).unwrap();
+    assert_eq!(failed(Some("storage"), None), "run-1/0003 run-1/0001");
+    memory.rebuild_index().unwrap();
+    assert_eq!(failed(Some("storage"), None), "run-1/0003 run-1/0001");
+    fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
+    assert_eq!(failed(Some("storage"), None), "run-1/0003 run-1/0001");
+}
+
+#[test]
+fn a_broken_file_hides_no_other_and_is_told_of() {
+    let base = TestBase::new();
+    attempt(&base, "journal/run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
+    base.write(".ralph/journal/run-1/0002.md", "---\nrun_id: run-1\niteration: [\n---\nfeature: storage\n");
+    base.write(".ralph/archive/journal/run-1/0003.md", b"---\nfeature: caf\xe9\n---\n");
+    attempt(&base, "archive/journal/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
+    let memory = open(&base);
+    let recent = memory.recent_iterations(Some("storage"), 9).unwrap();
+    assert_eq!(ids(&recent.iterations), ["run-1/0004", "run-1/0001"]);
+    let failed = memory.failed_attempts(None, None).unwrap();
+    assert_eq!(ids(&failed.iterations), ["run-1/0004", "run-1/0001"]);
+    let files = memory.feature_files(Some("storage")).unwrap();
+    assert_eq!(files.files[0].read, 2);
+    let errors = memory.recurring_errors(Some("storage")).unwrap();
+    assert_eq!(errors.errors[0].iterations, 2);
+    for problems in [&recent.problems, &failed.problems, &files.problems, &errors.problems] {
+        let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
+        assert_eq!(paths[0], ".ralph/journal/run-1/0002.md", "{problems:?}");
+        assert_eq!(paths[paths.len() - 1], ".ralph/archive/journal/run-1/0003.md", "{problems:?}");
+    }
+}
+
+#[test]
+fn files_are_counted_over_runs_and_the_archive() {
+    let base = TestBase::new();
+    for (path, second, fields) in [
+        ("archive/journal/run-1/0001", 1, "feature: storage\nfiles: {created: [src/old.rs], read: [Cargo.toml]}"),
+        ("journal/run-1/0002", 2, "feature: storage\nfiles: {modified: [src/old.rs], read: [src/old.rs, Cargo.toml]}"),
+        // It gets another name: one file goes, and one comes.
+        ("journal/run-2/0001", 3, "feature: storage\nfiles: {created: [src/new.rs], modified: [src/old.rs]}"),
+        ("journal/run-2/0002", 4, "feature: storage\nfiles: {modified: [src/new.rs], relevant: [src/named.rs]}"),
+        ("journal/run-2/0003", 5, "feature: search\nfiles: {modified: [src/new.rs], read: [src/found.rs]}"),
+    ] {
+        attempt(&base, path, second, fields, "");
+    }
+    let memory = open(&base);
+    let found = serde_json::to_value(memory.feature_files(Some("storage")).unwrap()).unwrap();
+    let file = |path: &str, iterations: usize, ways: [usize; 3], second: u32| {
+        json!({
+            "path": path, "iterations": iterations, "created": ways[0], "modified": ways[1], "read": ways[2],
+            "last_touched_at": format!("2026-02-17T12:00:0{second}Z"), "suggested": iterations > 2,
+        })
+    };
+    let expected = [
+        file("src/old.rs", 3, [1, 2, 1], 3),
+        file("src/new.rs", 2, [1, 1, 0], 4),
+        file("Cargo.toml", 2, [0, 0, 2], 2),
+    ];
+    assert_eq!(found, json!({"files": expected, "problems": []}));
+    let all = memory.feature_files(None).unwrap().files;
+    assert_eq!(all.iter().filter(|file| file.suggested).count(), 2);
+    assert_eq!(all.iter().find(|file| file.path == "src/new.rs").unwrap().iterations, 3);
+}
+
+#[test]
+fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
+    let base = TestBase::new();
+    let panicked = |place: &str| error(&format!("running 3 tests\n> thread 'main' panicked at {place}\n> note: more"));
+    attempt(&base, "archive/journal/run-1/0001", 1, "feature: storage", &panicked("src/a.rs:1:2"));
+    attempt(&base, "journal/run-1/0002", 2, "feature: storage", &error("only once"));
+    attempt(&base, "journal/run-2/0001", 3, "feature: storage", &panicked("/tmp/x/src/b.rs:30:4"));
+    attempt(&base, "journal/run-2/0002", 4, "feature: search", &panicked("src/c.rs:9"));
+    attempt(&base, "journal/run-3/0001", 5, "feature: search", &error("only once"));
+    // What was done had no error, whatever stands there.
+    attempt(&base, "journal/run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
+    let memory = open(&base);
+    let found = serde_json::to_value(memory.recurring_errors(Some("storage")).unwrap()).unwrap();
+    let expected = json!({
+        "errors": [{
+            "iterations": 2,
+            "first": {"id": "journal/run-1/0001", "run_id": "run-1", "iteration": 1, "started_at": "2026-02-17T12:00:01Z"},
+            "last": {"id": "journal/run-2/0001", "run_id": "run-2", "iteration": 1, "started_at": "2026-02-17T12:00:03Z"},
+            "example": "thread 'main' panicked at /tmp/x/src/b.rs:30:4",
+        }],
+        "problems": [],
+    });
+    assert_eq!(found, expected);
+    let all = memory.recurring_errors(None).unwrap().errors;
+    let counts: Vec<_> = all.iter().map(|error| (error.iterations, error.example.as_str())).collect();
+    assert_eq!(counts, [(3, "thread 'main' panicked at src/c.rs:9"), (2, "only once")]);
+}
+
+#[test]
+fn a_context_tells_what_comes_back_in_its_feature() {
+    let base = TestBase::new();
+    base.write("src/db.rs", "").write("src/gone.rs", "").write("src/mine.rs", "");
+    let files = "{modified: [src/db.rs, src/gone.rs, src/mine.rs, ../outside, /etc/passwd, .ralph/README.md]}";
+    for number in 1..=3 {
+        let fields = format!("task_id: t-other\nfeature: storage\nfiles: {files}");
+        attempt(&base, &format!("journal/run-1/000{number}"), number, &fields, &error("no <journal> table"));
+    }
+    fs::remove_file(base.at("src/gone.rs")).unwrap();
+    let memory = open(&base);
+    let task = Task { files: vec!["src/mine.rs".into()], ..of_feature("Add an index", "storage") };
+    let expected = [
+        "- **Recurring error:** this error has occurred in 3 previous iterations: `no &lt;journal> table`",
+        "- **Suggested context files:** `src/db.rs` (touched in 3 or more iterations of this feature)",
+    ];
+    assert_eq!(told(&memory, &task), expected);
+    // So it is for a first iteration, of which there is nothing else to say, and another feature hears nothing.
+    let iteration = memory.begin(&task, &Run::named("run-9")).unwrap();
+    assert_eq!(told_in(&iteration.context), expected);
+    assert!(!iteration.context.contains("Run success rate"));
+    assert_eq!(told(&memory, &of_feature("Add an index", "search")), Vec::<String>::new());
+    assert_eq!(told(&memory, &Task::new("Add an index")), Vec::<String>::new());
+    // Twice is enough for an error, and not for a file.
+    fs::remove_file(base.at(".ralph/journal/run-1/0002.md")).unwrap();
+    assert_eq!(
+        told(&memory, &task),
+        ["- **Recurring error:** this error has occurred in 2 previous iterations: `no &lt;journal> table`"]
+    );
+}
+
+#[test]
+fn a_task_without_a_feature_hears_of_its_own_errors() {
+    let base = TestBase::new();
+    base.write("src/db.rs", "");
+    let memory = open(&base);
+    let task = Task::new("Add the tables");
+    let other = Task::new("Add an index");
+    let fail = |task: &Task, run: &str, output: &str| {
+        let iteration = memory.begin(task, &Run::named(run)).unwrap();
+        let validation = Validated {
+            command: "cargo test".into(),
+            exit_code: 101,
+            duration_ms: 1,
+            output: output.to_owned(),
+        };
+        let files = Files { modified: vec!["src/db.rs".into()], ..Files::default() };
+        let text = format!("<task-done>{}</task-done>", iteration.task_id());
+        let report = Report { text, validation: Some(validation), files, ..Report::default() };
+        assert_eq!(memory.finish(&iteration, &report).unwrap().outcome, Outcome::Retried);
+        iteration.context
+    };
+    let boom = |number: u32| format!("test tables ... FAILED after {number}ms\n");
+    fail(&other, "run-1", &boom(1));
+    fail(&task, "run-1", &boom(2));
+    assert_eq!(told_in(&fail(&task, "run-1", &boom(3))), Vec::<String>::new());
+    // It stands there already, so it is named by its attempt.
+    let expected = "- **Recurring error:** this error has occurred in 2 previous iterations (that of attempt 2 above)";
+    assert_eq!(told(&memory, &task), [expected]);
+    let context = fail(&task, "run-2", &boom(4));
+    // But where the warning says the same of these two, once is enough.
+    assert!(context.contains("the last two with the same error"), "{context}");
+    assert_eq!(told_in(&context), Vec::<String>::new());
+    let three = "- **Recurring error:** this error has occurred in 3 previous iterations (that of attempt 3 above)";
+    assert_eq!(told(&memory, &task), [three]);
+    assert_eq!(told_in(&fail(&task, "run-3", "something else")), [three]);
+    assert_eq!(told(&memory, &other), Vec::<String>::new());
+}
