@@ -77,7 +77,13 @@ mod tests {
         let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
         let started_at = parse_time("2026-01-01T12:00:00Z").unwrap() + chrono::Duration::days(day.into());
         let head = AttemptHead { context, ..AttemptHead::new(1, outcome) };
-        Past { id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(), run_id: "run-1".into(), feature: None, started_at, head }
+        Past {
+            id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
+            run_id: "run-1".into(),
+            feature: None,
+            started_at,
+            head,
+        }
     }
 
     fn found(attempts: &[Past]) -> Vec<(String, String)> {

@@ -183,7 +183,13 @@ mod tests {
             let id = Id::parse(&format!("journal/run-1/{number:04}")).unwrap();
             let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
             let head = AttemptHead { context, duration_secs: Some(60.0), ..AttemptHead::new(*number, *outcome) };
-            record.attempts.push(Past { id: id.clone(), run_id: "run-1".into(), feature: None, started_at: at(day), head });
+            record.attempts.push(Past {
+                id: id.clone(),
+                run_id: "run-1".into(),
+                feature: None,
+                started_at: at(day),
+                head,
+            });
             record.tasks.insert(id.clone(), (*task).to_owned());
             let head = Head { valid: true, task_id: Some((*task).to_owned()), ..Head::empty(Kind::Journal) };
             items.push(Item { path: format!("{id}.md"), id, head });

@@ -19,7 +19,8 @@ fn attempt(base: &TestBase, path: &str, second: u32, fields: &str, body: &str) -
         second / 60,
         second % 60
     );
-    let usual = [("outcome:", "outcome: failed\n"), ("task_id:", "task_id: t-1\n"), ("task_title:", "task_title: Tables\n")];
+    let usual =
+        [("outcome:", "outcome: failed\n"), ("task_id:", "task_id: t-1\n"), ("task_title:", "task_title: Tables\n")];
     let usual: String = usual.into_iter().filter(|(key, _)| !fields.contains(key)).map(|(_, line)| line).collect();
     let path = format!(".ralph/{path}.md");
     base.write(&path, format!("---\n{own}\n{usual}{fields}\n---\n\n{body}\n"));
@@ -109,10 +110,7 @@ fn iterations_are_told_newest_first_and_by_feature() {
         ids(&found).join(" ")
     };
     assert_eq!(recent(None, 3), "run-1/0005 run-1/0004 run-1/0003");
-    assert_eq!(
-        recent(None, 99),
-        "run-1/0005 run-1/0004 run-1/0003 run-1/0002 run-2/0002 run-2/0001 run-1/0001"
-    );
+    assert_eq!(recent(None, 99), "run-1/0005 run-1/0004 run-1/0003 run-1/0002 run-2/0002 run-2/0001 run-1/0001");
     assert_eq!(recent(Some("storage"), 99), "run-1/0003 run-1/0002 run-2/0001 run-1/0001");
     assert_eq!(recent(Some("storage"), 1), "run-1/0003");
     assert_eq!((recent(Some("storage"), 0), recent(Some("stor"), 9)), (String::new(), String::new()));
@@ -180,11 +178,8 @@ fn files_are_counted_over_runs_and_the_archive() {
             "last_touched_at": format!("2026-02-17T12:00:0{second}Z"), "suggested": iterations > 2,
         })
     };
-    let expected = [
-        file("src/old.rs", 3, [1, 2, 1], 3),
-        file("src/new.rs", 2, [1, 1, 0], 4),
-        file("Cargo.toml", 2, [0, 0, 2], 2),
-    ];
+    let expected =
+        [file("src/old.rs", 3, [1, 2, 1], 3), file("src/new.rs", 2, [1, 1, 0], 4), file("Cargo.toml", 2, [0, 0, 2], 2)];
     assert_eq!(found, json!({"files": expected, "problems": []}));
     let all = memory.feature_files(None).unwrap().files;
     assert_eq!(all.iter().filter(|file| file.suggested).count(), 2);
@@ -259,12 +254,8 @@ fn a_task_without_a_feature_hears_of_its_own_errors() {
     let other = Task::new("Add an index");
     let fail = |task: &Task, run: &str, output: &str| {
         let iteration = memory.begin(task, &Run::named(run)).unwrap();
-        let validation = Validated {
-            command: "cargo test".into(),
-            exit_code: 101,
-            duration_ms: 1,
-            output: output.to_owned(),
-        };
+        let validation =
+            Validated { command: "cargo test".into(), exit_code: 101, duration_ms: 1, output: output.to_owned() };
         let files = Files { modified: vec!["src/db.rs".into()], ..Files::default() };
         let text = format!("<task-done>{}</task-done>", iteration.task_id());
         let report = Report { text, validation: Some(validation), files, ..Report::default() };

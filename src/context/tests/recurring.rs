@@ -35,7 +35,8 @@ fn status_of(material: &Material, characters: usize) -> String {
 
 #[test]
 fn errors_are_told_where_nothing_else_is() {
-    let errors = vec![error(&[7, 8, 9], "error[E0308]: <journal> `a`\n# b"), error(&[1, 2], "boom"), error(&[3, 4], "no")];
+    let errors =
+        vec![error(&[7, 8, 9], "error[E0308]: <journal> `a`\n# b"), error(&[1, 2], "boom"), error(&[3, 4], "no")];
     let material = Material { recurring: Recurring { errors, ..Recurring::default() }, ..Material::default() };
     assert_eq!(
         status_of(&material, 27_000),

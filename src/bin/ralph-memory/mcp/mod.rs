@@ -9,6 +9,7 @@
 
 mod add;
 mod build;
+mod feature;
 mod prompts;
 mod read;
 mod refusal;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use ralph_memory::Memory;
 
 use super::refusal::{self, unfit};
-use super::{add, build, read, schema, search};
+use super::{add, build, feature, read, schema, search};
 use crate::session::Globals;
 
 /// A tool. Its arguments are what it is; that it answers is its call.
@@ -43,6 +43,9 @@ pub(super) fn all() -> Vec<Entry> {
         entry::<add::Add>(),
         entry::<build::Build>(),
         entry::<search::SearchFeature>(),
+        entry::<feature::Recent>(),
+        entry::<feature::Files>(),
+        entry::<feature::Failed>(),
     ]
 }
 
