@@ -11,7 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage, NumberOrString, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, NumberOrString, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -31,7 +34,7 @@ const MAX_OPEN: usize = 64;
 const MAX_CALLS: usize = 4;
 /// How long a call may go on when the client has gone. Nothing is lost by its end: what is written is written whole or
 /// not at all.
-const GRACE: Duration = Duration::from_millis(600);
+const GRACE: Duration = Duration::from_millis(400);
 
 type Incoming = RxJsonRpcMessage<RoleServer>;
 
@@ -204,7 +207,8 @@ struct Wire {
     to_client: mpsc::Sender<Outgoing>,
     backlog: Arc<Backlog>,
     open: Arc<Open>,
-    /// Whether a request came: what comes before one means nothing, and the SDK would end the server by it.
+    /// Whether a request came that says by which revision the client speaks. What comes before it and is no request
+    /// means nothing, and the SDK would end the server by it.
     begun: bool,
 }
 
@@ -215,6 +219,21 @@ impl Wire {
         let (written, done) = oneshot::channel();
         self.to_client.send(Outgoing { line, written }).map_err(|_| io::ErrorKind::BrokenPipe)?;
         Ok(done)
+    }
+}
+
+/// Returns whether a request says by which revision the client speaks: a handshake, or what a request of 2026-07-28
+/// says of its client. To look what there is begins nothing.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        _ => {
+            let meta = request.get_meta();
+            let is_known =
+                meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            is_known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
     }
 }
 
@@ -251,7 +270,7 @@ impl Transport<RoleServer> for Wire {
                 Ok(message) => {
                     match &message {
                         JsonRpcMessage::Request(request) => {
-                            self.begun = true;
+                            self.begun = self.begun || begins(&request.request);
                             self.open.ids().insert(request.id.clone());
                         }
                         JsonRpcMessage::Notification(notification) => {
@@ -264,7 +283,7 @@ impl Transport<RoleServer> for Wire {
                         }
                         _ => {}
                     }
-                    if self.begun {
+                    if self.begun || matches!(message, JsonRpcMessage::Request(_)) {
                         return Some(message);
                     }
                 }
