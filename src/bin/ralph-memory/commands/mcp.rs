@@ -12,15 +12,13 @@ use crate::ui::Ui;
 /// An agent's program starts this and ends it. It keeps nothing between two calls: each one looks at the files as they
 /// are, as any other command does, and holds no lock when it is answered. It ends when its standard input does.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The memory is the one in --root, else the nearest one upward from CLAUDE_PROJECT_DIR, which Claude Code
-sets, else from the working folder. It need not be there yet when the server starts.
+#[command(after_help = "The memory is the one in --root, else the nearest one upward from CLAUDE_PROJECT_DIR (which
+Claude Code sets), else from the working folder. It need not be there yet when the server starts.
 
 Examples:
   claude mcp add ralph-memory -- ralph-memory mcp
   codex mcp add ralph-memory -- ralph-memory mcp
-  ralph-memory mcp --root ~/projects/shop"
-)]
+  ralph-memory mcp --root ~/projects/shop")]
 pub(crate) struct Args {}
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, Args {}: &Args) -> anyhow::Result<Exit> {

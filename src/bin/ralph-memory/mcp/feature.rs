@@ -59,9 +59,9 @@ pub(super) struct Failed {
 
 /// Iterations, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Iterations {
+pub(super) struct Told {
     /// The iterations, newest first
-    iterations: Vec<Iteration>,
+    iterations: Vec<Attempt>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory
@@ -70,7 +70,7 @@ pub(super) struct Iterations {
 
 /// An attempt at a task.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Iteration {
+struct Attempt {
     /// Its id, for `read_entry`
     id: String,
     /// The run
@@ -139,17 +139,17 @@ impl Offered for Recent {
         was to be done, how it ended, which files were changed, what was decided and what went wrong. Call it to see what \
         was going on before you, for example when you take over work that others began. read_entry shows an iteration in \
         full.";
-    type Answer = Iterations;
+    type Answer = Told;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Iterations> {
+    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
         let count = self.count.unwrap_or(ITERATIONS);
-        let found = memory.recent_iterations(named(&self.feature), count)?;
+        let found = memory.recent_iterations(named(self.feature.as_deref()), count)?;
         let note = match found.iterations.len() {
-            0 => nothing(&self.feature),
+            0 => nothing(self.feature.as_deref()),
             _ => "read_entry shows one in full.".to_owned(),
         };
         let iterations = found.iterations.iter().map(iteration).collect();
-        Ok(Iterations { iterations, note, problems: shown::troubles(&found.problems) })
+        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
 
@@ -160,9 +160,9 @@ impl Offered for Failed {
         project: what was tried, why it failed, with which error, and what was suggested instead. Call it before you try \
         again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
         reason why it works now. read_entry shows an attempt in full.";
-    type Answer = Iterations;
+    type Answer = Told;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Iterations> {
+    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
         let task_id = self.task_id.as_deref().filter(|id| !id.trim().is_empty());
         if let Some(Err(reason)) = task_id.map(parse::task_id) {
             return Err(unfit(
@@ -170,18 +170,18 @@ impl Offered for Failed {
                 "take it from an answer of get_recent_iterations, or leave it out",
             ));
         }
-        let found = memory.failed_attempts(named(&self.feature), task_id)?;
+        let found = memory.failed_attempts(named(self.feature.as_deref()), task_id)?;
         let n_failed = found.iterations.len();
         let note = match (n_failed, task_id) {
             (0, Some(_)) => "No attempt at this task failed, as far as the journal tells.".to_owned(),
-            (0, None) => nothing(&self.feature),
+            (0, None) => nothing(self.feature.as_deref()),
             (n_failed, _) if n_failed > FAILURES => {
                 format!("These are the last {FAILURES} of {n_failed}. search_memory with kind `journal` finds others.")
             }
             _ => "read_entry shows one in full.".to_owned(),
         };
         let iterations = found.iterations.iter().take(FAILURES).map(iteration).collect();
-        Ok(Iterations { iterations, note, problems: shown::troubles(&found.problems) })
+        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
 
@@ -194,18 +194,18 @@ impl Offered for Files {
     type Answer = Touched;
 
     fn call(self, memory: &Memory) -> anyhow::Result<Touched> {
-        let found = memory.feature_files(named(&self.feature))?;
+        let found = memory.feature_files(named(self.feature.as_deref()))?;
         let files = found.files.iter().take(FILES).map(file).collect();
         Ok(Touched { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
     }
 }
 
 /// Returns the feature that is meant, if one is.
-fn named(feature: &Option<String>) -> Option<&str> {
-    feature.as_deref().map(str::trim).filter(|feature| !feature.is_empty())
+fn named(feature: Option<&str>) -> Option<&str> {
+    feature.map(str::trim).filter(|feature| !feature.is_empty())
 }
 
-fn nothing(feature: &Option<String>) -> String {
+fn nothing(feature: Option<&str>) -> String {
     match named(feature) {
         Some(feature) => format!(
             "The journal has none of the feature `{}`. Leave `feature` out to see what there is, with the names of features.",
@@ -219,7 +219,7 @@ fn file(file: &TouchedFile) -> File {
     File { path: shown::line(&file.path), iterations: file.iterations, suggested: file.suggested }
 }
 
-fn iteration(view: &IterationView) -> Iteration {
+fn iteration(view: &IterationView) -> Attempt {
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
     let sections = [
         ("notes", &view.notes),
@@ -234,7 +234,7 @@ fn iteration(view: &IterationView) -> Iteration {
     let said = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
     let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
     changed.truncate(OWN_FILES);
-    Iteration {
+    Attempt {
         id: shown::id(&view.id),
         run_id: shown::line(&view.run_id),
         iteration: view.iteration,
