@@ -7,7 +7,7 @@ use super::Memory;
 use super::anchors::is_plain;
 use super::runs::{check_name, pasts};
 use super::write::{MEMORY_FOLDER, shown};
-use crate::catalog::{Area, Catalog};
+use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Recurring, Task};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{Attempt, Files, Id, Outcome};
@@ -19,6 +19,9 @@ use crate::{context, entry, text};
 const LINE_CHARACTERS: usize = 300;
 /// How many files are looked for to be suggested in a context: more than it has, since it names none twice.
 const MAX_FILES: usize = 32;
+/// How many of a feature's iterations are looked at for a context, the newest: each head that is decoded costs
+/// five microseconds, and what came back only before that is over.
+const MAX_LATELY: usize = 500;
 /// How many errors are looked up for a context: more than it tells.
 const MAX_ERRORS: usize = 4;
 
@@ -201,11 +204,12 @@ impl Memory {
         Ok(RecurringErrors { errors: errors.collect(), problems: self.problems_of(&views) })
     }
 
-    /// Returns what comes back, as the context of a task tells it: in its feature, or, where it has none, in
-    /// its own attempts. Of these, `own`, errors alone are told: what they touched stands with them.
+    /// Returns what comes back, as the context of a task tells it: in the last iterations of its feature, or,
+    /// where it has none, in its own attempts. Of these, `own`, errors alone are told: what they touched stands
+    /// with them.
     pub(super) fn recurring(&self, catalogs: &[&Catalog], task: &Task, own: &[Past]) -> Recurring {
         let feature = task.feature.as_deref().filter(|feature| !feature.trim().is_empty());
-        let of_feature = feature.map(|feature| of_feature(catalogs, Some(feature)));
+        let of_feature = feature.map(|feature| lately(catalogs, feature));
         let attempts = of_feature.as_deref().unwrap_or(own);
         let touched = of_feature.as_deref().map(history::touched_files).unwrap_or_default();
         let files = touched
@@ -225,9 +229,7 @@ impl Memory {
 
     /// Returns whether something of the project is at `path`, other than a part of the memory.
     fn has_file(&self, path: &str) -> bool {
-        is_plain(path)
-            && path.split('/').next() != Some(MEMORY_FOLDER)
-            && self.root().join(path).symlink_metadata().is_ok()
+        is_plain(path) && !path.starts_with(MEMORY_FOLDER) && self.root().join(path).symlink_metadata().is_ok()
     }
 
     /// Returns the line that says most of an error, from the last attempt that still can be read.
@@ -285,6 +287,23 @@ impl Memory {
 fn of_feature(catalogs: &[&Catalog], feature: Option<&str>) -> Vec<Past> {
     let Some(feature) = feature else { return pasts(catalogs, |catalog| catalog.journal_rows().collect()) };
     let mut attempts = pasts(catalogs, |catalog| catalog.rows_near_feature(feature));
+    attempts.retain(|past| past.feature.as_deref() == Some(feature));
+    attempts
+}
+
+/// Returns the last attempts at the tasks of a feature, oldest first: [`MAX_LATELY`], and those of the same
+/// second as the first of them.
+fn lately(catalogs: &[&Catalog], feature: &str) -> Vec<Past> {
+    let times = |catalog: &&Catalog| -> Vec<i64> {
+        catalog.rows_near_feature(feature).into_iter().map(|row| catalog.recency(row)).collect()
+    };
+    let mut times: Vec<i64> = catalogs.iter().flat_map(times).collect();
+    times.sort_unstable();
+    let since = times.len().checked_sub(MAX_LATELY).map_or(i64::MIN, |first| times[first]);
+    let is_late = |catalog: &Catalog, row: &RowId| catalog.recency(*row) >= since;
+    let mut attempts = pasts(catalogs, |catalog| {
+        catalog.rows_near_feature(feature).into_iter().filter(|row| is_late(catalog, row)).collect()
+    });
     attempts.retain(|past| past.feature.as_deref() == Some(feature));
     attempts
 }

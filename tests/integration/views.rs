@@ -246,6 +246,30 @@ fn a_context_tells_what_comes_back_in_its_feature() {
 }
 
 #[test]
+fn a_context_looks_back_over_the_last_iterations_of_a_feature() {
+    let base = TestBase::new();
+    base.write("src/db.rs", "");
+    for number in 1..=503 {
+        // The first three lie in the archive, which makes no difference.
+        let (area, files) =
+            if number <= 3 { ("archive/journal", "files: {read: [src/db.rs]}") } else { ("journal", "") };
+        let fields = format!("task_id: t-other\nfeature: storage\noutcome: done\n{files}");
+        attempt(&base, &format!("{area}/run-1/{number:04}"), number, &fields, "");
+    }
+    let memory = open(&base);
+    let task = of_feature("Add an index", "storage");
+    assert_eq!(told(&memory, &task), Vec::<String>::new());
+    assert!(memory.feature_files(Some("storage")).unwrap().files[0].suggested);
+    for number in 501..=503 {
+        fs::remove_file(base.at(&format!(".ralph/journal/run-1/{number:04}.md"))).unwrap();
+    }
+    assert_eq!(told(&memory, &task).len(), 1);
+    // One more is one too many.
+    attempt(&base, "journal/run-1/0501", 501, "feature: storage", "");
+    assert_eq!(told(&memory, &task).len(), 0);
+}
+
+#[test]
 fn a_task_without_a_feature_hears_of_its_own_errors() {
     let base = TestBase::new();
     base.write("src/db.rs", "");

@@ -6,7 +6,7 @@ use crate::context::recurring::bullets;
 
 fn error(iterations: &[u32], line: &str) -> RecurringError {
     let id = |iteration| Id::parse(&format!("journal/run-1/{iteration:04}")).unwrap();
-    RecurringError { attempts: iterations.iter().map(|iteration| id(iteration)).collect(), line: line.to_owned() }
+    RecurringError { attempts: iterations.iter().map(id).collect(), line: line.to_owned() }
 }
 
 fn files(paths: &[&str]) -> Recurring {
@@ -70,7 +70,7 @@ fn what_the_warning_says_is_not_said_twice() {
         let status = Some(Status { streak, stuck: Some(stuck), ..status() });
         let recurring = Recurring { errors: vec![error(iterations, "boom")], ..Recurring::default() };
         let attempts = attempts(&[("x", &[]), ("y", &[])]);
-        bullets(&Material { status, recurring, attempts, ..Material::default() }, &[], "").errors.len()
+        bullets(&Material { attempts, status, recurring, ..Material::default() }, &[], "").errors.len()
     };
     assert_eq!(told(2, true, &[1, 2]), 0);
     // Where it says less, or another error is meant, it is told.
