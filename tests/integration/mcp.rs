@@ -476,7 +476,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
         agent.write(line.as_bytes());
         assert_eq!(agent.next()["error"]["code"], code, "{line}");
     }
-    agent.write(&[b'x'; 9 << 20]);
+    agent.write(&b"x".repeat(9 << 20));
     let long = agent.next();
     assert!(long["error"]["message"].as_str().unwrap().starts_with("a message of 9437184 bytes"), "{long}");
     // It goes on, and lines may end as on Windows.
@@ -492,8 +492,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
 fn a_line_without_end_takes_no_memory() {
     let base = sample();
     let mut agent = agent(&base);
-    let line = vec![b'['; 60 << 20];
-    agent.write(&line);
+    agent.write(&b"[".repeat(60 << 20));
     assert_eq!(agent.next()["error"]["code"], -32600);
     #[cfg(target_os = "linux")]
     assert!(agent.peak_memory() < 48 << 20, "{}", agent.peak_memory());

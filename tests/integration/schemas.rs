@@ -59,8 +59,8 @@ pub(crate) fn assert_valid(schema: &Value, value: &Value) {
     };
     assert!(is_of_type, "{value} beside {schema}");
     let size = match value {
-        Value::String(text) => text.chars().count() as f64,
-        Value::Array(values) => values.len() as f64,
+        Value::String(text) => small(text.chars().count()),
+        Value::Array(values) => small(values.len()),
         _ => value.as_f64().unwrap_or_default(),
     };
     for (key, is_least) in [
@@ -91,4 +91,9 @@ pub(crate) fn assert_valid(schema: &Value, value: &Value) {
     for item in value.as_array().into_iter().flatten() {
         assert_valid(&schema["items"], item);
     }
+}
+
+/// Returns a length as a number that JSON has.
+fn small(length: usize) -> f64 {
+    u32::try_from(length).unwrap().into()
 }
