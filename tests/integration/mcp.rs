@@ -329,6 +329,28 @@ fn a_lock_that_stays_taken_is_told_and_keeps_nobody_from_reading() {
 }
 
 #[test]
+fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
+    let base = sample();
+    // They wait for half a minute.
+    let mut agent = agent(&base);
+    let lock = locked(&base);
+    let fact = |number: i32| json!({"title": format!("T{number}"), "tags": ["a"], "body": "b"});
+    let begun: Vec<u64> = (0..10)
+        .map(|number| agent.begin("tools/call", json!({"name": "add_knowledge", "arguments": fact(number)})))
+        .collect();
+    assert_eq!(agent.call("search_memory", &json!({"query": "readers"}))["isError"], false);
+    // What was called off before its turn is not written.
+    agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": begun[9]}}));
+    assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
+    lock.unlock().unwrap();
+    let mut answered: Vec<u64> = (0..9).map(|_| agent.next()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, begun[..9]);
+    assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
+    assert!(base.at(".ralph/knowledge/t8.md").exists() && !base.at(".ralph/knowledge/t9.md").exists());
+}
+
+#[test]
 fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
     let base = sample();
     let mut agent = agent(&base);

@@ -85,6 +85,11 @@ fn parameters(schema: &JsonObject) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns whether a tool writes.
+pub(super) fn writes(name: &str) -> bool {
+    name == add::Add::NAME
+}
+
 /// Calls a tool; `None` where there is none of that name. What it cannot do is told in the result, where the agent sees
 /// it.
 pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {
@@ -101,6 +106,14 @@ mod tests {
 
     /// The most of a description, in bytes: more is cut by clients.
     const MAX_DESCRIPTION: usize = 2048;
+
+    #[test]
+    fn tools_that_write_are_known() {
+        for entry in all() {
+            let reads_only = entry.tool.annotations.and_then(|annotations| annotations.read_only_hint);
+            assert_eq!(reads_only, Some(!writes(&entry.tool.name)), "{}", entry.tool.name);
+        }
+    }
 
     #[test]
     fn descriptions_are_short_enough_for_every_client() {
