@@ -139,7 +139,7 @@ fn benches(criterion: &mut Criterion) {
     let now = chrono::DateTime::from(SystemTime::now());
     let mut group = criterion.benchmark_group("ask 1,000 entries");
     group.bench_function("query", |bencher| {
-        let search = |query: Query| retrieve::search(&[&catalog], &snapshot, &query, 10, now, &|_, _| true);
+        let search = |query: Query| retrieve::search(&[&catalog], &snapshot, &query, None, 10, now, &|_, _| true);
         bencher.iter_batched(&mut query, search, BatchSize::SmallInput);
     });
     group.bench_function("search, scan included", |bencher| {

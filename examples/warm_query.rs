@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..3 {
         for (query, time) in queries_parsed.iter().zip(&mut times) {
             let started = cpu();
-            std::hint::black_box(retrieve::search(&[&catalog], &snapshot, query, 10, now, &|_, _| true)?);
+            std::hint::black_box(retrieve::search(&[&catalog], &snapshot, query, None, 10, now, &|_, _| true)?);
             *time = time.min(cpu() - started);
         }
     }

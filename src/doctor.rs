@@ -78,6 +78,19 @@ pub struct Facts {
     pub watches: Option<Watches>,
     /// What git says.
     pub git: Git,
+    /// How finding entries by their meaning does.
+    pub meaning: Meaning,
+}
+
+/// How finding entries by their meaning does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meaning {
+    /// Whether it works, or nobody asked for it.
+    pub is_well: bool,
+    /// What there is, or why not.
+    pub detail: String,
+    /// What mends it.
+    pub mend: Option<String>,
 }
 
 /// What is known of one index.
@@ -154,6 +167,7 @@ pub fn judge(facts: &Facts) -> Diagnosis {
     findings.extend(facts.watches.map(|watches| watching(watches, facts.survey.folders)));
     findings.extend(git(&facts.git));
     findings.push(clock(&facts.survey.changed_later));
+    findings.push(meaning(&facts.meaning));
     Diagnosis { findings }
 }
 
@@ -167,6 +181,12 @@ fn warning(what: &'static str, detail: impl Into<String>, mend: impl Into<String
 
 fn error(what: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Finding {
     Finding { state: State::Error, ..warning(what, detail, mend) }
+}
+
+fn meaning(meaning: &Meaning) -> Finding {
+    let detail = meaning.detail.clone();
+    let state = if meaning.is_well { State::Ok } else { State::Warning };
+    Finding { what: "semantic", state, detail, mend: meaning.mend.clone() }
 }
 
 fn settings(facts: &Facts) -> Finding {
@@ -441,6 +461,7 @@ mod tests {
             cache_lock: LockState::Free,
             watches: Some(Watches { folders: 100, instances: 128 }),
             git: work_tree(Uncommitted::default()),
+            meaning: Meaning { is_well: true, detail: "RAG: off".to_owned(), mend: None },
         }
     }
 

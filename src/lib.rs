@@ -99,8 +99,8 @@
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
-//! agent's text says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
-//! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`context`](mod@context),
+//! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
+//! [`catalog`], [`index`] (the only one that knows Tantivy), [`semantic`] (what texts mean, and the servers that say so), [`retrieve`], [`context`](mod@context),
 //! [`watch`] (when to look again), [`check`], [`doctor`], and [`memory`], which puts them in sequence.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
@@ -120,11 +120,13 @@ pub mod progress;
 pub mod retention;
 pub mod retrieve;
 pub mod secret;
+pub mod semantic;
 pub mod settings;
 pub mod sigil;
 pub mod store;
 pub mod strategy;
 pub mod text;
+pub mod transcript;
 pub mod watch;
 
 pub use context::{Budget, Context, Request, Task};

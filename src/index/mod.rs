@@ -9,6 +9,7 @@
 mod commit;
 mod directory;
 mod document;
+mod extra;
 mod overlay;
 mod query;
 mod score;

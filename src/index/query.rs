@@ -61,11 +61,12 @@ pub enum Part {
     TaskTags,
     FeatureTags,
     PathTags,
+    Semantic,
 }
 
 impl Part {
     /// All parts, in the order in which they are reported.
-    pub const ALL: [Part; 8] = [
+    pub const ALL: [Part; 9] = [
         Part::Title,
         Part::Tags,
         Part::Body,
@@ -74,6 +75,7 @@ impl Part {
         Part::TaskTags,
         Part::FeatureTags,
         Part::PathTags,
+        Part::Semantic,
     ];
 
     /// Returns the name that explanations show.
@@ -87,6 +89,7 @@ impl Part {
             Part::TaskTags => "task_tags",
             Part::FeatureTags => "feature_tags",
             Part::PathTags => "path_tags",
+            Part::Semantic => "semantic",
         }
     }
 }

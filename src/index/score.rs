@@ -18,6 +18,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::document::{Filter, TAG_SEPARATOR};
+use super::extra::Extra;
 use super::query::{Part, TextQuery, Weights};
 use super::snapshot::{Segment, Snapshot, path_of};
 use super::tokens::{self, Stems};
@@ -35,18 +36,19 @@ const MAX_COVERAGE_TERMS: usize = 16;
 pub struct Candidate {
     /// In millionths.
     pub score: i64,
-    segment: u32,
-    doc: DocId,
+    pub(super) segment: u32,
+    pub(super) doc: DocId,
 }
 
 /// The scores of every live document that a query matches.
 pub struct Scores<'a> {
-    snapshot: &'a Snapshot,
+    pub(super) snapshot: &'a Snapshot,
     terms: Vec<PlannedTerm>,
     tags: Vec<TagPoints>,
     weights: Weights,
     coverage_total: f64,
-    candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) extra: Extra,
 }
 
 /// A term to look for in one stream, the same in all segments.
@@ -85,6 +87,7 @@ impl<'a> Scores<'a> {
             weights,
             coverage_total: 0.0,
             candidates: Vec::new(),
+            extra: Extra::new(),
         };
         let mut stems = Stems::new();
         if weights.text > 0.0 {
@@ -190,6 +193,9 @@ impl<'a> Scores<'a> {
                     }
                 }
             }
+        }
+        for (candidate, (parts, _)) in candidates.iter().zip(&mut explained) {
+            parts[Part::Semantic as usize] = self.extra.get(&(candidate.segment, candidate.doc)).copied().unwrap_or(0);
         }
         let named =
             |parts: [i64; Part::ALL.len()]| Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();

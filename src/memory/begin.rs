@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
-use crate::retrieve::{Hit, Query};
+use crate::retrieve::{Hit, Meaning, Query};
 use crate::strategy::{self, Choice, Evidence, Models, Strategy};
 
 /// How many attempts at a task are read for its context: many more than its budget has room for.
@@ -147,8 +147,9 @@ impl Memory {
         let first_own = own.len().saturating_sub(OWN_ITERATIONS);
         let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
         let query = query(task, &record, &run_record);
-        let (learnings, knowledge) = self.references(&views, &snapshot, &query, task)?;
-        let matching = self.matching(&views, &snapshot, &query, &|head: &Head| {
+        let (meaning, unknown) = self.meaning(&views, &query);
+        let (learnings, knowledge) = self.references(&views, &snapshot, &query, meaning.as_ref(), task)?;
+        let matching = self.matching(&views, &snapshot, &query, meaning.as_ref(), &|head: &Head| {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
         })?;
         let material = Material {
@@ -166,6 +167,7 @@ impl Memory {
         let mut context = context::build(&material, budget, self.settings.body_words);
         context.problems = live.problems();
         context.problems.extend(self.settings_problems.clone());
+        context.problems.extend(unknown);
         Ok(Gathered { context, choice, record })
     }
 
@@ -212,10 +214,11 @@ impl Memory {
         views: &[View],
         snapshot: &Snapshot,
         query: &Query,
+        meaning: Option<&Meaning>,
         task: &Task,
     ) -> Result<(Vec<Reference>, Vec<Reference>)> {
         let query = Query { kind: Some(Kind::Knowledge), ..query.clone() };
-        let hits = self.hits(views, snapshot, &query, context::MAX_CANDIDATES, &|head| {
+        let hits = self.hits(views, snapshot, &query, meaning, context::MAX_CANDIDATES, &|head| {
             head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
         })?;
         let read_hit = |hit: Hit| {
@@ -252,10 +255,11 @@ impl Memory {
         views: &[View],
         snapshot: &Snapshot,
         query: &Query,
+        meaning: Option<&Meaning>,
         keep: &dyn Fn(&Head) -> bool,
     ) -> Result<Vec<Past>> {
         let query = Query { kind: Some(Kind::Journal), ..query.clone() };
-        let hits = self.hits(views, snapshot, &query, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
+        let hits = self.hits(views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
         let catalog: &Catalog = &views[0].catalog;
         let past = |hit: Hit| Past::new(hit.id, catalog.head(catalog.row_of_path(within(&hit.path))?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())

@@ -6,6 +6,7 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
+use super::meaning::MeaningStatus;
 use super::runs::pasts;
 use super::write::shown;
 use super::{CONFIG, Memory};
@@ -18,6 +19,7 @@ use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::retrieve::superseded;
 use crate::secret::{self, Secret};
+use crate::semantic::vectors;
 use crate::settings::FORMAT;
 
 /// Where Linux says how much may be watched.
@@ -171,6 +173,10 @@ impl Memory {
             cache_lock: self.store.cache_lock_state(),
             watches: watches(),
             git: self.git_facts(),
+            meaning: {
+                let MeaningStatus { wanted, active, detail, mend } = self.meaning_status();
+                doctor::Meaning { is_well: active || !wanted, detail, mend }
+            },
         };
         Ok(doctor::judge(&facts))
     }
@@ -195,6 +201,7 @@ impl Memory {
         let is_old = |name: &String| {
             name.starts_with("index-") && *name != index::folder_name()
                 || name.starts_with("catalog-") && name != catalog::FOLDER
+                || name.starts_with("vectors-") && name != vectors::FOLDER
         };
         let mut old: Vec<String> = names.filter(is_old).map(|name| format!("cache/{name}")).collect();
         old.sort();

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
-use super::write::{Added, MEMORY_FOLDER, shown};
+use super::said::{Known, known, transcript_problems};
+use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
@@ -13,6 +14,7 @@ use crate::sigil::{self, FailureReport, Noted, Refused, SUGGESTIONS_HEADING, Sai
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
 use crate::text::{floor, shorten};
+use crate::transcript::Transcript;
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
@@ -43,8 +45,12 @@ pub struct Validated {
 /// What became of an iteration, as its caller knows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// The agent's final text, from which sigils are read.
+    /// What the agent wrote, from which sigils are read: its final text, or the event stream of Claude Code or
+    /// Codex, which is recognised. Not looked at where there is a `transcript`.
     pub text: String,
+    /// What the agent wrote, where it was read already by a [reader](Memory::reader): an output of any length. What
+    /// the other fields say counts over what it tells.
+    pub transcript: Option<Transcript>,
     /// The agent's exit status, where it is known.
     pub agent_exit: Option<i32>,
     /// How it ended, where the caller knows better than the text.
@@ -61,7 +67,7 @@ pub struct Report {
     pub tokens_in: Option<u64>,
     /// How many tokens the model wrote.
     pub tokens_out: Option<u64>,
-    /// The files that it had to do with; what git saw change is added.
+    /// The files that it had to do with; what the agent's tools tell and git saw change is added.
     pub files: Files,
     /// What was done, in a few words.
     pub summary: String,
@@ -109,8 +115,10 @@ impl Memory {
         check_run_name(&iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
         check_number(iteration.number)?;
-        let mut said = sigil::read(&report.text, &iteration.task_id());
-        let outcome = outcome(&said, report);
+        let transcript = self.transcript(report);
+        let Known { report, is_failed } = &known(report, &transcript, iteration);
+        let mut said = sigil::read(&transcript.text, &iteration.task_id());
+        let outcome = outcome(&said, report, *is_failed);
         // Where nobody asked for suggestions, nothing is said of bad ones.
         let is_told = |refused: &&Refused| self.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
         let mut refused: Vec<(u32, String)> =
@@ -122,10 +130,10 @@ impl Memory {
                 None
             }
         });
-        let mut problems = Vec::new();
+        let mut problems = transcript_problems(&transcript, report, outcome);
         let mut knowledge = Vec::new();
         for noted in &said.knowledge {
-            match self.add(&knowledge_of(noted, iteration)) {
+            match self.add_unembedded(&knowledge_of(noted, iteration)) {
                 Ok(mut added) => {
                     problems.append(&mut added.problems);
                     knowledge.push(added);
@@ -160,7 +168,7 @@ impl Memory {
         }
         refused.sort_by_key(|(line, _)| *line);
         let refused: Vec<String> = refused.into_iter().map(|(_, refused)| refused).collect();
-        let (tree, files) = self.changes_since(iteration, report, &said);
+        let (tree, files) = self.changes_since(iteration, report, &transcript.files, &said);
         let head = AttemptHead {
             section: iteration.task.section.clone(),
             error_category: error_category(&said, outcome),
@@ -183,7 +191,7 @@ impl Memory {
             refused,
             ..AttemptHead::new(iteration.number, outcome)
         };
-        let sections = sections(said, report, outcome, &self.settings.allowed_secrets);
+        let sections = sections(said, report, &transcript.text, outcome, &self.settings.allowed_secrets);
         // Others need not wait while it is made fit to be written.
         let attempt = attempt(iteration, head, sections).prepared(&self.settings.allowed_secrets);
         let lock = self.lock_entries()?;
@@ -193,6 +201,11 @@ impl Memory {
         problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
         self.commit_written(pending, &path);
         problems.extend(self.commit_to_git(&lock, &attempt));
+        // What follows may wait for a server, and nobody should have to wait for that.
+        drop(lock);
+        let new = knowledge.iter().filter(|added| added.action != Action::Unchanged);
+        let written: Vec<String> = new.map(|added| within(&added.path).to_owned()).chain([path.clone()]).collect();
+        problems.extend(self.embed_written(&written));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         // Those of the file: what the agent said there may be a secret as well.
         let refused = attempt.head.refused.clone();
@@ -260,27 +273,33 @@ impl Memory {
     }
 
     /// Returns the tree as it is now, and the files that the iteration had to do with.
-    fn changes_since(&self, iteration: &Iteration, report: &Report, said: &Said) -> (Option<String>, Files) {
+    fn changes_since(
+        &self,
+        iteration: &Iteration,
+        report: &Report,
+        by_tools: &Files,
+        said: &Said,
+    ) -> (Option<String>, Files) {
         let mut files = report.files.clone();
-        let mut add = |list: fn(&mut Files) -> &mut Vec<String>, paths: Vec<String>| {
-            for path in paths {
-                if !list(&mut files).contains(&path) {
-                    list(&mut files).push(path);
-                }
-            }
-        };
-        add(|files| &mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
+        extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
         let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
         let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
         if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
             && let Ok(changes) = work_tree.changes(scratch, before, after)
         {
-            add(|files| &mut files.created, changes.created);
-            add(|files| &mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());
+            extend(&mut files.created, changes.created);
+            extend(&mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());
         }
-        // A file that was made here is not one that was changed here as well.
-        let Files { created, modified, .. } = &mut files;
+        // What git saw is sure; a tool may write a file anew that was there.
+        let is_new = |path: &&String| !files.modified.contains(path);
+        let created: Vec<String> = by_tools.created.iter().filter(is_new).cloned().collect();
+        extend(&mut files.created, created);
+        extend(&mut files.modified, by_tools.modified.clone());
+        extend(&mut files.read, by_tools.read.clone());
+        // A file that was made here is not one that was changed here as well, nor is what was changed only read.
+        let Files { created, modified, read, .. } = &mut files;
         modified.retain(|path| !created.contains(path));
+        read.retain(|path| !created.contains(path) && !modified.contains(path));
         (tree, files)
     }
 
@@ -291,13 +310,22 @@ impl Memory {
     }
 }
 
+/// Adds the paths that are not in a list yet.
+fn extend(list: &mut Vec<String>, paths: Vec<String>) {
+    for path in paths {
+        if !list.contains(&path) {
+            list.push(path);
+        }
+    }
+}
+
 /// Returns how an attempt ended.
-fn outcome(said: &Said, report: &Report) -> Outcome {
+fn outcome(said: &Said, report: &Report, is_failed: bool) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, said.outcome) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
-        (None, None) if report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
+        (None, None) if is_failed || report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
         (None, None) => Outcome::Blocked,
     }
 }
@@ -351,8 +379,8 @@ fn attempt(iteration: &Iteration, head: AttemptHead, sections: Sections) -> Atte
     }
 }
 
-fn sections(said: Said, report: &Report, outcome: Outcome, allowed: &[String]) -> Sections {
-    let failure = said.failure.unwrap_or_else(|| minimal_report(&report.text, outcome, allowed));
+fn sections(said: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
+    let failure = said.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
     // Before it is cut, which could leave half of a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
     Sections {

@@ -6,14 +6,17 @@
 mod anchors;
 mod begin;
 mod care;
+mod embed;
 mod events;
 mod finish;
 mod holder;
 mod init;
 mod look;
+mod meaning;
 mod mend;
 mod merging;
 mod runs;
+mod said;
 mod secrets;
 mod sync;
 mod tell;
@@ -32,11 +35,13 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Lock, Store};
 
 pub use care::Checked;
+pub use embed::Embedded;
 pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
+pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
 pub use merging::Registered;
 pub use runs::{Iteration, Run};
@@ -69,6 +74,7 @@ pub struct Memory {
     store: Store,
     settings: Settings,
     settings_problems: Vec<Problem>,
+    servers: meaning::Servers,
     clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
@@ -140,7 +146,8 @@ impl Memory {
             Err(crate::store::Unreadable::Missing) => Vec::new(),
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
-        Ok(Memory { store, settings, settings_problems: problems, clock: Box::new(SystemTime::now) })
+        let servers = meaning::Servers::default();
+        Ok(Memory { store, settings, settings_problems: problems, servers, clock: Box::new(SystemTime::now) })
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.

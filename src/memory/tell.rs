@@ -12,7 +12,7 @@ use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, read};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
-use crate::retrieve::{self, Hit, Query};
+use crate::retrieve::{self, Hit, Meaning, Query};
 use crate::text;
 
 /// How much of an entry's text is looked at for an excerpt, in bytes: the few that are longer are not
@@ -40,9 +40,10 @@ impl Memory {
             views.push(self.view(Area::Archive)?);
         }
         let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
-        let hits = self.hits(&views, &snapshot, query, limit, &|_| true)?;
-        let problems =
-            views.iter().flat_map(|view| view.catalog.problems()).chain(self.settings_problems.clone()).collect();
+        let (meaning, unknown) = self.meaning(&views, query);
+        let hits = self.hits(&views, &snapshot, query, meaning.as_ref(), limit, &|_| true)?;
+        let problems = views.iter().flat_map(|view| view.catalog.problems());
+        let problems = problems.chain(self.settings_problems.clone()).chain(unknown).collect();
         Ok(Found { hits, problems })
     }
 
@@ -65,6 +66,7 @@ impl Memory {
         views: &[View],
         snapshot: &Snapshot,
         query: &Query,
+        meaning: Option<&Meaning>,
         limit: usize,
         keep: &dyn Fn(&crate::entry::Head) -> bool,
     ) -> Result<Vec<Hit>> {
@@ -77,7 +79,7 @@ impl Memory {
             keep(head)
                 && (!is_event || query.archived || !beyond.get_or_init(|| self.beyond_caps(catalogs[0])).contains(id))
         };
-        retrieve::search(&catalogs, snapshot, &query, limit, self.now(), &keep)
+        retrieve::search(&catalogs, snapshot, &query, meaning, limit, self.now(), &keep)
             .map_err(|source| self.index_error(Area::Live, source))
     }
 }

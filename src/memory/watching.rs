@@ -137,6 +137,27 @@ impl Memory {
     }
 }
 
+/// What there was no room to tell.
+#[derive(Debug, Default)]
+struct Untold {
+    changes: Changes,
+    /// What of it whoever is told has never heard of.
+    fresh: BTreeSet<String>,
+}
+
+impl Untold {
+    /// Puts what a look showed behind what waits; `new` names those files that were not there at the look before.
+    fn put(&mut self, changes: Changes, new: Vec<String>) {
+        // Whoever was not yet told that a file is gone still knows it.
+        let is_known = |path: &String| self.changes.removed.binary_search(path).is_ok();
+        self.fresh.extend(new.into_iter().filter(|path| !is_known(path)));
+        self.changes.then(changes);
+        // Of what came and went while nobody listened there is nothing to tell.
+        let fresh = &mut self.fresh;
+        self.changes.removed.retain(|path| !fresh.remove(path));
+    }
+}
+
 /// What the thread does.
 struct Work {
     memory: Arc<Memory>,
@@ -144,9 +165,7 @@ struct Work {
     sender: SyncSender<Watched>,
     /// Fingerprints of the files as they were told of, by path.
     known: BTreeMap<String, u64>,
-    /// What there was no room for, and what of it is new to whoever is told.
-    waiting: Changes,
-    fresh: BTreeSet<String>,
+    untold: Untold,
     notices: Vec<String>,
     /// The last thing that stood in the way of keeping the index, which is told once.
     trouble: Option<String>,
@@ -160,8 +179,7 @@ impl Work {
             watcher,
             sender,
             known: BTreeMap::new(),
-            waiting: Changes::default(),
-            fresh: BTreeSet::new(),
+            untold: Untold::default(),
             notices: Vec::new(),
             trouble: None,
             is_ready: false,
@@ -211,17 +229,13 @@ impl Work {
         if let Some(reason) = self.watcher.trouble() {
             self.notices.push(format!("files are looked at every second: {reason}"));
         }
-        let changes = self.changes(&catalogs);
+        let (changes, new) = self.changes(&catalogs);
         let entries = self.known.len();
         if self.is_ready {
-            self.waiting.then(Changes { entries, ..changes });
-            // Of what came and went while nobody listened there is nothing to tell.
-            let fresh = &mut self.fresh;
-            self.waiting.removed.retain(|path| !fresh.remove(path));
+            self.untold.put(Changes { entries, ..changes }, new);
         } else {
             let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
             self.is_ready = true;
-            self.fresh.clear();
             let polling = self.watcher.mode() == Mode::Poll;
             // The channel is empty.
             let _ = self.sender.try_send(Watched::Ready { entries, folders, polling });
@@ -241,10 +255,10 @@ impl Work {
         above.into_iter().chain(folders).collect()
     }
 
-    /// Returns what is different from what was known, and knows it from now on.
-    fn changes(&mut self, catalogs: &[Catalog]) -> Changes {
+    /// Returns what is different from what was known, and which of it is new; and knows it from now on.
+    fn changes(&mut self, catalogs: &[Catalog]) -> (Changes, Vec<String>) {
         let mut now = BTreeMap::new();
-        let mut changes = Changes::default();
+        let (mut changes, mut new) = (Changes::default(), Vec::new());
         for catalog in catalogs {
             for row in catalog.rows() {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
@@ -252,7 +266,7 @@ impl Work {
                 if before != Some(&fingerprint) {
                     changes.indexed.push(shown(&path));
                     if before.is_none() {
-                        self.fresh.insert(shown(&path));
+                        new.push(shown(&path));
                     }
                     if catalog.has_problem(row) {
                         changes.problems.extend(catalog.head(row).problems);
@@ -265,7 +279,7 @@ impl Work {
         changes.indexed.sort_unstable();
         changes.problems.sort();
         self.known = now;
-        changes
+        (changes, new)
     }
 
     /// Brings the index up to date, and returns whether it is.
@@ -313,20 +327,57 @@ impl Work {
                 Err(TrySendError::Disconnected(_)) => return Err(()),
             }
         }
-        if self.waiting.is_empty() {
-            self.fresh.clear();
+        if self.untold.changes.is_empty() {
+            self.untold.fresh.clear();
             return Ok(true);
         }
-        match self.sender.try_send(Watched::Changed(std::mem::take(&mut self.waiting))) {
+        match self.sender.try_send(Watched::Changed(std::mem::take(&mut self.untold.changes))) {
             Ok(()) => {
-                self.fresh.clear();
+                self.untold.fresh.clear();
                 Ok(true)
             }
             Err(TrySendError::Full(Watched::Changed(changes))) => {
-                self.waiting = changes;
+                self.untold.changes = changes;
                 Ok(false)
             }
             Err(_) => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever comes and goes while nobody listens, whoever then hears all of it at once knows what is there.
+    #[test]
+    fn what_was_put_together_leads_to_what_is_there() {
+        const STEPS: u32 = 7;
+        // Three files, of which the listener knows the first; each step changes one of them.
+        for course in 0..3u32.pow(STEPS) {
+            let mut there = BTreeSet::from(["a"]);
+            let mut told: BTreeSet<String> = there.iter().map(|path| (*path).to_owned()).collect();
+            let mut untold = Untold::default();
+            for step in 0..STEPS {
+                let path = ["a", "b", "c"][(course / 3u32.pow(step) % 3) as usize];
+                let mut changes = Changes::default();
+                let mut new = Vec::new();
+                if there.remove(path) {
+                    changes.removed.push(path.to_owned());
+                } else {
+                    there.insert(path);
+                    changes.indexed.push(path.to_owned());
+                    new.push(path.to_owned());
+                }
+                untold.put(changes, new);
+            }
+            let Changes { indexed, removed, .. } = untold.changes;
+            assert!(indexed.iter().all(|path| !removed.contains(path)), "{course}");
+            for path in &removed {
+                assert!(told.remove(path), "{course}: nobody knew {path}");
+            }
+            told.extend(indexed);
+            assert!(told.iter().map(String::as_str).eq(there), "{course}");
         }
     }
 }

@@ -98,6 +98,15 @@ impl Memory {
     /// process kept writing, [`Error::Conflict`] where an editor did, [`Error::Uneditable`] where the
     /// entry's frontmatter cannot be edited without harm, and [`Error::Io`].
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        let mut added = self.add_unembedded(knowledge)?;
+        if added.action != Action::Unchanged {
+            added.problems.extend(self.embed_written(&[within(&added.path).to_owned()]));
+        }
+        Ok(added)
+    }
+
+    /// Does what [`Memory::add`] does, but for the vectors.
+    pub(super) fn add_unembedded(&self, knowledge: &Knowledge) -> Result<Added> {
         // As it was given: small letters would hide what a tag is.
         self.refuse_secrets(knowledge)?;
         let knowledge = knowledge.normalised()?;

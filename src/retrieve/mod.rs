@@ -49,6 +49,9 @@ pub const WEIGHTS: Weights = Weights {
     short_path_part: 2,
 };
 
+/// The largest share of meaning in a score: with all of it, words would find nothing.
+const MOST_MEANING: f64 = 0.99;
+
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
@@ -73,6 +76,19 @@ pub struct Query {
     pub archived: bool,
     /// How much words count beside the points for tags; 1 where nothing is said.
     pub text_weight: Option<f64>,
+    /// The share of meaning in a score, where it can be asked for; as the settings say where nothing is said.
+    pub semantic_weight: Option<f64>,
+}
+
+/// How alike the entries and the query are in what they mean.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Meaning {
+    /// The number of a catalog, a row of it, and the cosine of the angle between the two, over 0; most alike first.
+    pub similar: Vec<(usize, RowId, f32)>,
+    /// The share of meaning in a score, below 1.
+    pub weight: f64,
+    /// How many entries are found by it at most.
+    pub limit: usize,
 }
 
 /// A part of a score.
@@ -107,7 +123,8 @@ pub struct Hit {
 /// id. `keep` says of an entry that matches whether it may be among them.
 ///
 /// `snapshot` holds what the index knows of the entries of `catalogs`. An entry without a score is
-/// not found.
+/// not found. With a `meaning`, the most alike gain points: a weighted sum, in which the best score by words and the
+/// closest meaning weigh alike.
 ///
 /// # Errors
 ///
@@ -116,6 +133,7 @@ pub fn search(
     catalogs: &[&Catalog],
     snapshot: &Snapshot,
     query: &Query,
+    meaning: Option<&Meaning>,
     limit: usize,
     now: DateTime<Utc>,
     keep: &dyn Fn(&Id, &Head) -> bool,
@@ -126,6 +144,10 @@ pub fn search(
     let is_wanted = |id: &Id, head: &Head| {
         (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(id, head)
     };
+    if let Some(meaning) = meaning {
+        let points = points(meaning, catalogs, scores.best(), &|id, head| query.admits(head) && is_wanted(id, head));
+        scores.add(&points)?;
+    }
     let mut n_asked = limit;
     loop {
         let candidates = scores.top(n_asked).to_vec();
@@ -148,6 +170,38 @@ pub fn search(
         }
         n_asked = n_asked.saturating_mul(4);
     }
+}
+
+impl Query {
+    /// Returns whether an entry has what every hit must have.
+    fn admits(&self, head: &Head) -> bool {
+        self.kind.is_none_or(|kind| kind == head.kind)
+            && self.tags.iter().all(|tag| head.tags.contains(&tag.trim().to_lowercase()))
+            && (self.in_feature.is_none() || head.feature == self.in_feature)
+            && self.scope.as_ref().is_none_or(|scope| *scope == head.scope)
+    }
+}
+
+/// Returns the points of the entries that are most alike and wanted, by path, in millionths.
+fn points(
+    meaning: &Meaning,
+    catalogs: &[&Catalog],
+    best: i64,
+    is_wanted: &dyn Fn(&Id, &Head) -> bool,
+) -> Vec<(String, i64)> {
+    // Where no word matches, any unit does: nothing is there to be weighed against.
+    let best = if best > 0 { best } else { 1_000_000 };
+    let share = meaning.weight.clamp(0.0, MOST_MEANING);
+    let factor = from_millionths(best) * share / (1.0 - share);
+    let wanted = meaning.similar.iter().filter(|(catalog, row, _)| {
+        let catalog = catalogs[*catalog];
+        catalog.is_indexable(*row) && catalog.id(*row).is_some_and(|id| is_wanted(&id, &catalog.head(*row)))
+    });
+    let wanted: Vec<_> = wanted.take(meaning.limit).collect();
+    let closest = wanted.first().map_or(1.0, |(_, _, similarity)| f64::from(*similarity));
+    #[expect(clippy::cast_possible_truncation, reason = "scores are rounded to millionths")]
+    let points = |similarity: f32| (factor * f64::from(similarity) / closest * 1_000_000.0).round() as i64;
+    wanted.into_iter().map(|(catalog, row, similarity)| (catalogs[*catalog].path(*row), points(*similarity))).collect()
 }
 
 /// A candidate, and the catalog's row that it was made from.

@@ -3,6 +3,8 @@
 //! Pure: where the text comes from is the caller's to know. Later layers win over earlier ones:
 //! defaults, the user's own file, the project's `config.toml`, environment variables.
 
+mod all;
+mod semantic;
 mod table;
 
 use toml::de::{DeTable, DeValue};
@@ -12,7 +14,9 @@ use crate::text::edit_distance;
 
 use self::table::{Said, Value};
 
-pub use self::table::{ALL, Setting, is_model};
+pub use self::all::ALL;
+pub use self::semantic::{Ollama, Qdrant, Semantic};
+pub use self::table::{Setting, is_model};
 
 /// The newest format of a memory folder that this program reads and writes.
 pub const FORMAT: u64 = 1;
@@ -25,6 +29,8 @@ pub const STRATEGIES: [&str; 4] = ["fixed", "cost-optimized", "escalate", "plan-
 pub const PROGRESS: [&str; 4] = ["system-captured", "structured-log", "llm-summarized", "hybrid"];
 /// When the files of the memory are committed.
 pub const COMMITS: [&str; 2] = ["never", "each-iteration"];
+/// How vectors are divided among the collections of a Qdrant server.
+pub const COLLECTIONS: [&str; 2] = ["shared", "per-feature"];
 /// The longest name of a model, in characters.
 pub const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
@@ -36,7 +42,7 @@ pub enum Origin {
     /// The user: it may say everything.
     User,
     /// Whoever made the repository that it came with: it names no command, since opening a project
-    /// must not run what a stranger wrote.
+    /// must not run what a stranger wrote, and no address, since it must send nothing to one.
     Project,
 }
 
@@ -137,6 +143,12 @@ pub struct Settings {
     pub git_commit: String,
     /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
     pub allowed_secrets: Vec<String>,
+    /// `semantic.weight` and so on: how much meaning counts beside words.
+    pub semantic: Semantic,
+    /// `ollama.url` and so on: what makes vectors of texts.
+    pub ollama: Ollama,
+    /// `qdrant.url` and so on: where vectors are shared.
+    pub qdrant: Qdrant,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
     pub lock_timeout_ms: u64,
 }
@@ -165,6 +177,9 @@ impl Default for Settings {
             tending: Tending::default(),
             git_commit: "never".to_owned(),
             allowed_secrets: Vec::new(),
+            semantic: Semantic::default(),
+            ollama: Ollama::default(),
+            qdrant: Qdrant::default(),
             lock_timeout_ms: 30_000,
         }
     }
@@ -173,8 +188,8 @@ impl Default for Settings {
 impl Settings {
     /// Takes over what the text of a settings file says. `path` is named in problems and errors.
     ///
-    /// Keys that are not known are reported with the nearest one that is, and so are commands in a
-    /// project's file, which are not taken over.
+    /// Keys that are not known are reported with the nearest one that is, and so are commands, addresses and
+    /// keys of servers in a project's file, which are not taken over.
     ///
     /// # Errors
     ///
@@ -223,12 +238,19 @@ impl Settings {
                 continue;
             }
             match ALL.iter().find(|setting| setting.key == key) {
-                Some(setting) if setting.is_command() && origin == Origin::Project => report(
-                    offset,
-                    "command-in-project",
-                    format!("`{key}` names a command, and a file that comes with a repository cannot"),
-                    format!("put it into your own settings file, or set `{}`", setting.env()),
-                ),
+                Some(setting) if setting.is_users_own() && origin == Origin::Project => {
+                    let (code, what) = match setting.value {
+                        Value::Address(_) => ("address-in-project", "names an address to send text to"),
+                        Value::Key(_) => ("key-in-project", "is a secret"),
+                        _ => ("command-in-project", "names a command"),
+                    };
+                    report(
+                        offset,
+                        code,
+                        format!("`{key}` {what}, and a file that comes with a repository cannot"),
+                        format!("put it into your own settings file, or set `{}`", setting.env()),
+                    );
+                }
                 Some(setting) => {
                     setting.set(self, said(value)).map_err(|reason| refuse(Some(offset), &reason))?;
                 }
@@ -260,7 +282,12 @@ impl Settings {
                         let items = value.split(',').map(|item| item.trim().to_owned());
                         Said::List(items.filter(|item| !item.is_empty()).collect())
                     }
-                    Value::Choice { .. } | Value::Model(_) | Value::Command(_) => Said::Text(value.trim().to_owned()),
+                    Value::Choice { .. }
+                    | Value::Model(_)
+                    | Value::Word(_)
+                    | Value::Command(_)
+                    | Value::Address(_)
+                    | Value::Key(_) => Said::Text(value.trim().to_owned()),
                 };
                 setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
             }
@@ -325,7 +352,7 @@ pub fn template() -> String {
             text.push_str(&format!("\n# [{own_table}]\n"));
             table = own_table;
         }
-        if setting.is_command() {
+        if setting.is_users_own() {
             // A default to uncomment would be one that is not taken over here.
             text.push_str(&format!(
                 "#   {name}: {}, named in your own settings file or by a flag only\n",
@@ -381,6 +408,26 @@ mod tests {
                 automatic: true,
             },
             git_commit: "each-iteration".to_owned(),
+            semantic: Semantic { weight: 0.0, min_score: 0.0, limit: 1 },
+            ollama: Ollama {
+                url: String::new(),
+                model: "x".to_owned(),
+                check_timeout_ms: 1,
+                query_timeout_ms: 1,
+                embed_timeout_ms: 1,
+            },
+            qdrant: Qdrant {
+                url: String::new(),
+                api_key: String::new(),
+                collections: "per-feature".to_owned(),
+                collection: "x".to_owned(),
+                project: "x".to_owned(),
+                timeout_ms: 1,
+                m: 1,
+                ef_construct: 1,
+                on_disk: false,
+                hnsw_ef: 1,
+            },
             lock_timeout_ms: 1,
         };
         assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
@@ -489,17 +536,38 @@ mod tests {
         assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());
     }
 
-    /// Invariant 12: a file that comes with a repository names no command.
+    /// Invariant 12: a file that comes with a repository names no command and no address.
     #[test]
-    fn a_project_names_no_command() {
-        for setting in ALL.iter().filter(|setting| setting.is_command()) {
-            let text = format!("{} = \"rm -rf /\"\n", setting.key);
+    fn a_project_names_no_command_and_no_address() {
+        let own: Vec<&Setting> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
+        let keys: Vec<&str> = own.iter().map(|setting| setting.key).collect();
+        assert_eq!(keys, ["run.agent", "run.verify", "run.summarize", "ollama.url", "qdrant.url", "qdrant.api_key"]);
+        for setting in own {
+            let text = format!("{} = \"https://example.org/x\"\n", setting.key);
             let mut settings = Settings::default();
             let problems = settings.read_file(&text, "c", Origin::Project).unwrap();
             assert_eq!(settings, Settings::default());
-            assert_eq!((problems[0].code.as_str(), problems[0].line), ("command-in-project", Some(1)));
+            let code = match setting.key {
+                "ollama.url" | "qdrant.url" => "address-in-project",
+                "qdrant.api_key" => "key-in-project",
+                _ => "command-in-project",
+            };
+            assert_eq!((problems[0].code.as_str(), problems[0].line), (code, Some(1)));
             assert!(settings.read_file(&text, "c", Origin::User).unwrap().is_empty());
             assert_ne!(settings, Settings::default());
         }
+    }
+
+    #[test]
+    fn addresses_are_checked() {
+        let read = |text: &str| Settings::default().read_env([("RALPH_MEMORY_OLLAMA__URL", text)].into_iter());
+        for good in ["http://localhost:11434", "https://vectors.example.org/sub/", "http://[::1]:1", ""] {
+            assert!(read(good).is_ok(), "{good}");
+        }
+        for bad in ["localhost:11434", "ftp://x", "http://", "http:// x", "http://user:word@host", "http://x/?a=b"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        let key = Settings::default().read_env([("RALPH_MEMORY_QDRANT__API_KEY", "a\nb")].into_iter()).unwrap_err();
+        assert!(!key.to_string().contains("a\nb"), "an error shows no key");
     }
 }

@@ -1,8 +1,9 @@
-//! The table of settings: each with its key, its help, what it may be and where it is kept.
+//! What a setting is: its key, its help, what it may be and where it is kept.
 
 use crate::secret::is_fingerprint;
 
-use super::{COMMITS, ENV_PREFIX, MAX_MODEL, MAX_MODELS, PROGRESS, STRATEGIES, Settings};
+use super::semantic::is_address;
+use super::{ENV_PREFIX, MAX_MODEL, MAX_MODELS, Settings};
 
 /// One setting, as it is documented and read.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +34,14 @@ pub(super) enum Value {
     Models,
     /// Fingerprints of what looks like a secret and is none.
     Fingerprints,
+    /// A name of one word, or nothing.
+    Word(OfText),
     /// A command line, which a project's file may not name.
     Command(OfText),
+    /// The address of a server, which a project's file may not name.
+    Address(OfText),
+    /// What a server asks for, which must not be in a project's file.
+    Key(OfText),
 }
 
 /// Where a text is kept.
@@ -57,9 +64,12 @@ impl Setting {
         match self.value {
             Value::Number { get, whole: true, .. } => format!("{:.0}", get(&settings)),
             Value::Number { get, .. } => format!("{:?}", get(&settings)),
-            Value::Choice { of_text, .. } | Value::Model(of_text) | Value::Command(of_text) => {
-                format!("\"{}\"", of_text(&mut settings))
-            }
+            Value::Choice { of_text, .. }
+            | Value::Model(of_text)
+            | Value::Word(of_text)
+            | Value::Command(of_text)
+            | Value::Address(of_text)
+            | Value::Key(of_text) => format!("\"{}\"", of_text(&mut settings)),
             Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
             Value::Models => format!("{:?}", settings.models),
             Value::Fingerprints => format!("{:?}", settings.allowed_secrets),
@@ -76,9 +86,9 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command: a project's file may not set it.
-    pub fn is_command(&self) -> bool {
-        matches!(self.value, Value::Command(_))
+    /// Returns whether it names a command or an address, or is a secret: a project's file may not set it.
+    pub fn is_users_own(&self) -> bool {
+        matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Key(_))
     }
 
     /// Takes over a value, or says what it must be.
@@ -115,8 +125,20 @@ impl Setting {
                 settings.allowed_secrets = fingerprints;
             }
             (Value::Fingerprints, _) => return Err(must("a list of fingerprints, each eight hexadecimal digits")),
+            (Value::Word(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
+                *of_text(settings) = text;
+            }
+            (Value::Word(_), _) => return Err(must(MODEL)),
             (Value::Command(of_text), Said::Text(text)) => *of_text(settings) = text,
             (Value::Command(_), _) => return Err(must("a command line")),
+            (Value::Address(of_text), Said::Text(text)) if text.is_empty() || is_address(&text) => {
+                text.trim_end_matches('/').clone_into(of_text(settings));
+            }
+            (Value::Address(_), _) => return Err(must("an address such as `http://localhost:11434`")),
+            (Value::Key(of_text), Said::Text(text)) if text.chars().all(|character| character.is_ascii_graphic()) => {
+                *of_text(settings) = text;
+            }
+            (Value::Key(_), _) => return Err(must("a word of ASCII characters")),
         }
         Ok(())
     }
@@ -133,225 +155,3 @@ pub fn is_model(name: &str) -> bool {
         && name.len() <= MAX_MODEL
         && name.chars().all(|character| character.is_ascii_alphanumeric() || "._-:/@[]".contains(character))
 }
-
-/// A setting that is a whole number within a range.
-const fn whole(
-    key: &'static str,
-    help: &'static str,
-    range: (f64, f64),
-    get: fn(&Settings) -> f64,
-    set: fn(&mut Settings, f64),
-) -> Setting {
-    Setting { key, help, value: Value::Number { range, whole: true, get, set } }
-}
-
-/// Every setting, in the order in which `config.toml` lists them.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "values are checked against their range first"
-)]
-pub const ALL: [Setting; 32] = [
-    whole(
-        "search.limit",
-        "hits that a search returns at most",
-        (1.0, 1_000.0),
-        |settings| settings.search_limit as f64,
-        |settings, value| settings.search_limit = value as usize,
-    ),
-    Setting {
-        key: "search.text_weight",
-        help: "how much the text score counts beside the points for tags; 0 leaves the points alone",
-        value: Value::Number {
-            range: (0.0, 100.0),
-            whole: false,
-            get: |settings| settings.text_weight,
-            set: |settings, value| settings.text_weight = value,
-        },
-    },
-    whole(
-        "context.budget",
-        "characters of a context at most, beside its fixed instructions",
-        (0.0, 10_000_000.0),
-        |settings| settings.context_budget as f64,
-        |settings, value| settings.context_budget = value as usize,
-    ),
-    whole(
-        "context.body_words",
-        "words of one entry's body that a context shows at most",
-        (1.0, 1_000_000.0),
-        |settings| settings.body_words as f64,
-        |settings, value| settings.body_words = value as usize,
-    ),
-    Setting {
-        key: "strategy.name",
-        help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
-        value: Value::Choice { of: &STRATEGIES, of_text: |settings| &mut settings.strategy },
-    },
-    Setting { key: "strategy.models", help: "the models there are, the cheapest first", value: Value::Models },
-    Setting {
-        key: "strategy.fixed_model",
-        help: "the model of the strategy `fixed`; without one, the middle one",
-        value: Value::Model(|settings| &mut settings.fixed_model),
-    },
-    whole(
-        "strategy.stuck_after",
-        "failures in a row after which the agent is warned that it is stuck",
-        (1.0, 1_000.0),
-        |settings| settings.stuck_after.into(),
-        |settings, value| settings.stuck_after = value as u32,
-    ),
-    whole(
-        "run.max_iterations",
-        "iterations of a run at most",
-        (1.0, 1_000_000.0),
-        |settings| settings.max_iterations.into(),
-        |settings, value| settings.max_iterations = value as u32,
-    ),
-    whole(
-        "run.max_attempts",
-        "attempts of a run at one task at most; 0 for as many as it takes",
-        (0.0, 1_000_000.0),
-        |settings| settings.max_attempts.into(),
-        |settings, value| settings.max_attempts = value as u32,
-    ),
-    Setting {
-        key: "run.agent",
-        help: "the command line of the agent",
-        value: Value::Command(|settings| &mut settings.agent),
-    },
-    Setting {
-        key: "run.verify",
-        help: "the command line that says whether a task is done",
-        value: Value::Command(|settings| &mut settings.verify),
-    },
-    Setting {
-        key: "run.summarize",
-        help: "the command line that summarises an iteration",
-        value: Value::Command(|settings| &mut settings.summarize),
-    },
-    Setting {
-        key: "progress.strategy",
-        help: "how progress is told: system-captured, structured-log, llm-summarized or hybrid",
-        value: Value::Choice { of: &PROGRESS, of_text: |settings| &mut settings.progress },
-    },
-    whole(
-        "progress.entries",
-        "iterations that progress tells of",
-        (1.0, 1_000.0),
-        |settings| settings.progress_entries as f64,
-        |settings, value| settings.progress_entries = value as usize,
-    ),
-    whole(
-        "progress.characters",
-        "characters of an iteration's output that progress shows",
-        (0.0, 16_384.0),
-        |settings| settings.progress_characters as f64,
-        |settings, value| settings.progress_characters = value as usize,
-    ),
-    Setting {
-        key: "events.from_output",
-        help: "whether events are taken from an agent's text, under `## MEMORY_SUGGESTIONS`",
-        value: Value::Switch(|settings| &mut settings.events_from_output),
-    },
-    whole(
-        "events.per_task",
-        "events of a task that are told and found; the most important, then the newest",
-        (0.0, 1_000_000.0),
-        |settings| settings.events.per_task as f64,
-        |settings, value| settings.events.per_task = value as usize,
-    ),
-    whole(
-        "events.per_section",
-        "events of a section that are told and found; the most important, then the newest",
-        (0.0, 1_000_000.0),
-        |settings| settings.events.per_section as f64,
-        |settings, value| settings.events.per_section = value as usize,
-    ),
-    whole(
-        "events.per_feature",
-        "events of a feature that are told and found; the most important, then the newest",
-        (0.0, 1_000_000.0),
-        |settings| settings.events.per_feature as f64,
-        |settings, value| settings.events.per_feature = value as usize,
-    ),
-    whole(
-        "events.per_project",
-        "events of the project that are told and found; the most important, then the newest",
-        (0.0, 1_000_000.0),
-        |settings| settings.events.per_project as f64,
-        |settings, value| settings.events.per_project = value as usize,
-    ),
-    whole(
-        "events.in_all",
-        "events in all that are told and found; the most important, then the newest",
-        (0.0, 1_000_000.0),
-        |settings| settings.events.in_all as f64,
-        |settings, value| settings.events.in_all = value as usize,
-    ),
-    whole(
-        "tend.done_days",
-        "days after which the attempts at a task that is done go to the archive",
-        (0.0, 100_000.0),
-        |settings| settings.tending.done_days.into(),
-        |settings, value| settings.tending.done_days = value as u32,
-    ),
-    whole(
-        "tend.knowledge_days",
-        "days after which knowledge is old",
-        (0.0, 100_000.0),
-        |settings| settings.tending.knowledge_days.into(),
-        |settings, value| settings.tending.knowledge_days = value as u32,
-    ),
-    whole(
-        "tend.unused_days",
-        "days without a context after which old knowledge goes to the archive, as far as contexts are recorded",
-        (0.0, 100_000.0),
-        |settings| settings.tending.unused_days.into(),
-        |settings, value| settings.tending.unused_days = value as u32,
-    ),
-    whole(
-        "tend.useful_days",
-        "the same for knowledge that stood in the context of an attempt that succeeded",
-        (0.0, 100_000.0),
-        |settings| settings.tending.useful_days.into(),
-        |settings, value| settings.tending.useful_days = value as u32,
-    ),
-    whole(
-        "tend.superseded_days",
-        "days after which what another entry replaces goes to the archive",
-        (0.0, 100_000.0),
-        |settings| settings.tending.superseded_days.into(),
-        |settings, value| settings.tending.superseded_days = value as u32,
-    ),
-    whole(
-        "tend.learnings",
-        "learnings that there may be before `consolidate` merges those that are alike",
-        (0.0, 1_000_000.0),
-        |settings| settings.tending.learnings as f64,
-        |settings, value| settings.tending.learnings = value as usize,
-    ),
-    Setting {
-        key: "tend.automatic",
-        help: "whether `prune` and `consolidate` are done at the end of every run",
-        value: Value::Switch(|settings| &mut settings.tending.automatic),
-    },
-    Setting {
-        key: "git.commit",
-        help: "when the files of the memory are committed, and nothing else: never or each-iteration",
-        value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
-    },
-    Setting {
-        key: "secrets.allowed",
-        help: "fingerprints of what looks like a secret and is none",
-        value: Value::Fingerprints,
-    },
-    whole(
-        "lock.timeout_ms",
-        "milliseconds that a writing command waits for another one",
-        (0.0, 600_000.0),
-        |settings| settings.lock_timeout_ms as f64,
-        |settings, value| settings.lock_timeout_ms = value as u64,
-    ),
-];

@@ -10,6 +10,7 @@ use ralph_memory::entry::edit::{Change, apply};
 use ralph_memory::entry::merge::{Merged, merge as merge_versions};
 use ralph_memory::entry::{Attempt, Id, Kind, body, frontmatter, guard, read};
 use ralph_memory::sigil::{Tokens, defuse, tokens};
+use ralph_memory::transcript::{Format, MAX_BROKEN, Options, Reader};
 use ralph_memory::{Knowledge, Memory, Query};
 use tempfile::TempDir;
 
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 type Target = (&'static str, fn(&[u8]));
 
 /// The parts.
-pub(crate) const TARGETS: [Target; 7] = [
+pub(crate) const TARGETS: [Target; 8] = [
     ("splitter", splitter),
     ("frontmatter", frontmatter),
     ("edit", edit),
@@ -25,6 +26,7 @@ pub(crate) const TARGETS: [Target; 7] = [
     ("query", query),
     ("merge", merge),
     ("secrets", secrets),
+    ("transcripts", transcripts),
 ];
 
 /// What stands between the parts of an input that has several.
@@ -197,4 +199,21 @@ fn unredacted(text: &str, found: &[ralph_memory::secret::Secret]) -> usize {
     let is_kept =
         |at: usize| !found.iter().any(|secret| secret.range.start < at + "[redacted: ".len() && at < secret.range.end);
     text.match_indices("[redacted: ").filter(|(at, _)| is_kept(*at)).count()
+}
+
+/// Any output is read in any pieces, the same in all of them, within its limits, and names no file outside.
+pub(crate) fn transcripts(data: &[u8]) {
+    let Some((first, bytes)) = data.split_first() else { return };
+    for format in [Format::Auto, Format::Claude, Format::Codex] {
+        let reader = || Reader::new(Options { format, root: "/work/project".to_owned(), ..Options::default() });
+        let whole = reader().read(bytes).expect("bytes in memory can be read");
+        let mut pieces = reader();
+        bytes.chunks(usize::from(*first) + 1).for_each(|piece| pieces.push(piece));
+        assert_eq!(pieces.finish(), whole);
+        assert!(whole.broken.len() <= MAX_BROKEN && whole.errors.len() <= 200 && whole.decisions.len() <= 200);
+        assert!(whole.errors.iter().chain(&whole.decisions).all(|line| !line.is_empty() && !line.contains('\n')));
+        for path in [&whole.files.created, &whole.files.modified, &whole.files.read].into_iter().flatten() {
+            assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."), "{path}");
+        }
+    }
 }

@@ -48,6 +48,9 @@ mod own_disk; // a process that may mount file systems
 mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
+mod qdrant; // vectors on a real Qdrant server, or on one that stands in for it
+mod qdrant_failures; // each way in which that server fails
+mod qdrant_tls; // whose certificate is trusted
 #[path = "../campaigns/random.rs"]
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
@@ -58,12 +61,14 @@ mod saves; // how editors save
 mod schemas; // what tools take and answer, checked
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
+mod standin; // servers that stand in for those nobody has to have
 #[path = "../campaigns/storms.rs"]
 mod storms; // more changes than a queue holds
 mod support; // a folder, and the program run in it
 mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it
 mod terminal; // terminals get no orders
+mod transcripts; // the event streams of agents
 mod views; // the journal from one side: iterations, failures, files, errors that come back
 mod watching; // what watchers tell
 #[path = "../campaigns/year.rs"]

@@ -1,9 +1,11 @@
 //! What the values of options look like.
 
 use chrono::{DateTime, Duration, Utc};
+use clap::ValueEnum;
 use ralph_memory::entry::{Outcome, parse_time};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
+use ralph_memory::transcript;
 use ralph_memory::{Id, Scope, Source};
 
 /// Reads a point in time: a date or RFC 3339.
@@ -54,6 +56,30 @@ pub(crate) fn progress(text: &str) -> Result<Kind, String> {
 pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
     let names: Vec<&str> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
     Outcome::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+}
+
+/// How an agent's output is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Whatever its first lines look like
+    Auto,
+    /// Plain text
+    Text,
+    /// What `claude -p --output-format stream-json --verbose` prints
+    Claude,
+    /// What `codex exec --json` prints
+    Codex,
+}
+
+impl From<Format> for transcript::Format {
+    fn from(format: Format) -> transcript::Format {
+        match format {
+            Format::Auto => transcript::Format::Auto,
+            Format::Text => transcript::Format::Text,
+            Format::Claude => transcript::Format::Claude,
+            Format::Codex => transcript::Format::Codex,
+        }
+    }
 }
 
 /// When an entry stops being true: at a time, or a while from now.
@@ -110,6 +136,12 @@ pub(crate) fn weight(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|weight| (0.0..=100.0).contains(weight))
         .ok_or_else(|| "not a number from 0 to 100".to_owned())
+}
+
+/// Reads the share of meaning in a score.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=0.99).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 0.99".to_owned())
 }
 
 /// Reads the id of a task.

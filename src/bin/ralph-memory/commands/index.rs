@@ -1,36 +1,72 @@
-//! `index`: brings the search index up to date, or makes it anew.
+//! `index`: brings the search index up to date, or makes it anew; and the vectors, here or on a server.
 
-use ralph_memory::memory::Rebuilt;
+use indicatif::ProgressBar;
+use ralph_memory::Problem;
+use ralph_memory::memory::{Embedded, Rebuilt};
 use serde::Serialize;
 
 use crate::error::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Bring the search index up to date; searching never needs it
+/// Bring the search index up to date, and the vectors where there is Ollama; searching needs neither
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory index
-  ralph-memory index --rebuild")]
+  ralph-memory index --rebuild
+  ralph-memory index --remote")]
 pub(crate) struct Args {
     /// Make it anew from the files
     #[arg(long)]
     rebuild: bool,
+    /// Make the Qdrant server of `qdrant.url` say what the files say: store what it lacks, remove what is in no file;
+    /// with `--rebuild` make what this project has there anew
+    #[arg(long)]
+    remote: bool,
 }
 
 #[derive(Serialize)]
 struct Answer<'a> {
     index: &'a Rebuilt,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectors: Option<&'a Embedded>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let index = if args.rebuild { memory.rebuild_index()? } else { memory.update_index()? };
-    if ui.json {
-        ui.json(Answer { index: &index }, &[])?;
+    let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
+    // It shows itself on a terminal alone.
+    let progress = if ui.json { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    let mut say = |done: usize, all: usize| {
+        progress.set_length(u64::try_from(all).unwrap_or(u64::MAX));
+        progress.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+    };
+    let mut vectors = if args.remote {
+        Some(memory.share(args.rebuild, &mut say)?)
     } else {
-        let noun = if index.entries == 1 { "entry" } else { "entries" };
-        ui.line(format_args!("the index has {} {noun}", index.entries))?;
+        let settings = memory.settings();
+        let is_wanted =
+            !settings.ollama.url.is_empty() && settings.qdrant.url.is_empty() && settings.semantic.weight > 0.0;
+        is_wanted.then(|| memory.embed(&mut say)).transpose()?
+    };
+    progress.finish_and_clear();
+    let problems: Vec<Problem> =
+        vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
+    if ui.json {
+        ui.json(Answer { index: &index, vectors: vectors.as_ref() }, &problems)?;
+    } else {
+        ui.line(format_args!("the index has {}", entries(index.entries)))?;
+        if let Some(Embedded { entries: known, new, removed, .. }) = &vectors {
+            let place = if args.remote { "the server has" } else { "vectors are there of" };
+            let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
+            ui.line(format_args!("{place} {}, {new} new{removed}", entries(*known)))?;
+        }
+        ui.problems(&problems);
     }
-    Ok(Exit::Done)
+    // What was asked for by name must be done.
+    Ok(if args.remote && !problems.is_empty() { Exit::No } else { Exit::Done })
+}
+
+fn entries(n: usize) -> String {
+    format!("{n} {}", if n == 1 { "entry" } else { "entries" })
 }

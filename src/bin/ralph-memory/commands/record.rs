@@ -1,33 +1,36 @@
 //! `record`: ends an iteration with what its agent said.
 
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Recorded, Report, Validated};
+use ralph_memory::transcript::{Reader, Transcript};
 use ralph_memory::{Error, Id};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
-use crate::parse;
+use crate::parse::{self, Format};
 use crate::session::{Globals, run_of_environment};
 use crate::ui::{self, Ui};
 
-/// The largest text that is read, in bytes.
+/// The largest output of a verification that is read, in bytes.
 const MAX_TEXT: u64 = 64 * 1024 * 1024;
 
 /// End an iteration: read what its agent said, and write the journal
 ///
 /// The text is read for the elements that `context` asks the agent for: how it ended, notes, knowledge,
-/// a failure report. It ends the iteration that `context` began; where several are open, say which.
+/// a failure report. Of the event stream of Claude Code or Codex, which may be of any length, files, errors,
+/// cost, tokens and a summary are taken too; what an option says counts over it. It ends the iteration that
+/// `context` began; where several are open, say which.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   agent < prompt.md > output.txt; ralph-memory record output.txt --agent-exit $?
+  claude -p --output-format stream-json --verbose < prompt.md | ralph-memory record
   cargo test > test.txt 2>&1; ralph-memory record output.txt --verify-command \"cargo test\" --verify-exit $? --verify-output test.txt
   echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
 pub(crate) struct Args {
-    /// The agent's final text [default: standard input]
+    /// What the agent wrote: its final text, or its event stream [default: standard input]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// The run of the iteration [default: `RALPH_RUN_ID`, else that of the open one]
@@ -60,18 +63,9 @@ pub(crate) struct Args {
     /// How long it took, in milliseconds
     #[arg(long, value_name = "MS", requires = "verify_exit")]
     verify_ms: Option<u64>,
-    /// How the text is written
+    /// How it is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Auto)]
     format: Format,
-}
-
-/// How an agent's output is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Whatever it looks like
-    Auto,
-    /// Plain text
-    Text,
 }
 
 #[derive(Serialize)]
@@ -94,13 +88,30 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
             }),
             error => error.into(),
         })?;
-    let text = match &args.file {
-        Some(file) => read(file)?,
-        None => stdin()?,
-    };
+    let reader = memory.reader(args.format.into());
+    let name = args.file.clone().unwrap_or_else(|| "standard input".into());
+    let transcript = transcript(reader, args.file.as_deref()).map_err(|source| Error::Io {
+        action: "read",
+        path: name.clone(),
+        source,
+    })?;
+    if matches!(args.format, Format::Claude | Format::Codex)
+        && transcript.n_events == 0
+        && let Some(broken) = transcript.broken.first()
+    {
+        let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
+        return Err(Usage {
+            message: format!(
+                "cannot record `{}`: it holds no event of {format}; line {line}: {reason}",
+                name.display()
+            ),
+            hint: "leave `--format` out, or say `--format text` for plain text".to_owned(),
+        }
+        .into());
+    }
     let output = args.verify_output.as_deref().map(read).transpose()?.unwrap_or_default();
     let report = Report {
-        text,
+        transcript: Some(transcript),
         agent_exit: args.agent_exit,
         outcome: args.outcome,
         model: args.model.clone(),
@@ -112,8 +123,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }),
         ..Report::default()
     };
-    // Both are plain text as long as no other format is known.
-    let (Format::Auto | Format::Text) = args.format;
     let recorded = memory.finish(&iteration, &report)?;
     if ui.json {
         ui.json(Answer { recorded: &recorded, id: &recorded.id }, &recorded.problems)?;
@@ -138,9 +147,12 @@ fn read(path: &Path) -> Result<String, Error> {
     text_of(file).map_err(failed)
 }
 
-fn stdin() -> Result<String, Error> {
-    let failed = |source| Error::Io { action: "read", path: "standard input".into(), source };
-    text_of(std::io::stdin()).map_err(failed)
+/// Reads what the agent wrote, without holding it.
+fn transcript(reader: Reader, path: Option<&Path>) -> std::io::Result<Transcript> {
+    match path {
+        Some(path) => reader.read(BufReader::new(std::fs::File::open(path)?)),
+        None => reader.read(std::io::stdin().lock()),
+    }
 }
 
 fn text_of(from: impl std::io::Read) -> std::io::Result<String> {

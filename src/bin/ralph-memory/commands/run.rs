@@ -10,7 +10,7 @@ use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Error, Memory, Task};
 
 use crate::error::{Exit, Usage};
-use crate::parse;
+use crate::parse::{self, Format};
 use crate::running::command::CommandLine;
 use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
 use crate::running::feedback;
@@ -30,6 +30,9 @@ names {prompt_file}, and says in its output what the context's instructions ask 
 hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
 RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
 run without one in the folder that holds .ralph/, without a terminal.
+
+The agent's output may be plain text or the event stream of Claude Code (`--output-format stream-json
+--verbose`) or Codex (`exec --json`), from which files, errors, cost, tokens and a summary are taken.
 
 A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
@@ -88,6 +91,9 @@ pub(crate) struct Args {
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     summarize: Option<String>,
+    /// How the agent's output is written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Auto)]
+    format: Format,
     /// How the model is chosen [default: the setting `strategy.name`]
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     strategy: Option<Strategy>,
@@ -220,6 +226,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
         patience: Patience::default(),
+        reader: &|| memory.reader(args.format.into()),
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);

@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// How much words count beside the points for tags; 0 leaves the points alone
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = parse::weight)]
     text_weight: Option<f64>,
+    /// The share of meaning in a score, from 0 (no server is asked) to 0.99 [default: the setting `semantic.weight`]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = parse::share)]
+    semantic_weight: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +92,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         scope: args.scope,
         archived: args.archived,
         text_weight: args.text_weight,
+        semantic_weight: args.semantic_weight,
         ..Query::default()
     };
     let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::transcript::{Format, Reader, Transcript};
 
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
@@ -52,10 +53,10 @@ pub(crate) struct Begun {
 }
 
 /// What happened in an iteration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Report {
-    /// What the agent wrote to its standard output.
-    pub(crate) text: String,
+    /// What the agent said on its standard output.
+    pub(crate) said: Transcript,
     /// What it wrote to its error output, or why it could not be run.
     pub(crate) errors: String,
     /// Its exit status; `None` where it could not be run.
@@ -129,6 +130,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) folder: &'a Path,
     /// How long is waited for them.
     pub(crate) patience: Patience,
+    /// Makes what reads the agent's output.
+    pub(crate) reader: &'a dyn Fn() -> Reader,
 }
 
 /// Why a run ended.
@@ -252,12 +255,13 @@ fn iterate(
     task: &Task,
     begun: &Begun,
 ) -> (Report, Option<anyhow::Error>) {
-    let mut report = match agent(plan, around, task, begun) {
+    let mut reader = (plan.reader)();
+    let mut report = match agent(plan, around, task, begun, &mut reader) {
         Ok(ran) => Report {
             agent_exit: Some(ran.exit_code),
             duration: ran.duration,
             outcome: ran.interrupted.then_some(Outcome::Interrupted),
-            text: ran.stdout.text,
+            said: reader.finish(),
             errors: ran.stderr.text,
             ..Report::default()
         },
@@ -272,7 +276,7 @@ fn iterate(
         && keeper.wants_verification(&report)
     {
         around.live.line("verifying");
-        let validated = match run(plan, around, verify, begun, None, b"") {
+        let validated = match run(plan, around, verify, begun, &Fed::default(), None) {
             Ok(ran) => Validated {
                 command: verify.to_string(),
                 exit_code: ran.exit_code,
@@ -297,7 +301,13 @@ fn iterate(
     (report, failed)
 }
 
-fn agent(plan: &Plan<'_>, around: &mut Around<'_>, task: &Task, begun: &Begun) -> anyhow::Result<Ran> {
+fn agent(
+    plan: &Plan<'_>,
+    around: &mut Around<'_>,
+    task: &Task,
+    begun: &Begun,
+    reader: &mut Reader,
+) -> anyhow::Result<Ran> {
     let parts = Parts {
         task,
         task_id: &begun.task_id,
@@ -313,21 +323,30 @@ fn agent(plan: &Plan<'_>, around: &mut Around<'_>, task: &Task, begun: &Begun) -
     };
     if plan.agent.wants_prompt_file() {
         let file = PromptFile::write(&prompt)?;
-        run(plan, around, plan.agent, begun, Some(file.path()?), b"")
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: Some(file.path()?), stdin: b"" }, Some(reader))
     } else {
-        run(plan, around, plan.agent, begun, None, prompt.as_bytes())
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: None, stdin: prompt.as_bytes() }, Some(reader))
     }
 }
 
+/// What a command is given.
+#[derive(Debug, Default)]
+struct Fed<'a> {
+    prompt_file: Option<&'a str>,
+    stdin: &'a [u8],
+}
+
+/// Runs a command. What an agent writes goes to its reader as well, so that no length of it is too long.
 fn run(
     plan: &Plan<'_>,
     around: &mut Around<'_>,
     command: &CommandLine,
     begun: &Begun,
-    prompt_file: Option<&str>,
-    stdin: &[u8],
+    fed: &Fed<'_>,
+    mut reader: Option<&mut Reader>,
 ) -> anyhow::Result<Ran> {
     let Begun { run_id, task_id, model, number, .. } = begun;
+    let prompt_file = fed.prompt_file;
     let arguments = command.arguments(&Values { model, prompt_file, task_id, run_id, iteration: *number });
     let iteration = number.to_string();
     let environment: [(&str, &str); 4] =
@@ -335,15 +354,35 @@ fn run(
     let job = Job {
         program: command.program(),
         arguments: &arguments,
-        stdin,
+        stdin: fed.stdin,
         environment: &environment,
         folder: plan.folder,
     };
     let live = &*around.live;
     process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
-        Seen::Line(line) => live.line(line),
+        Seen::Bytes(bytes) => {
+            let Some(reader) = &mut reader else { return };
+            reader.push(bytes);
+            if let Some(text) = reader.take_latest() {
+                live.line(&text);
+            }
+        }
+        Seen::Line(line) => {
+            if reader.as_ref().is_none_or(|reader| is_shown(reader.format(), line)) {
+                live.line(line);
+            }
+        }
+        Seen::Aside(line) => live.line(line),
         Seen::Stopping => live.line("stopping; Ctrl-C again ends everything at once"),
     })
+}
+
+/// Returns whether a line that an agent wrote is shown as it is: not an event, of which its text is shown.
+fn is_shown(format: Option<Format>, line: &str) -> bool {
+    match format {
+        Some(format) => format == Format::Text,
+        None => !line.trim_start().starts_with('{'),
+    }
 }
 
 impl Worked {
@@ -378,6 +417,8 @@ impl Driven {
 mod tests {
     use std::fs;
 
+    use ralph_memory::transcript::Options;
+
     use super::*;
 
     /// A keeper without a memory: the outcome is what the text says, unless verification disagrees.
@@ -405,12 +446,12 @@ mod tests {
         }
 
         fn wants_verification(&mut self, report: &Report) -> bool {
-            report.text.contains("DONE")
+            report.said.text.contains("DONE")
         }
 
         fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
             self.reports.push(report.clone());
-            let said = if report.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
+            let said = if report.said.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
             let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
             let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
             Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0, warnings: Vec::new() })
@@ -480,6 +521,7 @@ mod tests {
                 earlier: &self.earlier,
                 folder: self.folder.path(),
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
+                reader: &|| Reader::new(Options::default()),
             };
             let mut fake = Fake { n_begun: 0, reports: Vec::new(), titles: Vec::new(), is_broken: self.is_broken };
             let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(false), Vec::new());
@@ -515,7 +557,7 @@ mod tests {
         let came = trial.run();
         assert_eq!(came.stop.as_ref().unwrap(), &Stop::Done);
         assert_eq!(outcomes(&came), ["done"]);
-        assert_eq!(came.fake.reports[0].text, "sonnet run-1 5 t-1\nDONE\n");
+        assert_eq!(came.fake.reports[0].said.text, "sonnet run-1 5 t-1\nDONE\n");
         assert!(
             trial
                 .file("prompt.txt")
@@ -523,6 +565,28 @@ mod tests {
         );
         assert_eq!(came.err.lines().next(), Some("iteration 5 of 8 · sonnet"));
         assert!(came.err.lines().nth(1).unwrap().starts_with("iteration 5 of 8 · sonnet · done · "));
+    }
+
+    #[test]
+    fn of_a_stream_its_texts_are_shown() {
+        let check = |format, line: &str, expected| assert_eq!(is_shown(format, line), expected, "{format:?} {line}");
+        check(Some(Format::Text), "{\"a\": 1}", true);
+        check(Some(Format::Claude), "{\"type\": \"user\"}", false);
+        check(Some(Format::Codex), "{\"type\": \"turn.started\"}", false);
+        check(None, "starting", true);
+        check(None, "  {\"type\": \"system\"", false);
+        let said = r#"{"type":"item.completed","item":{"type":"agent_message","text":"DONE \u001b[31m"}}"#;
+        let turn = r#"{"type":"turn.completed","usage":{"input_tokens":5,"output_tokens":1}}"#;
+        let came = Trial::new(&format!("echo '{}'; echo '{turn}'", said.replace('\\', "\\\\"))).run();
+        assert_eq!(outcomes(&came), ["done"]);
+        assert_eq!(
+            (came.fake.reports[0].said.text.as_str(), came.fake.reports[0].said.tokens_in),
+            ("DONE \u{1b}[31m", Some(5))
+        );
+        // Texts come when they are said, and each once.
+        let mut reader = Reader::new(Options::default());
+        reader.push(format!("{turn}\n{said}\n{turn}\n").as_bytes());
+        assert_eq!((reader.take_latest().as_deref(), reader.take_latest()), (Some("DONE \u{1b}[31m"), None));
     }
 
     #[test]
@@ -560,7 +624,7 @@ mod tests {
         trial.agent.push_str(" sh {prompt_file}");
         trial.template = Some("{{task_title}}|{{context}}|{{iteration}}\n".into());
         let came = trial.run();
-        assert_eq!(came.fake.reports[0].text, "Add the tables|What is known.|5\nDONE\n");
+        assert_eq!(came.fake.reports[0].said.text, "Add the tables|What is known.|5\nDONE\n");
         assert!(!Path::new(trial.file("where").trim()).exists());
     }
 
@@ -599,7 +663,7 @@ mod tests {
         assert_eq!(came.stop.as_ref().unwrap(), &Stop::Interrupted);
         assert_eq!(outcomes(&came), ["interrupted"]);
         assert_eq!(came.fake.reports[0].feedback, "Use the lock.");
-        assert_eq!(came.fake.reports[0].text, "DONE\n");
+        assert_eq!(came.fake.reports[0].said.text, "DONE\n");
         let mut trial = Trial::new("echo DONE");
         trial.verify = Some("sh -c 'touch ready; sleep 1000'".into());
         trial.is_interrupted = true;

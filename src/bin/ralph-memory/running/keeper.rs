@@ -121,11 +121,12 @@ impl Keeper for Journal<'_> {
 
     fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
         let iteration = self.open.take().ok_or_else(|| anyhow::anyhow!("an iteration ends that never began"))?;
-        let is_crash = report.agent_exit != Some(0) && report.outcome != Some(Outcome::Interrupted);
+        let is_crash =
+            (report.agent_exit != Some(0) || report.said.is_failed) && report.outcome != Some(Outcome::Interrupted);
         let recorded = self.memory.finish(
             &iteration,
             &memory::Report {
-                text: report.text.clone(),
+                transcript: Some(report.said.clone()),
                 agent_exit: report.agent_exit,
                 outcome: report.outcome,
                 validation: report.validation.as_ref().map(|validated| memory::Validated {

@@ -90,8 +90,12 @@ pub(crate) struct Captured {
 /// What is to be seen of a command while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen<'a> {
-    /// It wrote this line, to either output.
+    /// It wrote this to its standard output; its lines follow.
+    Bytes(&'a [u8]),
+    /// It wrote this line to its standard output.
     Line(&'a str),
+    /// It wrote this line to its error output.
+    Aside(&'a str),
     /// It was interrupted, and gets time to end.
     Stopping,
 }
@@ -130,7 +134,13 @@ pub(crate) fn run(
     let mut watched = Watched::new(group, interrupt, patience);
     while !watched.is_over() {
         match events.recv_timeout(LOOK) {
-            Ok(Event::Bytes(output, bytes)) => watched.output(output).take(&bytes, see),
+            Ok(Event::Bytes(Output::Standard, bytes)) => {
+                see(Seen::Bytes(&bytes));
+                watched.stdout.take(&bytes, &mut |line| see(Seen::Line(line)));
+            }
+            Ok(Event::Bytes(Output::Error, bytes)) => {
+                watched.stderr.take(&bytes, &mut |line| see(Seen::Aside(line)));
+            }
             Ok(Event::Closed(output)) => watched.output(output).is_closed = true,
             Ok(Event::Exited) => watched.exited = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -306,7 +316,7 @@ impl Collected {
         Collected { bytes: Vec::new(), limit, n_dropped: 0, begins_with_line: true, line: Vec::new(), is_closed: false }
     }
 
-    fn take(&mut self, bytes: &[u8], see: &mut dyn FnMut(Seen<'_>)) {
+    fn take(&mut self, bytes: &[u8], see: &mut dyn FnMut(&str)) {
         self.bytes.extend_from_slice(bytes);
         // Seldom, since it moves all that is kept.
         if self.bytes.len() >= self.limit * 2 {
@@ -319,7 +329,7 @@ impl Collected {
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if is_complete {
                 if !self.line.is_empty() {
-                    see(Seen::Line(&String::from_utf8_lossy(&self.line)));
+                    see(&String::from_utf8_lossy(&self.line));
                 }
                 self.line.clear();
             }
@@ -381,10 +391,11 @@ mod tests {
         run(&job(&shell(script), stdin), &Interrupt::default(), LONG, &mut |_| {}).unwrap()
     }
 
-    fn told(seen: Seen<'_>) -> String {
+    fn told(seen: Seen<'_>) -> Option<String> {
         match seen {
-            Seen::Line(line) => line.to_owned(),
-            Seen::Stopping => "(stopping)".to_owned(),
+            Seen::Bytes(_) => None,
+            Seen::Line(line) | Seen::Aside(line) => Some(line.to_owned()),
+            Seen::Stopping => Some("(stopping)".to_owned()),
         }
     }
 
@@ -397,7 +408,8 @@ mod tests {
         let interrupt = Interrupt::default();
         let mut lines = Vec::new();
         let ran = run(&job(&shell(script), b""), &interrupt, patience, &mut |seen| {
-            lines.push(told(seen));
+            let Some(line) = told(seen) else { return };
+            lines.push(line);
             if !interrupt.is_raised() {
                 interrupt.raise();
             }
@@ -482,7 +494,7 @@ mod tests {
         fn check(parts: &[&str], expected: &[&str]) {
             let (mut collected, mut lines) = (Collected::new(100), Vec::new());
             for part in parts {
-                collected.take(part.as_bytes(), &mut |seen| lines.push(told(seen)));
+                collected.take(part.as_bytes(), &mut |line| lines.push(line.to_owned()));
             }
             assert_eq!(lines, expected);
         }
@@ -491,7 +503,7 @@ mod tests {
         check(&[&"x".repeat(MAX_LINE + 9), "y\nz\n"], &[&"x".repeat(MAX_LINE), "z"]);
         let mut seen = Vec::new();
         let script = shell("echo out; echo err >&2");
-        run(&job(&script, b""), &Interrupt::default(), LONG, &mut |line| seen.push(told(line))).unwrap();
+        run(&job(&script, b""), &Interrupt::default(), LONG, &mut |line| seen.extend(told(line))).unwrap();
         seen.sort();
         assert_eq!(seen, ["err", "out"]);
     }
@@ -542,7 +554,7 @@ mod tests {
     fn children_that_hold_an_output_open_are_not_waited_for() {
         let mut lines = Vec::new();
         let script = shell("sleep 1000 & echo $!");
-        let ran = run(&job(&script, b""), &Interrupt::default(), SHORT, &mut |seen| lines.push(told(seen)));
+        let ran = run(&job(&script, b""), &Interrupt::default(), SHORT, &mut |seen| lines.extend(told(seen)));
         let ran = ran.unwrap();
         assert_eq!((ran.exit_code, ran.interrupted), (0, false));
         assert_eq!(ran.stdout.text.trim_end(), lines[0]);

@@ -1,0 +1,478 @@
+//! Vectors for entries: made where they are missing, kept in the cache, and shared where there is a server for it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Memory;
+use super::meaning::warning;
+use super::write::shown;
+use crate::catalog::{Area, Catalog};
+use crate::entry::{Id, read};
+use crate::error::{Error, Problem, Result};
+use crate::secret::redact;
+use crate::semantic::chunk::{self, Chunk};
+use crate::semantic::qdrant::{Anew, Point, Stored};
+use crate::semantic::vectors::{FOLDER, Looked, Record, Vectors};
+use crate::semantic::{Ollama, Patience, Qdrant, Trouble};
+
+/// How many entries are embedded before what was made is kept: whoever stops it loses no more.
+const GROUP: usize = 64;
+/// How many entries that cannot be embedded are named.
+const MAX_NAMED: usize = 5;
+
+/// A server that did not do what it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) address: String,
+    pub(super) trouble: Trouble,
+    mend: String,
+}
+
+impl Failed {
+    pub(super) fn of(ollama: &Ollama, trouble: Trouble) -> Failed {
+        let mend = match &trouble {
+            Trouble::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
+            Trouble::TimedOut(_) => {
+                "see whether the model fits into memory with `ollama ps`, or raise `ollama.query_timeout_ms`".to_owned()
+            }
+            Trouble::Refused { status: 404, .. } => format!("run `ollama pull {}`", ollama.model()),
+            Trouble::Refused { .. } => "look into the log of Ollama".to_owned(),
+            Trouble::Broken(_) => {
+                "see that `ollama.url` is the address of an Ollama server, and `ollama.model` a model \
+                                   that embeds"
+                    .to_owned()
+            }
+        };
+        Failed { address: ollama.url().to_owned(), trouble, mend }
+    }
+
+    pub(super) fn of_shared(qdrant: &Qdrant, trouble: Trouble) -> Failed {
+        let mend = if trouble.is_missing_collection() {
+            "run `ralph-memory index --remote`, which makes and fills it"
+        } else if trouble.is_wrong_dimension() {
+            "run `ralph-memory index --rebuild --remote`: the model has changed"
+        } else if trouble.is_denied() {
+            "correct `qdrant.api_key`"
+        } else {
+            match trouble {
+                Trouble::TimedOut(_) => "see how the server does, or raise `qdrant.timeout_ms`",
+                Trouble::Unreachable(_) => "start the server, or correct `qdrant.url`",
+                _ => "see that `qdrant.url` is the address of a Qdrant server, and look into its log",
+            }
+        };
+        Failed { address: qdrant.url().to_owned(), trouble, mend: mend.to_owned() }
+    }
+
+    /// Returns what a person is told of it.
+    pub(super) fn problem(&self) -> Problem {
+        Problem {
+            message: format!("{}; words alone count", self.trouble),
+            hint: self.mend.clone(),
+            ..warning("semantic-off", &self.address)
+        }
+    }
+}
+
+/// What [`Memory::embed`] and [`Memory::share`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Embedded {
+    /// How many entries have vectors now.
+    pub entries: usize,
+    /// How many of them were embedded, or stored on the server.
+    pub new: usize,
+    /// How many entries were removed from the server: they are in no file.
+    pub removed: usize,
+    /// What stood in the way.
+    pub problems: Vec<Problem>,
+}
+
+/// A chunk that needs a vector.
+struct Piece {
+    path: String,
+    file: u64,
+    chunk: Chunk,
+    number: u16,
+    of: u16,
+}
+
+impl Memory {
+    /// Gives vectors to all entries that have none, archived ones included, and tells `say` of how many of how many
+    /// that is done. Without `ollama.url` there is nothing to do.
+    ///
+    /// A server that fails is a problem of the answer, and what was made before is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] where another process keeps writing the cache.
+    pub fn embed(&self, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
+        let Some(ollama) = self.ollama() else { return Ok(Embedded::default()) };
+        let catalogs = [Area::Live, Area::Archive].map(|area| self.catalog(area));
+        let vectors = Vectors::of(ollama.model());
+        let mut looked = vectors.look(&self.store, None);
+        // A model that gives other vectors by now makes all of them anew.
+        let mut result = Embedded::default();
+        match ollama.embed_query("dimensions") {
+            Ok(vector) if vectors.dimensions(&self.store).is_some_and(|known| known != vector.len()) => {
+                looked = Looked::default();
+            }
+            Ok(_) => {}
+            Err(trouble) => {
+                result.problems = self.failed(&Failed::of(ollama, trouble));
+                return Ok(result);
+            }
+        }
+        let paths = |is_wanted: &dyn Fn(u64) -> bool| -> Vec<String> {
+            let of = |catalog: &Catalog| {
+                let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
+                let rows = rows.filter(|row| is_wanted(catalog.fingerprint(*row)));
+                rows.map(|row| catalog.path(row)).collect::<Vec<_>>()
+            };
+            catalogs.iter().flat_map(of).collect()
+        };
+        let all = paths(&|_| true).len();
+        let pending = paths(&|file| !looked.best.contains_key(&file));
+        let known = self.known_contents(&vectors, &pending);
+        for (number, group) in pending.chunks(GROUP).enumerate() {
+            say(number * GROUP, pending.len());
+            let (records, problems) = match self.vectors_of(ollama, group, &known, Patience::Batch) {
+                Ok(made) => made,
+                Err(failed) => {
+                    result.problems.extend(self.failed(&failed));
+                    break;
+                }
+            };
+            result.problems.extend(problems);
+            result.new += records.iter().filter(|record| record.number == 0).count();
+            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            vectors.add(&self.store, &lock, &records).map_err(|source| self.vectors_error(source))?;
+        }
+        say(pending.len(), pending.len());
+        result.entries = all - pending.len() + result.new;
+        let live: HashSet<u64> =
+            catalogs.iter().flat_map(|catalog| catalog.rows().map(|row| catalog.fingerprint(row))).collect();
+        if looked.records > 1_000 && looked.best.len() > 2 * live.len() {
+            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            vectors
+                .compact(&self.store, &lock, &|file| live.contains(&file))
+                .map_err(|source| self.vectors_error(source))?;
+        }
+        Ok(bounded(result))
+    }
+
+    /// Makes the Qdrant server say what the files say: stores what it lacks or has differently, and removes what is in
+    /// no file. With `anew`, what this project has there is made anew, which a model of other dimensions needs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::embed`].
+    pub fn share(&self, anew: bool, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
+        let (Some(ollama), Some(qdrant)) = (self.ollama(), self.qdrant()) else {
+            let reason = "`ollama.url` and `qdrant.url` must both be set".to_owned();
+            return Err(Error::Settings { place: "your own settings".to_owned(), reason });
+        };
+        let mut result = Embedded::default();
+        let failed = |result: &mut Embedded, failed: Failed| {
+            result.problems.extend(self.failed(&failed));
+            Ok(bounded(std::mem::take(result)))
+        };
+        let shared = |trouble| Failed::of_shared(qdrant, trouble);
+        let dimensions = match ollama.embed_query("dimensions") {
+            Ok(vector) => vector.len(),
+            Err(trouble) => return failed(&mut result, Failed::of(ollama, trouble)),
+        };
+        let live = self.catalog(Area::Live);
+        let rows: Vec<_> = live.rows().filter(|row| live.is_indexable(*row)).collect();
+        let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
+        let features: Vec<Option<&str>> = features.iter().map(Option::as_deref).collect();
+        match if anew { qdrant.recreate(dimensions, &features).map(Some) } else { Ok(None) } {
+            Ok(Some(Anew::Shared { collection, others })) => {
+                result.problems.push(Problem {
+                    message: format!(
+                        "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
+                    ),
+                    hint: "set `qdrant.collection` to a name of this project's own".to_owned(),
+                    ..warning("semantic-shared", qdrant.url())
+                });
+                return Ok(result);
+            }
+            Ok(_) => {}
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        }
+        match qdrant.prepare(dimensions, &features) {
+            Ok(prepared) => {
+                for difference in &prepared.differences {
+                    result.problems.push(Problem {
+                        message: difference.to_string(),
+                        hint: "run `ralph-memory index --rebuild --remote` to make it as the settings say".to_owned(),
+                        ..warning("semantic-configuration", qdrant.url())
+                    });
+                }
+                if !prepared.is_usable() {
+                    return Ok(bounded(result));
+                }
+            }
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        }
+        let stored = match qdrant.stored() {
+            Ok(stored) => stored,
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        };
+        let mut there: BTreeMap<Id, Vec<Stored>> = BTreeMap::new();
+        for stored in stored {
+            there.entry(stored.entry.clone()).or_default().push(stored);
+        }
+        let mut known: Vec<u64> = Vec::new();
+        let mut pending = Vec::new();
+        for row in rows {
+            let (path, Some(id)) = (live.path(row), live.id(row)) else { continue };
+            let Ok(file) = self.store.read(&path) else { continue };
+            let entry = read(&path, &file.bytes);
+            let chunks = chunk::chunks(&entry, id.stem());
+            let stored = there.remove(&id).unwrap_or_default();
+            if is_same(&stored, &chunks, entry.head.feature.as_deref(), qdrant.model()) {
+                known.push(xxh3_64(&file.bytes));
+            } else {
+                pending.push(path);
+            }
+        }
+        let gone: Vec<Id> = there.into_keys().collect();
+        if let Err(trouble) = qdrant.remove(&gone) {
+            return failed(&mut result, shared(trouble));
+        }
+        result.removed = gone.len();
+        result.entries = known.len();
+        let vectors = Vectors::of(ollama.model());
+        let contents = self.known_contents(&vectors, &pending);
+        for (number, group) in pending.chunks(GROUP).enumerate() {
+            say(number * GROUP, pending.len());
+            let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|(records, problems)| {
+                qdrant.put(&self.points(group, &records)).map_err(shared)?;
+                Ok((records, problems))
+            });
+            let (records, problems) = match made {
+                Ok(made) => made,
+                Err(problem) => {
+                    result.problems.extend(self.failed(&problem));
+                    break;
+                }
+            };
+            result.problems.extend(problems);
+            let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
+            result.new += records.iter().filter(|record| record.number == 0).count();
+            known.extend(files);
+            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            vectors.add(&self.store, &lock, &records).map_err(|source| self.vectors_error(source))?;
+        }
+        say(pending.len(), pending.len());
+        result.entries += result.new;
+        // Without this list the next call asks the server again, no more.
+        let bytes: Vec<u8> = known.iter().flat_map(|file| file.to_le_bytes()).collect();
+        let _ = self.store.write_cache(&known_file(ollama, qdrant), &bytes);
+        Ok(bounded(result))
+    }
+
+    /// Gives vectors to a few entries that were just written or found to have none, and returns them. A query's
+    /// patience is enough for that.
+    pub(super) fn embed_paths(&self, paths: &[String]) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+        let Some(ollama) = self.ollama() else { return Ok(Default::default()) };
+        let vectors = Vectors::of(ollama.model());
+        let known = self.known_contents(&vectors, paths);
+        let (records, problems) = self.vectors_of(ollama, paths, &known, Patience::Query)?;
+        if let Some(lock) = self.store.try_cache_lock() {
+            // A cache that cannot be written costs the next call the same.
+            let _ = vectors.add(&self.store, &lock, &records);
+        }
+        if let Some(qdrant) = self.qdrant() {
+            qdrant.put(&self.points(paths, &records)).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
+            let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
+            if let Ok(mut file) = self.store.append_cache(&known_file(ollama, qdrant)) {
+                let bytes: Vec<u8> = files.iter().flat_map(|file| file.to_le_bytes()).collect();
+                let _ = std::io::Write::write_all(&mut file, &bytes);
+            }
+        }
+        Ok((records, problems))
+    }
+
+    /// Gives vectors to entries that this call has written, where that is asked for. Nothing waits for locks here.
+    pub(super) fn embed_written(&self, paths: &[String]) -> Vec<Problem> {
+        if paths.is_empty() || self.ollama().is_none() || self.settings.semantic.weight <= 0.0 {
+            return Vec::new();
+        }
+        if let Some(problem) = self.paused() {
+            return self.once(vec![problem]);
+        }
+        match self.embed_paths(paths) {
+            Ok((_, problems)) => problems,
+            Err(failed) => self.failed(&failed),
+        }
+    }
+
+    /// Returns the files that the server had when it was last filled or asked from here.
+    pub(super) fn known_there(&self, ollama: &Ollama, qdrant: &Qdrant) -> Looked {
+        let mut bytes = Vec::new();
+        if let Ok(mut file) = self.store.open_cache(&known_file(ollama, qdrant)) {
+            let _ = std::io::Read::read_to_end(&mut file, &mut bytes);
+        }
+        let files = bytes.chunks_exact(8).filter_map(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk()?)));
+        Looked { best: files.map(|file| (file, 0.0)).collect(), records: 0 }
+    }
+
+    /// Returns the vectors there are already of texts that stand in these files.
+    fn known_contents(&self, vectors: &Vectors, paths: &[String]) -> HashMap<u64, Record> {
+        let mut wanted = HashSet::new();
+        for group in paths.chunks(GROUP) {
+            wanted.extend(self.pieces(group).into_iter().map(|piece| piece.chunk.content));
+        }
+        vectors.with_contents(&self.store, &mut |content| wanted.contains(&content))
+    }
+
+    /// Reads the chunks of files. One that is gone by now has none.
+    fn pieces(&self, paths: &[String]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for path in paths {
+            let (Ok(file), Some(id)) = (self.store.read(path), Id::of_path(path)) else { continue };
+            let chunks = chunk::chunks(&read(path, &file.bytes), id.stem());
+            let of = u16::try_from(chunks.len()).unwrap_or(u16::MAX);
+            pieces.extend(chunks.into_iter().zip(0u16..).map(|(chunk, number)| Piece {
+                path: path.clone(),
+                file: xxh3_64(&file.bytes),
+                chunk,
+                number,
+                of,
+            }));
+        }
+        pieces
+    }
+
+    /// Returns the vectors of files, all of a file or none, in the order of the files; and which cannot have any.
+    fn vectors_of(
+        &self,
+        ollama: &Ollama,
+        paths: &[String],
+        known: &HashMap<u64, Record>,
+        patience: Patience,
+    ) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+        let pieces = self.pieces(paths);
+        let mut made: HashMap<u64, Record> = HashMap::new();
+        let mut refused: HashMap<u64, Trouble> = HashMap::new();
+        let mut missing: Vec<&Piece> =
+            pieces.iter().filter(|piece| !known.contains_key(&piece.chunk.content)).collect();
+        missing.sort_by_key(|piece| piece.chunk.content);
+        missing.dedup_by_key(|piece| piece.chunk.content);
+        for batch in missing.chunks(ollama.batch()) {
+            // What people committed before somebody looked.
+            let text = |piece: &&Piece| redact(&piece.chunk.text, &self.settings.allowed_secrets);
+            let texts: Vec<String> = batch.iter().map(text).collect();
+            let vectors: Vec<_> = match ollama.embed_documents(&texts, patience) {
+                Ok(vectors) => vectors.into_iter().map(Ok).collect(),
+                // One text that the model does not take must not keep the others from their vectors.
+                Err(trouble) if is_of_a_text(&trouble) => {
+                    let alone = |text: &String| ollama.embed_document(text, patience);
+                    let alone: Vec<_> = texts.iter().map(alone).collect();
+                    if alone.iter().all(std::result::Result::is_err) {
+                        return Err(Failed::of(ollama, trouble));
+                    }
+                    alone
+                }
+                Err(trouble) => return Err(Failed::of(ollama, trouble)),
+            };
+            for (piece, vector) in batch.iter().zip(vectors) {
+                let content = piece.chunk.content;
+                match vector {
+                    Ok(vector) => drop(made.insert(content, Record::new(0, content, 0, 1, &vector))),
+                    Err(trouble) => drop(refused.insert(content, trouble)),
+                }
+            }
+        }
+        let (mut records, mut problems) = (Vec::new(), Vec::new());
+        for pieces in pieces.chunk_by(|one, other| one.path == other.path) {
+            let vector = |piece: &Piece| {
+                let record = known.get(&piece.chunk.content).or_else(|| made.get(&piece.chunk.content))?;
+                Some(record.at(piece.file, piece.number, piece.of))
+            };
+            if let Some(all) = pieces.iter().map(vector).collect::<Option<Vec<Record>>>() {
+                records.extend(all);
+            } else if let Some(trouble) = pieces.iter().find_map(|piece| refused.get(&piece.chunk.content)) {
+                problems.push(Problem {
+                    message: format!("it cannot be embedded: {trouble}"),
+                    hint: "it is found by its words alone".to_owned(),
+                    ..warning("semantic-refused", &shown(&pieces[0].path))
+                });
+            }
+        }
+        Ok((records, problems))
+    }
+
+    /// Returns the vectors as points of the entries that are live.
+    fn points(&self, paths: &[String], records: &[Record]) -> Vec<Point> {
+        let mut points = Vec::new();
+        for path in paths {
+            let (Ok(file), Some(id)) = (self.store.read(path), Id::of_path(path)) else { continue };
+            let hash = xxh3_64(&file.bytes);
+            let feature = read(path, &file.bytes).head.feature;
+            if path.starts_with("archive/") {
+                continue;
+            }
+            points.extend(records.iter().filter(|record| record.file == hash).map(|record| Point {
+                entry: id.clone(),
+                number: record.number.into(),
+                of: record.of.into(),
+                content: record.content,
+                vector: record.vector(),
+                feature: feature.clone(),
+                kind: id.kind(),
+            }));
+        }
+        points
+    }
+
+    fn vectors_error(&self, source: std::io::Error) -> Error {
+        Error::Io { action: "write", path: self.store.cache().join(FOLDER), source }
+    }
+}
+
+/// Returns whether it may be a text that the model does not take, and not the server.
+fn is_of_a_text(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Refused { status: 400 | 500, .. } | Trouble::Broken(_))
+}
+
+/// Returns whether a server has exactly these chunks of an entry, where they are looked for.
+fn is_same(stored: &[Stored], chunks: &[Chunk], feature: Option<&str>, model: &str) -> bool {
+    let has = |number: usize, chunk: &Chunk| {
+        stored.iter().any(|stored| {
+            stored.number as usize == number
+                && stored.of as usize == chunks.len()
+                && stored.content == chunk.content
+                && stored.feature.as_deref() == feature
+                && stored.model == model
+                && stored.is_in_place
+        })
+    };
+    stored.len() == chunks.len() && chunks.iter().enumerate().all(|(number, chunk)| has(number, chunk))
+}
+
+/// Returns the file of the cache that lists what a server was seen to have, by the files' fingerprints.
+fn known_file(ollama: &Ollama, qdrant: &Qdrant) -> String {
+    let name = format!("{}\n{}\n{}", qdrant.url(), qdrant.place(), ollama.model());
+    format!("{FOLDER}/{:016x}.there", xxh3_64(name.as_bytes()))
+}
+
+/// Names no more than a few entries that have no vector.
+fn bounded(mut result: Embedded) -> Embedded {
+    let is_refused = |problem: &&Problem| problem.code == "semantic-refused";
+    let n = result.problems.iter().filter(is_refused).count();
+    let mut left = MAX_NAMED;
+    result.problems.retain(|problem| {
+        let is_kept = problem.code != "semantic-refused" || left > 0;
+        left = left.saturating_sub(usize::from(problem.code == "semantic-refused"));
+        is_kept
+    });
+    if n > MAX_NAMED
+        && let Some(last) = result.problems.iter_mut().rev().find(|problem| problem.code == "semantic-refused")
+    {
+        last.message.push_str(&format!("; {} more like this", n - MAX_NAMED));
+    }
+    result
+}

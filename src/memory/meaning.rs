@@ -1,0 +1,336 @@
+//! What a query means: how alike the entries are, and what stands in the way of saying so.
+//!
+//! Nothing here ever fails a call. A server that is absent, slow or broken costs one warning, and words alone count.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::Memory;
+use super::embed::Failed;
+use super::sync::View;
+use crate::catalog::{Catalog, RowId};
+use crate::entry::read;
+use crate::error::{Problem, Severity};
+use crate::retrieve::{Meaning, Query};
+use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
+use crate::semantic::{Ollama, Qdrant, Trouble, chunk};
+
+/// How long nobody is asked after one that did not answer in time: whoever waited once need not wait again.
+const PAUSE: Duration = Duration::seconds(60);
+/// How many entries a reading call embeds at most; more are for `index`.
+const FEW: usize = 8;
+/// How many more entries are asked of a server than are wanted: of some it does not know that they are not.
+const SPARE: usize = 3;
+
+/// The servers of the settings, and what is known of them.
+#[derive(Default)]
+pub(super) struct Servers {
+    found: OnceLock<Found>,
+    state: Mutex<State>,
+}
+
+struct Found {
+    ollama: Option<Ollama>,
+    qdrant: Option<Qdrant>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was warned of.
+    told: BTreeSet<String>,
+    pause: Option<Pause>,
+}
+
+/// Until when nobody is asked, and why.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Pause {
+    until: DateTime<Utc>,
+    address: String,
+    message: String,
+}
+
+/// What was found out of how alike entries are.
+type Similar = Vec<(usize, RowId, f32)>;
+
+/// How finding entries by their meaning does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MeaningStatus {
+    /// Whether it is asked for: an address is set, and its weight is not 0.
+    pub wanted: bool,
+    /// Whether it works.
+    pub active: bool,
+    /// What there is, or why not, in one line.
+    pub detail: String,
+    /// The command that mends it, or what to set.
+    pub mend: Option<String>,
+}
+
+impl Memory {
+    pub(super) fn ollama(&self) -> Option<&Ollama> {
+        self.found().ollama.as_ref()
+    }
+
+    pub(super) fn qdrant(&self) -> Option<&Qdrant> {
+        self.found().qdrant.as_ref()
+    }
+
+    fn found(&self) -> &Found {
+        self.servers.found.get_or_init(|| {
+            let ollama = Ollama::new(&self.settings.ollama);
+            let model = ollama.as_ref().map(Ollama::model).unwrap_or_default();
+            Found { qdrant: Qdrant::new(&self.settings.qdrant, model).filter(|_| ollama.is_some()), ollama }
+        })
+    }
+
+    /// Returns how alike the entries of the views and a query are, where that can be said, and what stands in the way.
+    pub(super) fn meaning(&self, views: &[View], query: &Query) -> (Option<Meaning>, Vec<Problem>) {
+        let weight = query.semantic_weight.unwrap_or(self.settings.semantic.weight);
+        let Some(ollama) = self.ollama().filter(|_| weight > 0.0 && !query.text.trim().is_empty()) else {
+            return (None, Vec::new());
+        };
+        if let Some(problem) = self.paused() {
+            return (None, self.once(vec![problem]));
+        }
+        let result = match self.qdrant() {
+            Some(qdrant) => self.similar_there(ollama, qdrant, views, query),
+            None => self.similar_here(ollama, views, query),
+        };
+        match result {
+            Ok((similar, problems)) => {
+                let limit = self.settings.semantic.limit;
+                (Some(Meaning { similar, weight, limit }), self.once(problems))
+            }
+            Err(failed) => (None, self.failed(&failed)),
+        }
+    }
+
+    /// Finds out by the vectors of the cache.
+    fn similar_here(&self, ollama: &Ollama, views: &[View], query: &Query) -> Result<(Similar, Vec<Problem>), Failed> {
+        let prepared = Prepared::new(&ollama.embed_query(&query.text).map_err(|trouble| Failed::of(ollama, trouble))?);
+        let mut looked = Vectors::of(ollama.model()).look(&self.store, Some(&prepared));
+        let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
+        let pending = pending(&catalogs, &looked);
+        let problems = self.few(ollama, &catalogs, &pending, "index", &mut |records| {
+            for record in records {
+                let best = looked.best.entry(record.file).or_insert(f32::MIN);
+                *best = best.max(record.similarity(&prepared));
+            }
+        });
+        let least = self.least(ollama);
+        let mut similar = Similar::new();
+        for (number, catalog) in catalogs.iter().enumerate() {
+            let rows = catalog.rows().filter_map(|row| Some((row, *looked.best.get(&catalog.fingerprint(row))?)));
+            similar
+                .extend(rows.filter(|(_, best)| *best >= least && *best > 0.0).map(|(row, best)| (number, row, best)));
+        }
+        similar.sort_by(|one, other| other.2.total_cmp(&one.2).then_with(|| (one.0, one.1).cmp(&(other.0, other.1))));
+        Ok((similar, problems))
+    }
+
+    /// Finds out by the server that is shared. What it says of entries that are not here, or that say something else
+    /// by now, does not count.
+    fn similar_there(
+        &self,
+        ollama: &Ollama,
+        qdrant: &Qdrant,
+        views: &[View],
+        query: &Query,
+    ) -> Result<(Similar, Vec<Problem>), Failed> {
+        let vector = ollama.embed_query(&query.text).map_err(|trouble| Failed::of(ollama, trouble))?;
+        let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
+        let known = self.known_there(ollama, qdrant);
+        let pending = pending(&catalogs[..1], &known);
+        let problems = self.few(ollama, &catalogs, &pending, "index --remote", &mut |_| {});
+        let limit = self.settings.semantic.limit * SPARE;
+        let feature = query.in_feature.as_deref();
+        let least = f64::from(self.least(ollama));
+        #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
+        let found = qdrant.search(&vector, limit, least as f32, feature, query.kind);
+        let found = found.map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
+        let mut similar = Similar::new();
+        for found in found {
+            let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
+            let Some((number, row)) = catalogs.iter().enumerate().find_map(row) else { continue };
+            let path = catalogs[number].path(row);
+            let Ok(file) = self.store.read(&path) else { continue };
+            let chunks = chunk::chunks(&read(&path, &file.bytes), found.entry.stem());
+            if chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content)
+                && found.score > 0.0
+            {
+                similar.push((number, row, found.score));
+            }
+        }
+        Ok((similar, problems))
+    }
+
+    /// Embeds the entries that have no vector, if they are few, and says so if they are not.
+    fn few(
+        &self,
+        ollama: &Ollama,
+        catalogs: &[&Catalog],
+        pending: &[(usize, RowId)],
+        command: &str,
+        give: &mut dyn FnMut(&[crate::semantic::vectors::Record]),
+    ) -> Vec<Problem> {
+        if pending.len() > FEW {
+            let n = pending.len();
+            return vec![Problem {
+                message: format!("{n} entries have no vector yet and are found by their words alone"),
+                hint: format!("run `ralph-memory {command}`"),
+                ..warning("semantic-pending", ollama.url())
+            }];
+        }
+        if pending.is_empty() {
+            return Vec::new();
+        }
+        let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
+        match self.embed_paths(&paths) {
+            Ok((records, problems)) => {
+                give(&records);
+                problems
+            }
+            Err(failed) => self.failed(&failed),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
+    fn least(&self, ollama: &Ollama) -> f32 {
+        let set = self.settings.semantic.min_score;
+        let own = crate::settings::Ollama { model: ollama.model().to_owned(), ..self.settings.ollama.clone() };
+        if set < 0.0 { own.min_score() as f32 } else { set as f32 }
+    }
+
+    /// Says once what went wrong, and asks nobody for a while where somebody waited for it.
+    pub(super) fn failed(&self, failed: &Failed) -> Vec<Problem> {
+        if matches!(failed.trouble, Trouble::TimedOut(_)) {
+            let pause = Pause {
+                until: self.now() + PAUSE,
+                address: failed.address.clone(),
+                message: failed.trouble.to_string(),
+            };
+            // The next process is to know it, too. A cache that cannot be written lets it find out itself.
+            let text = serde_json::to_vec(&pause).unwrap_or_default();
+            let _ = self.store.write_cache(&pause_file(), &text);
+            self.state().pause = Some(pause);
+        }
+        self.once(vec![failed.problem()])
+    }
+
+    /// Returns why nobody is asked at present.
+    pub(super) fn paused(&self) -> Option<Problem> {
+        let kept = || {
+            let mut text = String::new();
+            let mut file = self.store.open_cache(&pause_file()).ok()?;
+            std::io::Read::read_to_string(&mut file, &mut text).ok()?;
+            serde_json::from_str::<Pause>(&text).ok()
+        };
+        let pause = self.state().pause.clone().or_else(kept)?;
+        let left = pause.until - self.now();
+        // A clock that was put back would make it last.
+        (left > Duration::zero() && left <= PAUSE && self.has_address(&pause.address)).then(|| Problem {
+            message: format!("{}; it is not asked for {} s, and words alone count", pause.message, left.num_seconds()),
+            hint: "run `ralph-memory doctor`, which asks it again".to_owned(),
+            ..warning("semantic-paused", &pause.address)
+        })
+    }
+
+    fn has_address(&self, address: &str) -> bool {
+        self.ollama().is_some_and(|ollama| ollama.url() == address)
+            || self.qdrant().is_some_and(|qdrant| qdrant.url() == address)
+    }
+
+    /// Forgets that a server did not answer.
+    fn end_pause(&self) {
+        self.state().pause = None;
+        let _ = self.store.remove_cache(&pause_file());
+    }
+
+    /// Returns those of the problems that were not told yet.
+    pub(super) fn once(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        let mut state = self.state();
+        problems.into_iter().filter(|problem| state.told.insert(format!("{} {}", problem.code, problem.path))).collect()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.servers.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the servers how they do.
+    pub fn meaning_status(&self) -> MeaningStatus {
+        let off = |detail: &str, mend: Option<&str>| MeaningStatus {
+            wanted: false,
+            active: false,
+            detail: format!("RAG: off ({detail})"),
+            mend: mend.map(str::to_owned),
+        };
+        let Some(ollama) = self.ollama() else {
+            return if self.settings.qdrant.url.is_empty() {
+                off("`ollama.url` is not set", None)
+            } else {
+                let mend = "set `ollama.url`, `http://localhost:11434` as it comes";
+                MeaningStatus { wanted: true, ..off("`qdrant.url` is set and `ollama.url` is not", Some(mend)) }
+            };
+        };
+        if self.settings.semantic.weight <= 0.0 {
+            return off("`semantic.weight` is 0", None);
+        }
+        let asked = || -> Result<String, Failed> {
+            let embedded = ollama.check().and_then(|()| ollama.embed_query("how does it do"));
+            let dimensions = embedded.map_err(|trouble| Failed::of(ollama, trouble))?.len();
+            let of_ollama = format!("ollama {} {dimensions}d", ollama.model());
+            let Some(qdrant) = self.qdrant() else { return Ok(of_ollama) };
+            let shared = |trouble| Failed::of_shared(qdrant, trouble);
+            let checked = qdrant.check().map_err(shared)?;
+            if !checked.is_prepared {
+                let message = "Collection not found".to_owned();
+                return Err(shared(Trouble::Refused { status: 404, message }));
+            }
+            let least = self.least(ollama);
+            let probe = vec![1.0; dimensions];
+            qdrant.search(&probe, 1, least, None, None).map_err(shared)?;
+            Ok(format!("qdrant ok, {of_ollama}"))
+        };
+        match asked() {
+            Ok(detail) => {
+                self.end_pause();
+                MeaningStatus { wanted: true, active: true, detail: format!("RAG: active ({detail})"), mend: None }
+            }
+            Err(failed) => {
+                let Problem { message, hint, .. } = failed.problem();
+                let detail = format!("RAG: off ({}: {message})", failed.address);
+                MeaningStatus { wanted: true, active: false, detail, mend: Some(hint) }
+            }
+        }
+    }
+}
+
+fn pause_file() -> String {
+    format!("{FOLDER}/pause.json")
+}
+
+/// Returns the rows that should have a vector and have none.
+fn pending(catalogs: &[&Catalog], looked: &Looked) -> Vec<(usize, RowId)> {
+    let mut pending = Vec::new();
+    for (number, catalog) in catalogs.iter().enumerate() {
+        let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
+        pending
+            .extend(rows.filter(|row| !looked.best.contains_key(&catalog.fingerprint(*row))).map(|row| (number, row)));
+    }
+    pending
+}
+
+/// Returns a warning of a server, without words.
+pub(super) fn warning(code: &str, address: &str) -> Problem {
+    Problem {
+        path: address.to_owned(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: code.to_owned(),
+        message: String::new(),
+        hint: String::new(),
+    }
+}

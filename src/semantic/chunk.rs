@@ -1,0 +1,123 @@
+//! What of an entry is embedded, piece by piece.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::entry::Entry;
+
+/// How many words a chunk has at most, beside the title. Models look at no more than some hundred tokens with care,
+/// and one vector of a long text means a little of everything.
+const WORDS: usize = 200;
+/// How many chunks an entry has at most. Words find what comes behind.
+const MAX_CHUNKS: usize = 64;
+/// The longest word that is embedded, in bytes: what is longer is no word, and says nothing.
+const MAX_WORD: usize = 200;
+
+/// A piece of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its text: the entry's title, and up to 200 words.
+    pub text: String,
+    /// A hash of the text (XXH3, 64 bits): two chunks that say the same have one vector.
+    pub content: u64,
+}
+
+impl Chunk {
+    fn new(text: String) -> Chunk {
+        Chunk { content: xxh3_64(text.as_bytes()), text }
+    }
+}
+
+/// Returns the chunks of an entry, at least one: of an entry without words that is `name`.
+///
+/// They end where lines of its text do, if that is not too early, and each begins with the title: a piece from the
+/// middle seldom says what it is about.
+pub fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
+    let title = entry.head.title.trim();
+    let mut pieces: Vec<String> = Vec::new();
+    let (mut piece, mut n_words) = (String::new(), 0);
+    for line in entry.text.lines() {
+        let n_line = line.split_whitespace().count();
+        // A line that does not fit begins the next piece, unless this one has hardly begun.
+        if n_words + n_line > WORDS && n_words > WORDS / 2 {
+            pieces.push(std::mem::take(&mut piece));
+            n_words = 0;
+        }
+        for (at, word) in line.split_whitespace().filter(|word| word.len() <= MAX_WORD).enumerate() {
+            if n_words == WORDS {
+                pieces.push(std::mem::take(&mut piece));
+                n_words = 0;
+            }
+            if !piece.is_empty() {
+                piece.push(if at == 0 { '\n' } else { ' ' });
+            }
+            piece.push_str(word);
+            n_words += 1;
+        }
+        if pieces.len() >= MAX_CHUNKS {
+            break;
+        }
+    }
+    if !piece.is_empty() || pieces.is_empty() {
+        pieces.push(piece);
+    }
+    pieces.truncate(MAX_CHUNKS);
+    let with_title = |piece: String| match (title, piece.as_str()) {
+        ("", "") => name.to_owned(),
+        ("", _) => piece,
+        (title, "") => title.to_owned(),
+        (title, piece) if piece.starts_with(title) => piece.to_owned(),
+        (title, piece) => format!("{title}\n{piece}"),
+    };
+    pieces.into_iter().map(|piece| Chunk::new(with_title(piece))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(title: &str, body: &str) -> Vec<String> {
+        let file = format!("---\ntitle: \"{title}\"\ntags: [a]\n---\n\n{body}\n");
+        let entry = crate::entry::read("knowledge/a.md", file.as_bytes());
+        chunks(&entry, "a").into_iter().map(|chunk| chunk.text).collect()
+    }
+
+    fn words(n: usize) -> String {
+        (0..n).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_short_entry_is_one_chunk() {
+        assert_eq!(texts("Title", "One *two*.\n\nThree."), ["Title\nOne two.\nThree."]);
+        assert_eq!(texts("Title", ""), ["Title"]);
+        assert_eq!(texts("Title", "Title of a heading"), ["Title of a heading"]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_words() {
+        let found = texts("T", &words(450));
+        let counts: Vec<usize> = found.iter().map(|text| text.split_whitespace().count()).collect();
+        assert_eq!(counts, [201, 201, 51]);
+        assert!(found[1].starts_with("T\nw200 ") && found[2].ends_with(" w449"));
+    }
+
+    #[test]
+    fn chunks_end_where_paragraphs_do() {
+        let body = format!("{}\n\n{}\n\n{}", words(120), words(100), words(60));
+        let counts: Vec<usize> = texts("T", &body).iter().map(|text| text.split_whitespace().count()).collect();
+        // The second paragraph does not fit behind the first.
+        assert_eq!(counts, [121, 161]);
+    }
+
+    #[test]
+    fn an_endless_entry_has_an_end() {
+        assert_eq!(texts("T", &words(20_000)).len(), MAX_CHUNKS);
+        assert_eq!(texts("T", &format!("{} end", "x".repeat(100_000))), ["T\nend"]);
+    }
+
+    #[test]
+    fn equal_texts_have_equal_hashes() {
+        let entry = |body: &str| crate::entry::read("knowledge/a.md", format!("---\ntitle: T\n---\n{body}").as_bytes());
+        assert_eq!(chunks(&entry("a  b\n"), "a")[0].content, chunks(&entry("a b"), "a")[0].content);
+        assert_ne!(chunks(&entry("a b"), "a")[0].content, chunks(&entry("a c"), "a")[0].content);
+    }
+}

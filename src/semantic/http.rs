@@ -1,0 +1,274 @@
+//! Calls with JSON in both directions, each with a time-out for all of it.
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::thread::park_timeout;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::Request;
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Timeout};
+
+/// The longest answer that is read, in bytes: a batch of vectors is about one megabyte.
+const MAX_ANSWER: u64 = 64 * 1024 * 1024;
+/// How much of a text that is no JSON stands in a message, in characters.
+const MAX_TEXT: usize = 200;
+/// How often a call that may do better is made, at most.
+const MAX_TRIES: u32 = 3;
+/// How long is waited before the second try; before the third twice as long.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nobody answers there; with the system's words.
+    Unreachable(String),
+    /// It took longer than this, in milliseconds.
+    TimedOut(u64),
+    /// The server said no.
+    Refused {
+        /// The status, as HTTP counts them.
+        status: u16,
+        /// What the server says of it, in one line.
+        message: String,
+    },
+    /// The answer is none that this server should give; with what is wrong.
+    Broken(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
+            Trouble::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
+            Trouble::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
+            Trouble::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl Trouble {
+    /// Returns whether the same call may do better a moment later: the server is busy or fails now and then.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Trouble::Refused { status: 429 | 500..=599, .. })
+    }
+}
+
+/// A server that speaks JSON.
+#[derive(Clone)]
+pub(super) struct Server {
+    url: String,
+    agent: Agent,
+    key: Option<(&'static str, String)>,
+}
+
+impl fmt::Debug for Server {
+    /// Shows all but the key, which nobody should find in a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Returns the server at `url`, which has no `/` at its end. `key` is a header and its value.
+    ///
+    /// What the environment says of proxies holds for servers on other machines. Nothing is ever sent on to an
+    /// address that a server names.
+    pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> Server {
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).tls_config(tls);
+        let config = if is_local(url) { config.proxy(None) } else { config };
+        Server { url: url.to_owned(), agent: config.build().new_agent(), key }
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Makes a call, again where that may help, and returns what it answers; all of it within `longest`.
+    pub(super) fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&impl Serialize>,
+        longest: Duration,
+    ) -> Result<T, Trouble> {
+        let text = self.text(method, path, body, longest)?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&self.without_key(&text)))))
+    }
+
+    /// Does the same, and returns the answer as it is.
+    pub(super) fn text(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&impl Serialize>,
+        longest: Duration,
+    ) -> Result<Vec<u8>, Trouble> {
+        let body = match body {
+            Some(body) => serde_json::to_vec(body).map_err(|error| Trouble::Broken(error.to_string()))?,
+            None => Vec::new(),
+        };
+        let begun = Instant::now();
+        let mut tries = 1;
+        loop {
+            let left = longest.saturating_sub(begun.elapsed());
+            let result = self.call_once(method, path, &body, left, longest);
+            let pause = PAUSE * tries;
+            match result {
+                Err(trouble) if trouble.may_pass() && tries < MAX_TRIES && begun.elapsed() + pause < longest => {
+                    // Nobody wakes this thread; it may wake early, which does no harm.
+                    park_timeout(pause);
+                    tries += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn call_once(
+        &self,
+        method: &str,
+        path: &str,
+        body: &[u8],
+        left: Duration,
+        longest: Duration,
+    ) -> Result<Vec<u8>, Trouble> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json");
+        }
+        if let Some((name, key)) = &self.key {
+            request = request.header(*name, key);
+        }
+        let trouble = |error: ureq::Error| trouble(error, longest);
+        let request = request.body(body).map_err(|error| Trouble::Broken(error.to_string()))?;
+        // A time-out of nothing would be none.
+        let left = left.max(Duration::from_millis(1));
+        let request = self.agent.configure_request(request).timeout_global(Some(left)).build();
+        let mut response = self.agent.run(request).map_err(trouble)?;
+        let status = response.status();
+        let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec().map_err(trouble)?;
+        if status.is_success() {
+            Ok(text)
+        } else {
+            Err(Trouble::Refused { status: status.as_u16(), message: said(&self.without_key(&text)) })
+        }
+    }
+
+    /// Returns what a server says without the key, which one that refuses it may repeat.
+    fn without_key(&self, text: &[u8]) -> Vec<u8> {
+        match &self.key {
+            Some((_, key)) if !key.is_empty() => {
+                String::from_utf8_lossy(text).replace(key.as_str(), "(key)").into_bytes()
+            }
+            _ => text.to_vec(),
+        }
+    }
+}
+
+fn trouble(error: ureq::Error, longest: Duration) -> Trouble {
+    let waited = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+    match error {
+        ureq::Error::Timeout(Timeout::Await100) => Trouble::Broken("it sends no answer".to_owned()),
+        ureq::Error::Timeout(_) => Trouble::TimedOut(waited),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(waited),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            Trouble::Unreachable("the connection was refused".to_owned())
+        }
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Trouble::Broken("it ends too early".to_owned())
+        }
+        ureq::Error::Io(error) => unreachable_by(&error),
+        ureq::Error::HostNotFound => Trouble::Unreachable("there is no host of that name".to_owned()),
+        error
+        @ (ureq::Error::Protocol(_) | ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..)) => {
+            Trouble::Broken(error.to_string())
+        }
+        error => unreachable_by(&error),
+    }
+}
+
+/// Says why nobody can be reached. A certificate comes as one of several errors, with the same words in all.
+fn unreachable_by(error: &dyn fmt::Display) -> Trouble {
+    let text = error.to_string();
+    match text.split_once("invalid peer certificate: ") {
+        Some((_, reason)) => Trouble::Unreachable(format!("its certificate is not trusted here: {reason}")),
+        None => Trouble::Unreachable(text),
+    }
+}
+
+/// Returns what a server says of an error: Ollama's `{"error": "…"}`, Qdrant's `{"status": {"error": "…"}}`, or the
+/// text itself.
+fn said(text: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
+    let error = value.get("error").or_else(|| value.get("status")?.get("error"));
+    match error.and_then(serde_json::Value::as_str) {
+        Some(error) => shown(error.as_bytes()),
+        None => shown(text),
+    }
+}
+
+/// Returns the first line of a text, cut.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no word");
+    line.chars().map(|character| if character.is_control() { ' ' } else { character }).take(MAX_TEXT).collect()
+}
+
+/// Returns whether an address is on this machine.
+fn is_local(url: &str) -> bool {
+    let rest = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
+    let host = match rest.strip_prefix('[') {
+        Some(inner) => inner.split(']').next().unwrap_or_default(),
+        None => rest.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_this_machine_is_known() {
+        for local in ["http://localhost:11434", "http://127.0.0.1:1/x", "http://[::1]:1", "http://127.9.9.9"] {
+            assert!(is_local(local), "{local}");
+        }
+        for other in ["http://localhost.example.org", "https://10.0.0.1:6333", "http://[2001:db8::1]:1"] {
+            assert!(!is_local(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn errors_are_told_in_one_line() {
+        assert_eq!(said(br#"{"error":"model \"x\" not found"}"#), "model \"x\" not found");
+        assert_eq!(said(br#"{"status":{"error":"Not found"},"time":0.1}"#), "Not found");
+        assert_eq!(said(b"\n  Must provide\x1b an API key\nmore"), "Must provide  an API key");
+        assert_eq!(said(b""), "no word");
+        assert_eq!(said("ä".repeat(300).as_bytes()).chars().count(), MAX_TEXT);
+    }
+
+    #[test]
+    fn nobody_there_is_told_at_once() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let result = Server::new(&url, None).text("GET", "/", None::<&()>, Duration::from_secs(5));
+        assert_eq!(result, Err(Trouble::Unreachable("the connection was refused".to_owned())));
+    }
+
+    #[test]
+    fn silence_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let result = Server::new(&url, None).text("POST", "/", Some(&"x"), Duration::from_millis(50));
+        assert_eq!(result, Err(Trouble::TimedOut(50)));
+    }
+}

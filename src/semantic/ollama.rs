@@ -1,0 +1,226 @@
+//! Vectors of texts, from an Ollama server.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::http::{Server, Trouble};
+use crate::settings;
+
+/// How many texts are sent at once: a batch must be done within the time-out also where no graphics card helps.
+const BATCH: usize = 16;
+/// How many words of a query are sent: more than any model looks at.
+const QUERY_WORDS: usize = 400;
+/// The most dimensions that a vector may have.
+const MAX_DIMENSIONS: usize = 8_192;
+
+/// An Ollama server, and the model that is asked for. Making one calls nobody.
+#[derive(Debug, Clone)]
+pub struct Ollama {
+    server: Server,
+    model: String,
+    prefixes: Prefixes,
+    check: Duration,
+    query: Duration,
+    embed: Duration,
+}
+
+/// Who waits for vectors of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Somebody who asked something else: as long as for a query.
+    Query,
+    /// Somebody who asked for vectors.
+    Batch,
+}
+
+/// What a model was trained to have before texts; the server adds nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Prefixes {
+    query: &'static str,
+    document: &'static str,
+}
+
+impl Prefixes {
+    /// Those that the models' own descriptions ask for.
+    fn of(family: &str) -> Prefixes {
+        match family {
+            "nomic-embed-text" => Prefixes { query: "search_query: ", document: "search_document: " },
+            "mxbai-embed-large" => {
+                Prefixes { query: "Represent this sentence for searching relevant passages: ", document: "" }
+            }
+            _ => Prefixes { query: "", document: "" },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    model: &'a str,
+    input: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Embedded {
+    #[serde(default)]
+    embeddings: Vec<Vec<f32>>,
+}
+
+#[derive(Deserialize)]
+struct Tags {
+    #[serde(default)]
+    models: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    #[serde(default)]
+    name: String,
+}
+
+impl Ollama {
+    /// Returns the server of the settings, where they name one.
+    pub fn new(settings: &settings::Ollama) -> Option<Ollama> {
+        let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
+        let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
+        (!settings.url.is_empty()).then(|| Ollama {
+            server: Server::new(&settings.url, None),
+            model,
+            prefixes: Prefixes::of(&family),
+            check: Duration::from_millis(settings.check_timeout_ms),
+            query: Duration::from_millis(settings.query_timeout_ms),
+            embed: Duration::from_millis(settings.embed_timeout_ms),
+        })
+    }
+
+    /// Returns its address.
+    pub fn url(&self) -> &str {
+        self.server.url()
+    }
+
+    /// Returns the name of the model, as it was asked for.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Returns whether the server has the model: names carry a tag there, and `latest` where nobody gave one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call; [`Trouble::Refused`] with 404 where it has no such model.
+    pub fn check(&self) -> Result<(), Trouble> {
+        let tags: Tags = self.server.call("GET", "/api/tags", None::<&()>, self.check)?;
+        if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
+            return Ok(());
+        }
+        Err(Trouble::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
+    }
+
+    /// Returns the vector of a query, of length 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call, and [`Trouble::Broken`] where the answer is no vector.
+    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, Trouble> {
+        let words: Vec<&str> = text.split_whitespace().take(QUERY_WORDS).collect();
+        let mut vectors = self.embed(vec![format!("{}{}", self.prefixes.query, words.join(" "))], self.query)?;
+        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+    }
+
+    /// Returns the vectors of a few texts, each of length 1, in their order. Callers send no more than
+    /// [`Ollama::batch`] at once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ollama::embed_query`].
+    pub fn embed_documents(&self, texts: &[String], patience: Patience) -> Result<Vec<Vec<f32>>, Trouble> {
+        let longest = if patience == Patience::Query { self.query } else { self.embed };
+        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), longest)
+    }
+
+    /// Returns the vector of one text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ollama::embed_query`].
+    pub fn embed_document(&self, text: &str, patience: Patience) -> Result<Vec<f32>, Trouble> {
+        let mut vectors = self.embed_documents(&[text.to_owned()], patience)?;
+        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+    }
+
+    /// Returns how many texts may be sent at once.
+    pub fn batch(&self) -> usize {
+        BATCH
+    }
+
+    fn embed(&self, input: Vec<String>, longest: Duration) -> Result<Vec<Vec<f32>>, Trouble> {
+        let n = input.len();
+        let asked = Asked { model: &self.model, input };
+        let answer: Embedded = self.server.call("POST", "/api/embed", Some(&asked), longest)?;
+        let broken = |reason: String| Err(Trouble::Broken(reason));
+        if answer.embeddings.len() != n {
+            return broken(format!("it has {} vectors for {n} texts", answer.embeddings.len()));
+        }
+        let dimensions = answer.embeddings.first().map_or(0, Vec::len);
+        if answer.embeddings.iter().any(|vector| vector.len() != dimensions) {
+            return broken("its vectors have different dimensions".to_owned());
+        }
+        if n > 0 && !(1..=MAX_DIMENSIONS).contains(&dimensions) {
+            return broken(format!("its vectors have {dimensions} dimensions"));
+        }
+        let unit: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(unit).collect();
+        unit.ok_or_else(|| Trouble::Broken("a vector has no length, or numbers that are none".to_owned()))
+    }
+}
+
+/// Returns the vector of length 1 in the same direction, where there is one.
+fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
+    if !length.is_finite() || length < 1e-12 {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a factor for numbers of 24 bits")]
+    let factor = (1.0 / length) as f32;
+    vector.iter_mut().for_each(|value| *value *= factor);
+    Some(vector)
+}
+
+/// Returns the name with its tag.
+pub(super) fn full_name(model: &str) -> String {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    if name.contains(':') { model.to_owned() } else { format!("{model}:latest") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_a_tag() {
+        assert_eq!(full_name("nomic-embed-text"), "nomic-embed-text:latest");
+        assert_eq!(full_name("nomic-embed-text:v1.5"), "nomic-embed-text:v1.5");
+        assert_eq!(full_name("hf.co:8080/me/model"), "hf.co:8080/me/model:latest");
+    }
+
+    #[test]
+    fn models_have_their_prefixes() {
+        let of = |model: &str| {
+            let settings =
+                settings::Ollama { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
+            Ollama::new(&settings).unwrap().prefixes
+        };
+        assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
+        assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
+        assert_eq!(of("").query, "search_query: ");
+        assert_eq!(of("all-minilm").query, "");
+        assert!(Ollama::new(&settings::Ollama::default()).is_none());
+    }
+
+    #[test]
+    fn vectors_have_length_1() {
+        assert_eq!(unit(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        assert_eq!(unit(vec![0.0, 0.0]), None);
+        assert_eq!(unit(vec![f32::NAN, 1.0]), None);
+        assert_eq!(unit(vec![f32::MAX, f32::MAX]).map(|vector| vector[0] > 0.7), Some(true));
+    }
+}

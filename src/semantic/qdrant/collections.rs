@@ -1,0 +1,277 @@
+//! The collections of a Qdrant server: made where they are missing, and read back, as a server says nothing of what
+//! it does not understand.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::wire::{self, Collection, Count};
+use super::{Clock, Qdrant, path};
+use crate::semantic::http::Trouble;
+
+/// The fields by which points are looked for.
+const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
+/// How vectors are compared.
+const DISTANCE: &str = "Cosine";
+
+/// The collections as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// Those that were made, by name.
+    pub made: Vec<String>,
+    /// What is not as the settings say.
+    pub differences: Vec<Difference>,
+}
+
+impl Prepared {
+    /// Returns the number of dimensions that a collection has where it has another than it should: nothing can be
+    /// stored there or found before it is [made anew](Qdrant::recreate).
+    pub fn wrong_dimension(&self) -> Option<usize> {
+        self.differences.iter().find_map(|difference| match difference {
+            Difference::Dimensions { found, .. } => Some(*found),
+            Difference::Vectors { .. } | Difference::Setting { .. } => None,
+        })
+    }
+
+    /// Returns whether the collections can be used as they are.
+    pub fn is_usable(&self) -> bool {
+        self.differences.iter().all(|difference| matches!(difference, Difference::Setting { .. }))
+    }
+}
+
+/// Something about a collection that is not as the settings say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// Its vectors have another number of dimensions: another model made them.
+    Dimensions {
+        /// The collection.
+        collection: String,
+        /// The number that the model's vectors have.
+        wanted: usize,
+        /// The number that it takes.
+        found: usize,
+    },
+    /// It has vectors with names or none, or compares them in another way: something else made it.
+    Vectors {
+        /// The collection.
+        collection: String,
+        /// How it compares them.
+        found: String,
+    },
+    /// It is slower or larger than it should be, and no worse.
+    Setting {
+        /// The collection.
+        collection: String,
+        /// What differs, as the server calls it.
+        name: String,
+        /// What the settings say.
+        wanted: String,
+        /// What the server says.
+        found: String,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Dimensions { collection, wanted, found } => {
+                write!(formatter, "collection `{collection}` takes vectors of {found} dimensions, not of {wanted}")
+            }
+            Difference::Vectors { collection, found } => {
+                write!(formatter, "collection `{collection}` is not for vectors compared by {DISTANCE}, but: {found}")
+            }
+            Difference::Setting { collection, name, wanted, found } => {
+                write!(formatter, "collection `{collection}` has `{name}` {found}, not {wanted}")
+            }
+        }
+    }
+}
+
+/// What became of collections that were to be made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Anew {
+    /// They were.
+    Made(Prepared),
+    /// Nothing was done: deleting this one would delete points of other projects, and it cannot stay as it is.
+    Shared {
+        /// The collection. Another name in `qdrant.collection` is the way out, or deleting it by hand.
+        collection: String,
+        /// How many points of other projects are in it.
+        others: u64,
+    },
+}
+
+impl Qdrant {
+    /// Makes the collections that are missing, and in each the indexes that are, and says what is not as the settings
+    /// say.
+    ///
+    /// Of the features, those are looked at that entries have or will have; in one collection for all they do not
+    /// matter. It changes nothing that is there, may be called again, and by several at the same time.
+    pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Prepared, Trouble> {
+        let mut prepared = Prepared::default();
+        for name in self.homes(features) {
+            self.prepare_one(&name, dimensions, &mut prepared)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Deletes the collections with all that this project has in them, also those of features that are not given, and
+    /// makes those of the given ones anew.
+    ///
+    /// One with points of other projects in it is not deleted: where it has the right dimension, this project's points
+    /// are removed from it, else nothing at all is done. (A project that stores its first points in the very
+    /// moment between looking and deleting has to fill its index again.)
+    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Anew, Trouble> {
+        let wanted = self.homes(features);
+        let mut names = self.collections(&Clock::start(self.longest))?;
+        names.extend(wanted.iter().cloned());
+        names.sort();
+        names.dedup();
+        let (mut to_delete, mut to_empty) = (Vec::new(), Vec::new());
+        for name in names {
+            let Some(collection) = self.look(&name)? else { continue };
+            let own = self.count(&name, &json!({ "must": [self.own()] }))?;
+            let others = self.count(&name, &json!({ "must_not": [self.own()] }))?;
+            let is_right =
+                vectors(&collection).is_some_and(|vectors| vectors.size == dimensions && vectors.distance == DISTANCE);
+            if others == 0 && (own > 0 || wanted.contains(&name)) {
+                to_delete.push(name);
+            } else if is_right && own > 0 {
+                to_empty.push(name);
+            } else if others > 0 && !is_right && (own > 0 || wanted.contains(&name)) {
+                return Ok(Anew::Shared { collection: name, others });
+            }
+        }
+        for name in to_delete {
+            self.call::<Value>("DELETE", &path(&name), None::<&()>)?;
+        }
+        for name in to_empty {
+            self.delete(&name, &json!({ "must": [self.own()] }))?;
+        }
+        self.prepare(dimensions, features).map(Anew::Made)
+    }
+
+    /// Returns the collections in which entries of these features lie, and the one for all in any case.
+    fn homes(&self, features: &[Option<&str>]) -> Vec<String> {
+        let mut names: Vec<String> = features.iter().map(|feature| self.home(*feature)).collect();
+        names.push(self.collection.clone());
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn prepare_one(&self, name: &str, dimensions: usize, prepared: &mut Prepared) -> Result<(), Trouble> {
+        let mut collection = self.look(name)?;
+        if collection.is_none() {
+            if self.make(name, dimensions)? {
+                prepared.made.push(name.to_owned());
+            }
+            collection = self.look(name)?;
+        }
+        let Some(mut there) = collection else {
+            return Err(Trouble::Broken(format!("collection `{name}` is gone as soon as it is made")));
+        };
+        let missing: Vec<&str> =
+            INDEXED.into_iter().filter(|field| !there.payload_schema.contains_key(*field)).collect();
+        for field in &missing {
+            let is_tenant = *field == "feature" && !self.is_per_feature;
+            let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
+            let body = json!({ "field_name": field, "field_schema": schema });
+            self.call::<Value>("PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
+        }
+        if !missing.is_empty() {
+            there = self
+                .look(name)?
+                .ok_or_else(|| Trouble::Broken(format!("collection `{name}` is gone while its indexes are made")))?;
+        }
+        self.compare(name, dimensions, &there, &mut prepared.differences);
+        Ok(())
+    }
+
+    /// Makes a collection; returns whether it was this call that did.
+    fn make(&self, name: &str, dimensions: usize) -> Result<bool, Trouble> {
+        let graph = self.graph;
+        let body = json!({
+            "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
+            "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
+            "on_disk_payload": true,
+        });
+        match self.call::<Value>("PUT", &path(name), Some(&body)) {
+            Ok(_) => Ok(true),
+            // Another machine was faster; or this one was, in a try whose answer was lost.
+            Err(Trouble::Refused { status: 409, .. }) => Ok(false),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Returns a collection as the server has it; none where it has none.
+    fn look(&self, name: &str) -> Result<Option<Collection>, Trouble> {
+        match self.call("GET", &path(name), None::<&()>) {
+            Ok(collection) => Ok(Some(collection)),
+            Err(trouble) if trouble.is_missing_collection() => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    fn count(&self, name: &str, filter: &Value) -> Result<u64, Trouble> {
+        let body = json!({ "filter": filter, "exact": true });
+        let count: Count = self.call("POST", &format!("{}/points/count", path(name)), Some(&body))?;
+        Ok(count.count)
+    }
+
+    fn compare(&self, name: &str, dimensions: usize, there: &Collection, differences: &mut Vec<Difference>) {
+        let collection = || name.to_owned();
+        let mut differ = |key: &str, wanted: &dyn fmt::Display, found: &dyn fmt::Display| {
+            let (wanted, found) = (wanted.to_string(), found.to_string());
+            if wanted != found {
+                let name = key.to_owned();
+                differences.push(Difference::Setting { collection: collection(), name, wanted, found });
+            }
+        };
+        let graph = &there.config.hnsw_config;
+        differ("hnsw_config.m", &self.graph.m, &graph.m);
+        differ("hnsw_config.ef_construct", &self.graph.ef_construct, &graph.ef_construct);
+        if let Some(on_disk) = graph.place.on_disk() {
+            differ("hnsw_config.on_disk", &self.graph.on_disk, &on_disk);
+        }
+        for field in INDEXED {
+            let index = there.payload_schema.get(field);
+            differ(&format!("index of {field}"), &"keyword", &index.map_or("none", |index| shown(&index.data_type)));
+            let is_tenant = index.and_then(|index| index.params.as_ref()?.is_tenant).unwrap_or(false);
+            // A tenant key of one collection for all does no harm where there are several.
+            if field == "feature" && !self.is_per_feature {
+                differ("index of feature: is_tenant", &true, &is_tenant);
+            }
+        }
+        let vectors = vectors(there);
+        if let Some(on_disk) = vectors.as_ref().and_then(|vectors| vectors.place.on_disk()) {
+            differ("vectors.on_disk", &self.graph.on_disk, &on_disk);
+        }
+        match vectors {
+            Some(vectors) if vectors.distance != DISTANCE => {
+                let found = shown(&vectors.distance).to_owned();
+                differences.push(Difference::Vectors { collection: collection(), found });
+            }
+            Some(vectors) if vectors.size != dimensions => differences.push(Difference::Dimensions {
+                collection: collection(),
+                wanted: dimensions,
+                found: vectors.size,
+            }),
+            Some(_) => {}
+            None => differences.push(Difference::Vectors {
+                collection: collection(),
+                found: "vectors with names, or none".to_owned(),
+            }),
+        }
+    }
+}
+
+fn vectors(collection: &Collection) -> Option<wire::Vectors> {
+    serde_json::from_value(collection.config.params.vectors.clone()).ok()
+}
+
+/// Returns a word that a server says, where it is one that can be shown.
+fn shown(word: &str) -> &str {
+    let is_plain = word.len() <= 40 && word.chars().all(|character| character.is_ascii_alphanumeric());
+    if is_plain { word } else { "something else" }
+}

@@ -1,0 +1,304 @@
+//! Points of a Qdrant server: stored, removed, found and listed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::wire::{Answer, FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
+use super::{Clock, Match, Point, Qdrant, Stored, path};
+use crate::entry::{Id, Kind};
+use crate::semantic::http::Trouble;
+
+/// How many bytes of points are stored at once, about: a server takes 32 MB, and one call has only so much time.
+const MAX_BATCH: usize = 1024 * 1024;
+/// The most bytes that one number of a vector takes as text, with its comma.
+const NUMBER_BYTES: usize = 16;
+/// About how many bytes a point has beside its vector and names.
+const POINT_BYTES: usize = 320;
+/// How many entries, or kept points, one call that deletes names.
+const MAX_NAMED: usize = 512;
+/// How many points a page of a list has: about 200 KB.
+const PAGE: usize = 1_000;
+/// The most points that are listed: a server that sends more has no end.
+const MAX_LISTED: usize = 10_000_000;
+/// How many chunks are asked for at first, for each entry that is wanted.
+const CHUNKS: usize = 4;
+/// How many at most, where a few long entries have all the best ones.
+const MAX_CHUNKS: usize = 64;
+
+impl Qdrant {
+    /// Stores points. Those that are there are replaced, so it may be called again.
+    ///
+    /// What the server has of the same entries beyond their number of chunks (`of`) is removed afterwards, and what it
+    /// has of them in collections of other features. Chunks that are not given stay as they are, so give all of an
+    /// entry whose number of chunks or feature is another one.
+    pub fn put(&self, points: &[Point]) -> Result<(), Trouble> {
+        let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
+        for point in points {
+            by_home.entry(self.home(point.feature.as_deref())).or_default().push(point);
+        }
+        for (home, points) in &by_home {
+            for batch in batches(points) {
+                let points: Vec<Value> = batch
+                    .iter()
+                    .map(|point| {
+                        let id = self.point_id(point.entry.as_str(), point.number);
+                        json!({ "id": id, "vector": point.vector, "payload": self.payload(point) })
+                    })
+                    .collect();
+                let to = format!("{}/points?wait=true", path(home));
+                self.call::<Value>("PUT", &to, Some(&json!({ "points": points })))?;
+            }
+            self.remove_surplus(home, points)?;
+        }
+        if self.is_per_feature && !points.is_empty() {
+            for collection in self.collections(&Clock::start(self.longest))? {
+                // Of one that was given with two features both stay, rather than none.
+                let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
+                let here: HashSet<&Id> = here.iter().map(|point| &point.entry).collect();
+                let elsewhere: BTreeSet<&Id> =
+                    points.iter().map(|point| &point.entry).filter(|entry| !here.contains(entry)).collect();
+                let elsewhere: Vec<&str> = elsewhere.into_iter().map(Id::as_str).collect();
+                self.remove_from(&collection, &elsewhere)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes all points of entries, whichever model and feature they are of. Entries of other projects stay.
+    pub fn remove(&self, entries: &[Id]) -> Result<(), Trouble> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<&str> = entries.iter().map(Id::as_str).collect();
+        for collection in self.collections(&Clock::start(self.longest))? {
+            self.remove_from(&collection, &entries)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the entries whose best chunk fits a vector best, best first, then by id: at most `limit`, and none that
+    /// fits less than `min_score`.
+    ///
+    /// All of it takes no longer than one call may. With a feature only its entries are looked at; one that nothing
+    /// was ever stored of has none.
+    pub fn search(
+        &self,
+        vector: &[f32],
+        limit: usize,
+        min_score: f32,
+        feature: Option<&str>,
+        kind: Option<Kind>,
+    ) -> Result<Vec<Match>, Trouble> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let clock = Clock::start(self.longest);
+        let mut conditions = vec![self.own(), is("model", &self.model)];
+        conditions.extend(feature.map(|feature| is("feature", feature)));
+        conditions.extend(kind.map(is_kind));
+        let wanted = Wanted { vector, limit, min_score, filter: json!({ "must": conditions }) };
+        let collections = match feature {
+            Some(feature) => vec![self.home(Some(feature))],
+            None => self.collections(&clock)?,
+        };
+        let mut best = HashMap::new();
+        for collection in &collections {
+            match self.search_one(&clock, collection, &wanted) {
+                Ok(found) => found.into_iter().for_each(|found| keep_best(&mut best, found)),
+                // Nothing was stored of this feature yet; or it was deleted just now.
+                Err(trouble) if trouble.is_missing_collection() && *collection != self.collection => {
+                    let path = path(&self.collection);
+                    self.within::<Value>(&clock, "GET", &path, None::<&()>)?;
+                }
+                // What is wrong with the call itself the first collection says too, so it is this one that is not for
+                // such vectors: another project's, whose features have the same name and whose model is another.
+                Err(Trouble::Refused { status: 400, .. }) if feature.is_none() && *collection != self.collection => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        let mut found: Vec<Match> = best.into_values().collect();
+        found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Returns what the server has of this project, by any model, in no order.
+    ///
+    /// In one collection for all only that one is looked at.
+    pub fn stored(&self) -> Result<Vec<Stored>, Trouble> {
+        let mut stored = Vec::new();
+        for collection in self.collections(&Clock::start(self.longest))? {
+            let mut offset = Value::Null;
+            loop {
+                let body = json!({
+                    "filter": { "must": [self.own()] },
+                    "limit": PAGE,
+                    "with_payload": FIELDS_OF_STORED,
+                    "with_vector": false,
+                    "offset": offset,
+                });
+                let page: Page = match self.call("POST", &format!("{}/points/scroll", path(&collection)), Some(&body)) {
+                    Err(trouble) if trouble.is_missing_collection() && collection != self.collection => break,
+                    page => page?,
+                };
+                stored.extend(page.points.iter().filter_map(|listed| self.read_stored(listed, &collection)));
+                let next = page.next_page_offset.unwrap_or_default();
+                if next.is_null() {
+                    break;
+                }
+                if next == offset || page.points.is_empty() || stored.len() > MAX_LISTED {
+                    return Err(Trouble::Broken("its list of points has no end".to_owned()));
+                }
+                offset = next;
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Removes what a collection has of the entries of these points beyond their number of chunks.
+    fn remove_surplus(&self, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for point in points {
+            // A number that is stored is not removed again, whatever `of` says.
+            let count = counts.entry(point.entry.as_str()).or_default();
+            *count = (*count).max(point.of).max(point.number.saturating_add(1));
+        }
+        let (mut entries, mut kept) = (Vec::new(), Vec::new());
+        for (entry, count) in counts {
+            entries.push(entry);
+            kept.extend((0..count).map(|number| self.point_id(entry, number)));
+            if entries.len() + kept.len() >= MAX_NAMED {
+                self.remove_but(collection, &std::mem::take(&mut entries), &std::mem::take(&mut kept))?;
+            }
+        }
+        self.remove_but(collection, &entries, &kept)
+    }
+
+    /// Removes all points of entries but some.
+    fn remove_but(&self, collection: &str, entries: &[&str], kept: &[String]) -> Result<(), Trouble> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
+        self.delete(collection, &filter)
+    }
+
+    /// Removes all points of entries from a collection, which need not be there.
+    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), Trouble> {
+        for entries in entries.chunks(MAX_NAMED) {
+            match self.delete(collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
+                Err(trouble) if trouble.is_missing_collection() => return Ok(()),
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the points that a filter lets through.
+    pub(super) fn delete(&self, collection: &str, filter: &Value) -> Result<(), Trouble> {
+        let to = format!("{}/points/delete?wait=true", path(collection));
+        self.call::<Value>("POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+    }
+
+    /// Finds the best chunk of each entry in a collection.
+    ///
+    /// Entries have any number of chunks, so more chunks are asked for than entries are wanted, and more again as long
+    /// as there are some and they are of too few entries.
+    fn search_one(&self, clock: &Clock, collection: &str, wanted: &Wanted<'_>) -> Result<Vec<Match>, Trouble> {
+        let mut n_chunks = wanted.limit.saturating_mul(CHUNKS);
+        loop {
+            let body = json!({
+                "query": wanted.vector,
+                "limit": n_chunks,
+                "filter": wanted.filter,
+                // It gives what is better than this, and what is as good counts too.
+                "score_threshold": wanted.min_score.next_down(),
+                "params": { "hnsw_ef": self.hnsw_ef },
+                "with_payload": FIELDS_OF_MATCH,
+            });
+            let to = format!("{}/points/query", path(collection));
+            let found: Answer<Found> = self.within(clock, "POST", &to, Some(&body))?;
+            let points = &found.result.points;
+            let mut best = HashMap::new();
+            for scored in points {
+                if let Some(found) = self.read_match(scored).filter(|found| found.score >= wanted.min_score) {
+                    keep_best(&mut best, found);
+                }
+            }
+            let is_all = points.len() < n_chunks || n_chunks >= wanted.limit.saturating_mul(MAX_CHUNKS);
+            if is_all || best.len() >= wanted.limit {
+                return Ok(best.into_values().collect());
+            }
+            n_chunks = n_chunks.saturating_mul(CHUNKS);
+        }
+    }
+}
+
+/// What is looked for.
+struct Wanted<'a> {
+    vector: &'a [f32],
+    limit: usize,
+    min_score: f32,
+    filter: Value,
+}
+
+/// Keeps the better one of two chunks of an entry; of two that are equally good the first.
+fn keep_best(best: &mut HashMap<Id, Match>, found: Match) {
+    let is_better = |known: &Match| match found.score.total_cmp(&known.score) {
+        std::cmp::Ordering::Equal => found.number < known.number,
+        order => order.is_gt(),
+    };
+    if best.get(&found.entry).is_none_or(is_better) {
+        best.insert(found.entry.clone(), found);
+    }
+}
+
+/// Splits points so that each part has no more bytes than are stored at once.
+fn batches<'a, 'b>(points: &'b [&'a Point]) -> Vec<&'b [&'a Point]> {
+    let bytes = |point: &Point| {
+        let feature = point.feature.as_ref().map_or(0, String::len);
+        point.vector.len() * NUMBER_BYTES + POINT_BYTES + point.entry.as_str().len() + feature
+    };
+    let mut batches = Vec::new();
+    let (mut begin, mut size) = (0, 0);
+    for (at, point) in points.iter().enumerate() {
+        let bytes = bytes(point);
+        if size + bytes > MAX_BATCH && at > begin {
+            batches.push(&points[begin..at]);
+            (begin, size) = (at, 0);
+        }
+        size += bytes;
+    }
+    if begin < points.len() {
+        batches.push(&points[begin..]);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(number: u32, dimensions: usize) -> Point {
+        let entry = Id::parse("knowledge/wal").unwrap();
+        let vector = vec![-1.175_494_4e-38; dimensions];
+        Point { entry, number, of: 1, content: 0, vector, feature: None, kind: Kind::Knowledge }
+    }
+
+    #[test]
+    fn batches_are_bounded_and_hold_every_point() {
+        let points: Vec<Point> = (0..300).map(|number| point(number, 768)).collect();
+        let points: Vec<&Point> = points.iter().collect();
+        let parts = batches(&points);
+        assert!(parts.len() > 2);
+        assert_eq!(parts.concat().len(), 300);
+        for part in parts {
+            let vectors: Vec<&[f32]> = part.iter().map(|point| point.vector.as_slice()).collect();
+            assert!(serde_json::to_string(&vectors).unwrap().len() < MAX_BATCH);
+        }
+        let huge = point(0, MAX_BATCH);
+        assert_eq!(batches(&[&huge, &huge]).len(), 2);
+        assert!(batches(&[]).is_empty());
+    }
+}

@@ -1,0 +1,234 @@
+//! What a Qdrant server says and is told, as far as it is used here.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Match, Qdrant, Stored, bare};
+use crate::entry::{Id, Kind};
+
+/// `GET /`.
+#[derive(Deserialize)]
+pub(super) struct About {
+    pub(super) title: String,
+    pub(super) version: String,
+}
+
+/// What stands around every other answer.
+#[derive(Deserialize)]
+pub(super) struct Answer<T> {
+    pub(super) result: T,
+}
+
+/// `GET /collections/X/exists`.
+#[derive(Deserialize)]
+pub(super) struct Exists {
+    pub(super) exists: bool,
+}
+
+/// `GET /collections`.
+#[derive(Deserialize)]
+pub(super) struct Collections {
+    pub(super) collections: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Named {
+    pub(super) name: String,
+}
+
+/// `GET /collections/X`.
+#[derive(Deserialize)]
+pub(super) struct Collection {
+    pub(super) config: Config,
+    #[serde(default)]
+    pub(super) payload_schema: BTreeMap<String, Index>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Config {
+    pub(super) params: Params,
+    pub(super) hnsw_config: Graph,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Params {
+    /// One vector without a name, which is what is made here, or several with names, or none.
+    #[serde(default)]
+    pub(super) vectors: Value,
+}
+
+/// How the vectors of a collection are kept, where they have no name.
+#[derive(Deserialize)]
+pub(super) struct Vectors {
+    pub(super) size: usize,
+    pub(super) distance: String,
+    #[serde(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Graph {
+    pub(super) m: u32,
+    pub(super) ef_construct: u32,
+    #[serde(flatten)]
+    pub(super) place: Place,
+}
+
+/// Where something is kept.
+#[derive(Deserialize)]
+pub(super) struct Place {
+    on_disk: Option<bool>,
+    /// What is to come after `on_disk`.
+    memory: Option<Value>,
+}
+
+impl Place {
+    /// Returns whether it is on disk; none where that is said in a way that is not known.
+    pub(super) fn on_disk(&self) -> Option<bool> {
+        match (self.on_disk, &self.memory) {
+            (None, Some(_)) => None,
+            (on_disk, _) => Some(on_disk.unwrap_or(false)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Index {
+    pub(super) data_type: String,
+    #[serde(default)]
+    pub(super) params: Option<IndexParams>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct IndexParams {
+    #[serde(default)]
+    pub(super) is_tenant: Option<bool>,
+}
+
+/// `POST points/count`.
+#[derive(Deserialize)]
+pub(super) struct Count {
+    pub(super) count: u64,
+}
+
+/// `POST points/query`.
+#[derive(Deserialize)]
+pub(super) struct Found {
+    pub(super) points: Vec<Scored>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Scored {
+    /// Not a number where it is none: a broken point must not hide the others.
+    #[serde(default)]
+    score: Value,
+    #[serde(default)]
+    payload: Value,
+}
+
+/// `POST points/scroll`.
+#[derive(Deserialize)]
+pub(super) struct Page {
+    pub(super) points: Vec<Listed>,
+    /// Where the next page begins.
+    #[serde(default)]
+    pub(super) next_page_offset: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Listed {
+    #[serde(default)]
+    payload: Value,
+}
+
+/// The fields of a point that a search reads.
+pub(super) const FIELDS_OF_MATCH: [&str; 4] = ["entry", "number", "content", "project"];
+/// The fields of a point that listing reads.
+pub(super) const FIELDS_OF_STORED: [&str; 7] = ["entry", "number", "of", "content", "feature", "model", "project"];
+
+impl Qdrant {
+    /// Reads a point that was found; none where it is not one of ours.
+    #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more digits")]
+    pub(super) fn read_match(&self, scored: &Scored) -> Option<Match> {
+        let payload = &scored.payload;
+        // What the server computes may miss the bounds of a cosine by a little, and no more.
+        let score = scored.score.as_f64().filter(|score| score.abs() <= 1.001)?;
+        Some(Match {
+            entry: self.read_entry(payload)?,
+            number: read_number(payload, "number")?,
+            content: read_content(payload)?,
+            score: score.clamp(-1.0, 1.0) as f32,
+        })
+    }
+
+    /// Reads a point that is listed in `collection`.
+    pub(super) fn read_stored(&self, listed: &Listed, collection: &str) -> Option<Stored> {
+        let payload = &listed.payload;
+        let feature = payload.get("feature").and_then(Value::as_str).map(str::to_owned);
+        Some(Stored {
+            entry: self.read_entry(payload)?,
+            number: read_number(payload, "number")?,
+            of: read_number(payload, "of")?,
+            content: read_content(payload)?,
+            is_in_place: self.home(feature.as_deref()) == collection,
+            feature,
+            model: bare(payload.get("model")?.as_str()?).to_owned(),
+        })
+    }
+
+    /// Reads the name of an entry of this project.
+    fn read_entry(&self, payload: &Value) -> Option<Id> {
+        let project = payload.get("project")?.as_str()?;
+        let text = payload.get("entry")?.as_str()?;
+        let entry = Id::of_path(&format!("{text}.md"))?;
+        let is_plain = entry.as_str() == text && !text.contains(char::is_control);
+        (is_plain && project == self.project).then_some(entry)
+    }
+
+    /// Returns the conditions that points of this project fulfil.
+    pub(super) fn own(&self) -> Value {
+        is("project", &self.project)
+    }
+
+    /// Returns what a point looks like to the server.
+    pub(super) fn payload(&self, point: &super::Point) -> Value {
+        json!({
+            "project": self.project,
+            "entry": point.entry.as_str(),
+            "number": point.number,
+            "of": point.of,
+            "content": format!("{:016x}", point.content),
+            "feature": point.feature,
+            "kind": point.kind.as_str(),
+            "model": self.model,
+        })
+    }
+}
+
+fn read_number(payload: &Value, key: &str) -> Option<u32> {
+    payload.get(key)?.as_u64().and_then(|number| u32::try_from(number).ok())
+}
+
+fn read_content(payload: &Value) -> Option<u64> {
+    let text = payload.get("content")?.as_str()?;
+    // A sign would be read too.
+    let is_hash = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| u64::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// Returns the condition that a field has a value.
+pub(super) fn is(key: &str, value: &str) -> Value {
+    json!({ "key": key, "match": { "value": value } })
+}
+
+/// Returns the condition that a field has one of some values.
+pub(super) fn is_any(key: &str, values: &[&str]) -> Value {
+    json!({ "key": key, "match": { "any": values } })
+}
+
+/// Returns the condition that a point is of a kind.
+pub(super) fn is_kind(kind: Kind) -> Value {
+    is("kind", kind.as_str())
+}

@@ -1,0 +1,321 @@
+//! The vectors of a memory's chunks, in one file of the cache for each model.
+//!
+//! A record belongs to a file's bytes, by their fingerprint, so that an entry that is moved keeps its vectors, and
+//! one that is changed has none until it is embedded again; and to a chunk's text, so that a change of tags embeds
+//! nothing. Numbers are kept in 8 bits, which costs the ranking nothing that could be measured, and all are looked
+//! at for each query: a graph saves time only from hundreds of thousands of vectors on.
+//!
+//! ```text
+//! header  "ralphvec", version u32, dimensions u32                                                 16 bytes
+//! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
+//! ```
+//!
+//! Numbers are little-endian. Records are only ever added, those of an entry together; what is torn or flipped is
+//! left out. The file holds no text.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::ollama::full_name;
+use crate::store::{Lock, Store};
+
+/// The folder of the files, below `cache/`.
+pub const FOLDER: &str = "vectors-v1";
+
+const MAGIC: [u8; 8] = *b"ralphvec";
+const VERSION: u32 = 1;
+const HEADER: usize = 16;
+/// The bytes of a record beside its numbers.
+const AROUND: usize = 28;
+/// About how much of the file is in memory at a time, in bytes.
+const BUFFER: usize = 1 << 20;
+/// A query's numbers have so many bits that its sum with a record's cannot overflow: 127 · 2^8 · 8,192 < 2^31.
+const QUERY_SCALE: f32 = 256.0;
+
+/// A chunk's vector, ready to be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The fingerprint of the file's bytes.
+    pub file: u64,
+    /// The hash of the chunk's text.
+    pub content: u64,
+    /// Which chunk of the file it is, from 0.
+    pub number: u16,
+    /// How many chunks the file has.
+    pub of: u16,
+    /// How much a step of the numbers is worth.
+    scale: f32,
+    numbers: Vec<i8>,
+}
+
+impl Record {
+    /// Rounds a vector to 8 bits.
+    pub fn new(file: u64, content: u64, number: u16, of: u16, vector: &[f32]) -> Record {
+        let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "rounded, and 127 at most")]
+        let numbers = vector.iter().map(|value| (value / scale).round().clamp(-127.0, 127.0) as i8).collect();
+        Record { file, content, number, of, scale, numbers }
+    }
+
+    /// Returns the same vector for a chunk of the same text elsewhere.
+    pub fn at(&self, file: u64, number: u16, of: u16) -> Record {
+        Record { file, number, of, ..self.clone() }
+    }
+
+    /// Returns the vector, as exactly as it is kept.
+    pub fn vector(&self) -> Vec<f32> {
+        self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
+    }
+
+    /// Returns how alike it and a query are: the cosine of the angle between them.
+    pub fn similarity(&self, query: &Prepared) -> f32 {
+        let bytes: Vec<u8> = self.numbers.iter().map(|number| number.to_le_bytes()[0]).collect();
+        query.similarity(&bytes, self.scale)
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.extend(self.file.to_le_bytes());
+        bytes.extend(self.content.to_le_bytes());
+        bytes.extend(self.number.to_le_bytes());
+        bytes.extend(self.of.to_le_bytes());
+        bytes.extend(self.scale.to_le_bytes());
+        bytes.extend(self.numbers.iter().map(|number| number.to_le_bytes()[0]));
+        let sum = checksum(&bytes[start..]);
+        bytes.extend(sum.to_le_bytes());
+    }
+}
+
+/// A query's vector, in whole numbers.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    numbers: Vec<i16>,
+    scale: f32,
+}
+
+impl Prepared {
+    /// Rounds the vector of a query.
+    pub fn new(vector: &[f32]) -> Prepared {
+        let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        let scale = if largest > 0.0 { largest / QUERY_SCALE } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "rounded, and 256 at most")]
+        let numbers = vector.iter().map(|value| (value / scale).round() as i16).collect();
+        Prepared { numbers, scale }
+    }
+
+    fn similarity(&self, numbers: &[u8], scale: f32) -> f32 {
+        let sum: i32 = self
+            .numbers
+            .iter()
+            .zip(numbers)
+            .map(|(one, other)| i32::from(*one) * i32::from(i16::from(i8::from_le_bytes([*other]))))
+            .sum();
+        #[expect(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
+        let sum = sum as f32;
+        sum * scale * self.scale
+    }
+}
+
+/// What the vectors say of a memory's files, by their fingerprints.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Looked {
+    /// For each file all of whose chunks have a vector, how alike its best chunk and the query are.
+    pub best: HashMap<u64, f32>,
+    /// How many records there are.
+    pub records: usize,
+}
+
+/// The vectors of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vectors {
+    name: String,
+}
+
+impl Vectors {
+    /// Returns those of a model. Nothing is opened yet.
+    pub fn of(model: &str) -> Vectors {
+        Vectors { name: format!("{FOLDER}/{:016x}", xxh3_64(full_name(model).as_bytes())) }
+    }
+
+    /// Returns how many dimensions they have; none where there are no vectors that can be read.
+    pub fn dimensions(&self, store: &Store) -> Option<usize> {
+        read_header(&mut store.open_cache(&self.name).ok()?)
+    }
+
+    /// Looks at every vector; without a query all are alike.
+    ///
+    /// What cannot be read is not there: it is made again.
+    pub fn look(&self, store: &Store, query: Option<&Prepared>) -> Looked {
+        let mut looked = Looked::default();
+        let mut current: Option<(u64, f32, u16)> = None;
+        let wanted = query.map(|query| query.numbers.len());
+        self.each(store, wanted, &mut |record| {
+            looked.records += 1;
+            let similarity = query.map_or(0.0, |query| query.similarity(record.numbers, record.scale));
+            let (file, best, n) = match current {
+                Some((file, best, n)) if file == record.file && n == record.number => {
+                    (file, best.max(similarity), n + 1)
+                }
+                // A file whose first records are lost is not whole.
+                _ if record.number > 0 => return,
+                _ => (record.file, similarity, 1),
+            };
+            current = Some((file, best, n));
+            if n == record.of {
+                looked.best.insert(file, best);
+                current = None;
+            }
+        });
+        looked
+    }
+
+    /// Returns the vectors of chunks with these contents, by content.
+    pub fn with_contents(&self, store: &Store, contents: &mut dyn FnMut(u64) -> bool) -> HashMap<u64, Record> {
+        let mut found = HashMap::new();
+        self.each(store, None, &mut |record| {
+            if contents(record.content) {
+                found.entry(record.content).or_insert_with(|| record.to_owned());
+            }
+        });
+        found
+    }
+
+    /// Adds records, those of a file one after the other, all of the same dimensions. Where the file has others, it
+    /// begins anew: those are of a model that had the same name.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system. What was there before stays.
+    pub fn add(&self, store: &Store, _lock: &Lock, records: &[Record]) -> io::Result<()> {
+        let Some(first) = records.first() else { return Ok(()) };
+        let dimensions = first.numbers.len();
+        let mut bytes = Vec::with_capacity(records.len() * (AROUND + dimensions) + HEADER);
+        if self.dimensions(store) != Some(dimensions) {
+            bytes.extend(header(dimensions));
+            records.iter().for_each(|record| record.write(&mut bytes));
+            return store.write_cache(&self.name, &bytes);
+        }
+        let mut file = store.append_cache(&self.name)?;
+        // A process that was killed may have left a part of a record, and every one behind it would be shifted.
+        let whole = file.metadata()?.len();
+        let surplus = (whole - HEADER as u64) % (AROUND + dimensions) as u64;
+        if surplus > 0 {
+            file.set_len(whole - surplus)?;
+        }
+        records.iter().for_each(|record| record.write(&mut bytes));
+        file.write_all(&bytes)
+    }
+
+    /// Writes the file anew with the records of those files alone that `keeps` names, each once.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system; the old file is then as it was.
+    pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
+        let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
+        let mut bytes = header(dimensions);
+        let mut kept: HashMap<(u64, u16), ()> = HashMap::new();
+        self.each(store, Some(dimensions), &mut |record| {
+            if keeps(record.file) && kept.insert((record.file, record.number), ()).is_none() {
+                record.to_owned().write(&mut bytes);
+            }
+        });
+        store.write_cache(&self.name, &bytes)
+    }
+
+    /// Gives every record that is whole, of a file with the wanted dimensions, if any are wanted.
+    fn each(&self, store: &Store, wanted: Option<usize>, give: &mut dyn FnMut(View<'_>)) {
+        let Ok(mut file) = store.open_cache(&self.name) else { return };
+        let Some(dimensions) = read_header(&mut file) else { return };
+        if wanted.is_some_and(|wanted| wanted != dimensions) {
+            return;
+        }
+        let size = AROUND + dimensions;
+        let mut buffer = vec![0; (BUFFER / size).max(1) * size];
+        loop {
+            let n = fill(&mut file, &mut buffer);
+            buffer[..n].chunks_exact(size).filter_map(View::of).for_each(&mut *give);
+            if n < buffer.len() {
+                return;
+            }
+        }
+    }
+}
+
+/// A record in the file's bytes.
+struct View<'a> {
+    file: u64,
+    content: u64,
+    number: u16,
+    of: u16,
+    scale: f32,
+    numbers: &'a [u8],
+}
+
+impl<'a> View<'a> {
+    /// Returns what the bytes say, unless they are not what was written.
+    fn of(bytes: &'a [u8]) -> Option<View<'a>> {
+        let (data, sum) = bytes.split_last_chunk::<4>()?;
+        let (head, numbers) = data.split_first_chunk::<24>()?;
+        let scale = f32::from_le_bytes(*head.last_chunk()?);
+        let is_whole = u32::from_le_bytes(*sum) == checksum(data) && scale.is_finite();
+        is_whole.then_some(View {
+            file: u64::from_le_bytes(*head.first_chunk()?),
+            content: u64::from_le_bytes(*head[8..].first_chunk()?),
+            number: u16::from_le_bytes(*head[16..].first_chunk()?),
+            of: u16::from_le_bytes(*head[18..].first_chunk()?),
+            scale,
+            numbers,
+        })
+    }
+
+    fn to_owned(&self) -> Record {
+        Record {
+            file: self.file,
+            content: self.content,
+            number: self.number,
+            of: self.of,
+            scale: self.scale,
+            numbers: self.numbers.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
+        }
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "half of a hash is one")]
+    let sum = xxh3_64(bytes) as u32;
+    sum
+}
+
+fn header(dimensions: usize) -> Vec<u8> {
+    let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
+    [&MAGIC[..], &VERSION.to_le_bytes(), &dimensions.to_le_bytes()].concat()
+}
+
+/// Returns the dimensions of the records that follow, and stands before the first.
+fn read_header(file: &mut File) -> Option<usize> {
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let mut bytes = [0; HEADER];
+    file.read_exact(&mut bytes).ok()?;
+    let dimensions = u32::from_le_bytes(*bytes.last_chunk()?) as usize;
+    (header(dimensions) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
+}
+
+/// Reads until the buffer is full or there is no more, and returns how much it holds. What the disk refuses is the
+/// end.
+fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
+    let mut n = 0;
+    while n < buffer.len() {
+        match file.read(&mut buffer[n..]) {
+            Ok(0) => break,
+            Ok(more) => n += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    n
+}

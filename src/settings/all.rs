@@ -1,0 +1,342 @@
+//! The table of settings.
+
+use super::table::{Setting, Value};
+use super::{COLLECTIONS, COMMITS, PROGRESS, STRATEGIES, Settings};
+
+/// A setting that is a whole number within a range.
+const fn whole(
+    key: &'static str,
+    help: &'static str,
+    range: (f64, f64),
+    get: fn(&Settings) -> f64,
+    set: fn(&mut Settings, f64),
+) -> Setting {
+    Setting { key, help, value: Value::Number { range, whole: true, get, set } }
+}
+
+/// Every setting, in the order in which `config.toml` lists them.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "values are checked against their range first"
+)]
+pub const ALL: [Setting; 50] = [
+    whole(
+        "search.limit",
+        "hits that a search returns at most",
+        (1.0, 1_000.0),
+        |settings| settings.search_limit as f64,
+        |settings, value| settings.search_limit = value as usize,
+    ),
+    Setting {
+        key: "search.text_weight",
+        help: "how much the text score counts beside the points for tags; 0 leaves the points alone",
+        value: Value::Number {
+            range: (0.0, 100.0),
+            whole: false,
+            get: |settings| settings.text_weight,
+            set: |settings, value| settings.text_weight = value,
+        },
+    },
+    whole(
+        "context.budget",
+        "characters of a context at most, beside its fixed instructions",
+        (0.0, 10_000_000.0),
+        |settings| settings.context_budget as f64,
+        |settings, value| settings.context_budget = value as usize,
+    ),
+    whole(
+        "context.body_words",
+        "words of one entry's body that a context shows at most",
+        (1.0, 1_000_000.0),
+        |settings| settings.body_words as f64,
+        |settings, value| settings.body_words = value as usize,
+    ),
+    Setting {
+        key: "strategy.name",
+        help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
+        value: Value::Choice { of: &STRATEGIES, of_text: |settings| &mut settings.strategy },
+    },
+    Setting { key: "strategy.models", help: "the models there are, the cheapest first", value: Value::Models },
+    Setting {
+        key: "strategy.fixed_model",
+        help: "the model of the strategy `fixed`; without one, the middle one",
+        value: Value::Model(|settings| &mut settings.fixed_model),
+    },
+    whole(
+        "strategy.stuck_after",
+        "failures in a row after which the agent is warned that it is stuck",
+        (1.0, 1_000.0),
+        |settings| settings.stuck_after.into(),
+        |settings, value| settings.stuck_after = value as u32,
+    ),
+    whole(
+        "run.max_iterations",
+        "iterations of a run at most",
+        (1.0, 1_000_000.0),
+        |settings| settings.max_iterations.into(),
+        |settings, value| settings.max_iterations = value as u32,
+    ),
+    whole(
+        "run.max_attempts",
+        "attempts of a run at one task at most; 0 for as many as it takes",
+        (0.0, 1_000_000.0),
+        |settings| settings.max_attempts.into(),
+        |settings, value| settings.max_attempts = value as u32,
+    ),
+    Setting {
+        key: "run.agent",
+        help: "the command line of the agent",
+        value: Value::Command(|settings| &mut settings.agent),
+    },
+    Setting {
+        key: "run.verify",
+        help: "the command line that says whether a task is done",
+        value: Value::Command(|settings| &mut settings.verify),
+    },
+    Setting {
+        key: "run.summarize",
+        help: "the command line that summarises an iteration",
+        value: Value::Command(|settings| &mut settings.summarize),
+    },
+    Setting {
+        key: "progress.strategy",
+        help: "how progress is told: system-captured, structured-log, llm-summarized or hybrid",
+        value: Value::Choice { of: &PROGRESS, of_text: |settings| &mut settings.progress },
+    },
+    whole(
+        "progress.entries",
+        "iterations that progress tells of",
+        (1.0, 1_000.0),
+        |settings| settings.progress_entries as f64,
+        |settings, value| settings.progress_entries = value as usize,
+    ),
+    whole(
+        "progress.characters",
+        "characters of an iteration's output that progress shows",
+        (0.0, 16_384.0),
+        |settings| settings.progress_characters as f64,
+        |settings, value| settings.progress_characters = value as usize,
+    ),
+    Setting {
+        key: "events.from_output",
+        help: "whether events are taken from an agent's text, under `## MEMORY_SUGGESTIONS`",
+        value: Value::Switch(|settings| &mut settings.events_from_output),
+    },
+    whole(
+        "events.per_task",
+        "events of a task that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_task as f64,
+        |settings, value| settings.events.per_task = value as usize,
+    ),
+    whole(
+        "events.per_section",
+        "events of a section that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_section as f64,
+        |settings, value| settings.events.per_section = value as usize,
+    ),
+    whole(
+        "events.per_feature",
+        "events of a feature that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_feature as f64,
+        |settings, value| settings.events.per_feature = value as usize,
+    ),
+    whole(
+        "events.per_project",
+        "events of the project that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.per_project as f64,
+        |settings, value| settings.events.per_project = value as usize,
+    ),
+    whole(
+        "events.in_all",
+        "events in all that are told and found; the most important, then the newest",
+        (0.0, 1_000_000.0),
+        |settings| settings.events.in_all as f64,
+        |settings, value| settings.events.in_all = value as usize,
+    ),
+    whole(
+        "tend.done_days",
+        "days after which the attempts at a task that is done go to the archive",
+        (0.0, 100_000.0),
+        |settings| settings.tending.done_days.into(),
+        |settings, value| settings.tending.done_days = value as u32,
+    ),
+    whole(
+        "tend.knowledge_days",
+        "days after which knowledge is old",
+        (0.0, 100_000.0),
+        |settings| settings.tending.knowledge_days.into(),
+        |settings, value| settings.tending.knowledge_days = value as u32,
+    ),
+    whole(
+        "tend.unused_days",
+        "days without a context after which old knowledge goes to the archive, as far as contexts are recorded",
+        (0.0, 100_000.0),
+        |settings| settings.tending.unused_days.into(),
+        |settings, value| settings.tending.unused_days = value as u32,
+    ),
+    whole(
+        "tend.useful_days",
+        "the same for knowledge that stood in the context of an attempt that succeeded",
+        (0.0, 100_000.0),
+        |settings| settings.tending.useful_days.into(),
+        |settings, value| settings.tending.useful_days = value as u32,
+    ),
+    whole(
+        "tend.superseded_days",
+        "days after which what another entry replaces goes to the archive",
+        (0.0, 100_000.0),
+        |settings| settings.tending.superseded_days.into(),
+        |settings, value| settings.tending.superseded_days = value as u32,
+    ),
+    whole(
+        "tend.learnings",
+        "learnings that there may be before `consolidate` merges those that are alike",
+        (0.0, 1_000_000.0),
+        |settings| settings.tending.learnings as f64,
+        |settings, value| settings.tending.learnings = value as usize,
+    ),
+    Setting {
+        key: "tend.automatic",
+        help: "whether `prune` and `consolidate` are done at the end of every run",
+        value: Value::Switch(|settings| &mut settings.tending.automatic),
+    },
+    Setting {
+        key: "git.commit",
+        help: "when the files of the memory are committed, and nothing else: never or each-iteration",
+        value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
+    },
+    Setting {
+        key: "secrets.allowed",
+        help: "fingerprints of what looks like a secret and is none",
+        value: Value::Fingerprints,
+    },
+    Setting {
+        key: "semantic.weight",
+        help: "the share of meaning in a score; 0 leaves words alone",
+        value: Value::Number {
+            range: (0.0, 0.99),
+            whole: false,
+            get: |settings| settings.semantic.weight,
+            set: |settings, value| settings.semantic.weight = value,
+        },
+    },
+    Setting {
+        key: "semantic.min_score",
+        help: "the least cosine between a query and an entry that counts; below 0 for the model's own",
+        value: Value::Number {
+            range: (-1.0, 1.0),
+            whole: false,
+            get: |settings| settings.semantic.min_score,
+            set: |settings, value| settings.semantic.min_score = value,
+        },
+    },
+    whole(
+        "semantic.limit",
+        "entries that are found by their meaning at most",
+        (1.0, 10_000.0),
+        |settings| settings.semantic.limit as f64,
+        |settings, value| settings.semantic.limit = value as usize,
+    ),
+    Setting {
+        key: "ollama.url",
+        help: "the address of the Ollama server that makes vectors, `http://localhost:11434` as it comes",
+        value: Value::Address(|settings| &mut settings.ollama.url),
+    },
+    Setting {
+        key: "ollama.model",
+        help: "the model that makes vectors",
+        value: Value::Model(|settings| &mut settings.ollama.model),
+    },
+    whole(
+        "ollama.check_timeout_ms",
+        "milliseconds that connecting and asking for the models may take",
+        (1.0, 600_000.0),
+        |settings| settings.ollama.check_timeout_ms as f64,
+        |settings, value| settings.ollama.check_timeout_ms = value as u64,
+    ),
+    whole(
+        "ollama.query_timeout_ms",
+        "milliseconds that embedding a query may take",
+        (1.0, 600_000.0),
+        |settings| settings.ollama.query_timeout_ms as f64,
+        |settings, value| settings.ollama.query_timeout_ms = value as u64,
+    ),
+    whole(
+        "ollama.embed_timeout_ms",
+        "milliseconds that embedding a batch of texts may take",
+        (1.0, 600_000.0),
+        |settings| settings.ollama.embed_timeout_ms as f64,
+        |settings, value| settings.ollama.embed_timeout_ms = value as u64,
+    ),
+    Setting {
+        key: "qdrant.url",
+        help: "the address of the Qdrant server that a team shares",
+        value: Value::Address(|settings| &mut settings.qdrant.url),
+    },
+    Setting {
+        key: "qdrant.api_key",
+        help: "what that server asks for",
+        value: Value::Key(|settings| &mut settings.qdrant.api_key),
+    },
+    Setting {
+        key: "qdrant.collections",
+        help: "one collection for all features or one for each: shared or per-feature",
+        value: Value::Choice { of: &COLLECTIONS, of_text: |settings| &mut settings.qdrant.collections },
+    },
+    Setting {
+        key: "qdrant.collection",
+        help: "the name of the one for all",
+        value: Value::Word(|settings| &mut settings.qdrant.collection),
+    },
+    Setting {
+        key: "qdrant.project",
+        help: "what tells this project's entries from those of others on the same server",
+        value: Value::Word(|settings| &mut settings.qdrant.project),
+    },
+    whole(
+        "qdrant.timeout_ms",
+        "milliseconds that a call to that server may take",
+        (1.0, 600_000.0),
+        |settings| settings.qdrant.timeout_ms as f64,
+        |settings, value| settings.qdrant.timeout_ms = value as u64,
+    ),
+    whole(
+        "qdrant.m",
+        "neighbours of a vector in the graph by which it is found",
+        (4.0, 256.0),
+        |settings| settings.qdrant.m.into(),
+        |settings, value| settings.qdrant.m = value as u32,
+    ),
+    whole(
+        "qdrant.ef_construct",
+        "vectors that are looked at for these neighbours",
+        (4.0, 10_000.0),
+        |settings| settings.qdrant.ef_construct.into(),
+        |settings, value| settings.qdrant.ef_construct = value as u32,
+    ),
+    Setting {
+        key: "qdrant.on_disk",
+        help: "whether vectors and graph are on disk instead of in memory",
+        value: Value::Switch(|settings| &mut settings.qdrant.on_disk),
+    },
+    whole(
+        "qdrant.hnsw_ef",
+        "vectors that a search looks at",
+        (1.0, 10_000.0),
+        |settings| settings.qdrant.hnsw_ef.into(),
+        |settings, value| settings.qdrant.hnsw_ef = value as u32,
+    ),
+    whole(
+        "lock.timeout_ms",
+        "milliseconds that a writing command waits for another one",
+        (0.0, 600_000.0),
+        |settings| settings.lock_timeout_ms as f64,
+        |settings, value| settings.lock_timeout_ms = value as u64,
+    ),
+];

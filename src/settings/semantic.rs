@@ -1,0 +1,144 @@
+//! Settings of what finds entries by their meaning: how much it counts, and the servers that it needs.
+
+use std::fmt;
+
+/// How much meaning counts beside words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Semantic {
+    /// `semantic.weight`: the share of meaning in a score, from 0 (it is not looked at, and no server is asked) to
+    /// 0.99; words have the rest.
+    pub weight: f64,
+    /// `semantic.min_score`: the least cosine of the angle between a query and an entry that counts; below 0 for
+    /// the model's own, which [`Ollama::min_score`] knows.
+    pub min_score: f64,
+    /// `semantic.limit`: how many entries are found by their meaning at most.
+    pub limit: usize,
+}
+
+impl Default for Semantic {
+    fn default() -> Semantic {
+        Semantic { weight: 0.5, min_score: -1.0, limit: 20 }
+    }
+}
+
+/// The Ollama server that makes vectors of texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ollama {
+    /// `ollama.url`: its address, `http://localhost:11434` as it comes; empty for none, and then words alone count.
+    ///
+    /// There is no address before the user gives one: whatever listens at a port would be sent what the memory says.
+    pub url: String,
+    /// `ollama.model`: the model that embeds.
+    pub model: String,
+    /// `ollama.check_timeout_ms`: how long connecting and asking for the models may take, in milliseconds.
+    pub check_timeout_ms: u64,
+    /// `ollama.query_timeout_ms`: how long embedding a query may take: somebody waits for the answer.
+    pub query_timeout_ms: u64,
+    /// `ollama.embed_timeout_ms`: how long embedding a batch of texts may take.
+    pub embed_timeout_ms: u64,
+}
+
+impl Default for Ollama {
+    fn default() -> Ollama {
+        Ollama {
+            url: String::new(),
+            model: "nomic-embed-text".to_owned(),
+            check_timeout_ms: 2_000,
+            query_timeout_ms: 5_000,
+            embed_timeout_ms: 60_000,
+        }
+    }
+}
+
+impl Ollama {
+    /// Returns the name of the model without its tag.
+    pub fn family(&self) -> &str {
+        let name = self.model.rsplit('/').next().unwrap_or_default();
+        name.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns the least cosine at which texts have to do with each other, by the model: vectors of some models
+    /// all lie close together.
+    pub fn min_score(&self) -> f64 {
+        match self.family() {
+            // Measured: the right answer to a question scored .26, the next .07.
+            "all-minilm" => 0.15,
+            // The seeds' value, for `nomic-embed-text`.
+            _ => 0.4,
+        }
+    }
+}
+
+/// The Qdrant server on which vectors are shared.
+#[derive(Clone, PartialEq)]
+pub struct Qdrant {
+    /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.
+    pub url: String,
+    /// `qdrant.api_key`: what it asks for, if it does.
+    pub api_key: String,
+    /// `qdrant.collections`: one for all features, or one for each; one of [`COLLECTIONS`](super::COLLECTIONS).
+    pub collections: String,
+    /// `qdrant.collection`: the name of the one for all.
+    pub collection: String,
+    /// `qdrant.project`: what tells this project's entries from those of others on the same server.
+    pub project: String,
+    /// `qdrant.timeout_ms`: how long a call may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// `qdrant.m`: how many neighbours a vector has in the graph by which it is found.
+    pub m: u32,
+    /// `qdrant.ef_construct`: how many vectors are looked at for these neighbours.
+    pub ef_construct: u32,
+    /// `qdrant.on_disk`: whether vectors and graph are kept on disk instead of in memory.
+    pub on_disk: bool,
+    /// `qdrant.hnsw_ef`: how many vectors a search looks at.
+    pub hnsw_ef: u32,
+}
+
+impl Default for Qdrant {
+    fn default() -> Qdrant {
+        Qdrant {
+            url: String::new(),
+            api_key: String::new(),
+            collections: "shared".to_owned(),
+            collection: "ralph-memory".to_owned(),
+            project: String::new(),
+            timeout_ms: 5_000,
+            m: 64,
+            ef_construct: 512,
+            on_disk: true,
+            hnsw_ef: 128,
+        }
+    }
+}
+
+impl fmt::Debug for Qdrant {
+    /// Shows all but the key, which nobody should find in a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Qdrant { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
+            self;
+        let api_key = if api_key.is_empty() { "" } else { "(key)" };
+        formatter
+            .debug_struct("Qdrant")
+            .field("url", url)
+            .field("api_key", &api_key)
+            .field("collections", collections)
+            .field("collection", collection)
+            .field("project", project)
+            .field("timeout_ms", timeout_ms)
+            .field("m", m)
+            .field("ef_construct", ef_construct)
+            .field("on_disk", on_disk)
+            .field("hnsw_ef", hnsw_ef)
+            .finish()
+    }
+}
+
+/// Returns whether a text is an address that can be called: its scheme, a host, no user, no query.
+pub(super) fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    rest.is_some_and(|rest| {
+        let host = rest.split('/').next().unwrap_or_default();
+        let is_plain = |character: char| character.is_ascii_graphic() && !"@?#\\\"<>`{|}".contains(character);
+        !host.is_empty() && !host.starts_with(':') && rest.chars().all(is_plain)
+    })
+}

@@ -1,0 +1,363 @@
+//! The event stream of Claude Code: `claude -p --output-format stream-json --verbose`.
+
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+
+use super::heard::{Heard, command};
+use super::json::{self, Field};
+use super::paths::Done;
+use crate::text::floor;
+
+/// How many calls of tools may wait for their results; an agent makes a few at once.
+const MAX_CALLS: usize = 256;
+/// The longest id and name that is kept, in bytes.
+const MAX_NAME: usize = 200;
+/// How much of a call is kept, in bytes.
+const MAX_SUBJECT: usize = 4096;
+
+/// A stream of Claude Code so far.
+#[derive(Debug, Default)]
+pub(super) struct Claude {
+    /// The calls without a result yet, the oldest first.
+    calls: VecDeque<Call>,
+    /// The session that the figures are of.
+    session: Option<String>,
+    /// The figures of that session, and of those before it.
+    figures: [Figures; 2],
+    /// Whether anything came since the last result.
+    is_open: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug)]
+struct Call {
+    id: String,
+    name: String,
+    /// The file or the command.
+    subject: String,
+}
+
+/// What a session cost. Each result has the totals of its session.
+#[derive(Debug, Default, Clone, Copy)]
+struct Figures {
+    cost_usd: Option<f64>,
+    tokens_in: Option<u64>,
+    tokens_out: Option<u64>,
+    duration_ms: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    subtype: Field<'a>,
+    #[serde(borrow)]
+    session_id: Field<'a>,
+    #[serde(borrow)]
+    cwd: Field<'a>,
+    #[serde(borrow)]
+    model: Field<'a>,
+    #[serde(borrow)]
+    parent_tool_use_id: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow)]
+    tool_use_result: Field<'a>,
+    #[serde(borrow)]
+    is_error: Field<'a>,
+    #[serde(borrow)]
+    result: Field<'a>,
+    #[serde(borrow)]
+    errors: Field<'a>,
+    #[serde(borrow)]
+    total_cost_usd: Field<'a>,
+    #[serde(borrow)]
+    duration_ms: Field<'a>,
+    #[serde(borrow)]
+    usage: Field<'a>,
+    #[serde(borrow, rename = "modelUsage")]
+    model_usage: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Field<'a>,
+}
+
+/// A piece of a message: a text, the call of a tool, or its result.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    text: Field<'a>,
+    #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    name: Field<'a>,
+    #[serde(borrow)]
+    input: Field<'a>,
+    #[serde(borrow)]
+    tool_use_id: Field<'a>,
+    #[serde(borrow)]
+    is_error: Field<'a>,
+    #[serde(borrow)]
+    content: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Input<'a> {
+    #[serde(borrow)]
+    file_path: Field<'a>,
+    #[serde(borrow)]
+    notebook_path: Field<'a>,
+    #[serde(borrow)]
+    command: Field<'a>,
+}
+
+/// What the program itself says of a tool's result.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Details<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+}
+
+/// Tokens of the main loop, and, in the other style, of one model with those of subagents.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage<'a> {
+    #[serde(borrow, rename = "input_tokens", alias = "inputTokens")]
+    input: Field<'a>,
+    #[serde(borrow, rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
+    cache_read: Field<'a>,
+    #[serde(borrow, rename = "cache_creation_input_tokens", alias = "cacheCreationInputTokens")]
+    cache_creation: Field<'a>,
+    #[serde(borrow, rename = "output_tokens", alias = "outputTokens")]
+    output: Field<'a>,
+}
+
+impl Claude {
+    /// Takes a line. Fails where it is no event, and passes over events that are not known.
+    pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
+        let event: Event<'_> = json::event(line)?;
+        let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
+        self.is_open = true;
+        let kind = Some(kind);
+        if json::is(kind, "assistant") {
+            self.assistant(&event, heard);
+        } else if json::is(kind, "user") {
+            self.user(&event, heard);
+        } else if json::is(kind, "result") {
+            self.result(&event, heard);
+        } else if json::is(kind, "system") && json::is(event.subtype, "init") {
+            if let Some(folder) = json::text(event.cwd) {
+                heard.files.work_in(&folder);
+            }
+            heard.model = short(event.model).or(heard.model.take());
+        }
+        Ok(())
+    }
+
+    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) {
+        let is_own = event.parent_tool_use_id.is_none();
+        let message: Message<'_> = json::object(event.message).unwrap_or_default();
+        json::items(message.content, &mut |block| {
+            let Some(block) = json::object::<Block<'_>>(block) else { return };
+            if json::is(block.kind, "text") && is_own {
+                heard.say(&json::text(block.text).unwrap_or_default());
+            } else if json::is(block.kind, "tool_use") {
+                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return };
+                let input: Input<'_> = json::object(block.input).unwrap_or_default();
+                let subject = [input.file_path, input.notebook_path, input.command].into_iter().find_map(json::text);
+                let mut subject = subject.unwrap_or_default();
+                subject.truncate(floor(&subject, MAX_SUBJECT));
+                subject.shrink_to_fit();
+                self.calls.push_back(Call { id, name, subject });
+                if self.calls.len() > MAX_CALLS {
+                    self.calls.pop_front();
+                }
+            }
+        });
+    }
+
+    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) {
+        let message: Message<'_> = json::object(event.message).unwrap_or_default();
+        let details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+        json::items(message.content, &mut |block| {
+            let Some(block) = json::object::<Block<'_>>(block).filter(|block| json::is(block.kind, "tool_result"))
+            else {
+                return;
+            };
+            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return };
+            if json::is_true(block.is_error) {
+                let what = call.shown(heard);
+                heard.fail(&what, &content(block.content));
+            } else if let Some(path) = heard.files.within(&call.subject) {
+                let done = match call.name.as_str() {
+                    "Read" => Done::Read,
+                    "Edit" | "MultiEdit" | "NotebookEdit" => Done::Modified,
+                    "Write" => written(&details, block.content).unwrap_or_else(|| {
+                        // Nobody writes over what nobody has looked at: the tool itself forbids it.
+                        if heard.files.knows(&path) { Done::Modified } else { Done::Created }
+                    }),
+                    _ => return,
+                };
+                heard.files.note(path, done);
+            }
+        });
+    }
+
+    fn result(&mut self, event: &Event<'_>, heard: &mut Heard) {
+        let subtype = short(event.subtype).unwrap_or_default();
+        let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
+        let text = json::text(event.result).unwrap_or_default();
+        (heard.is_failed, heard.is_complete, self.is_open) = (is_failed, true, false);
+        heard.end(&text, !is_failed);
+        if is_failed {
+            let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
+            let mut n_told = 0;
+            json::items(event.errors, &mut |error| {
+                if let Some(error) = json::text(error) {
+                    heard.fail(what, &error);
+                    n_told += 1;
+                }
+            });
+            if n_told == 0 {
+                heard.fail(what, &text);
+            }
+        }
+        let session = short(event.session_id);
+        if session != self.session {
+            self.figures[1] = self.figures[1].and(self.figures[0]);
+            (self.session, self.figures[0]) = (session, Figures::default());
+        }
+        self.figures[0] = self.figures[0].or(Figures::of(event));
+    }
+
+    /// Takes the call with this id from those that wait.
+    fn call(&mut self, id: &str) -> Option<Call> {
+        let at = self.calls.iter().position(|call| call.id == id)?;
+        self.calls.remove(at)
+    }
+
+    pub(super) fn finish(&mut self, heard: &mut Heard) {
+        heard.is_complete &= !self.is_open;
+        let figures = self.figures[1].and(self.figures[0]);
+        heard.cost_usd = figures.cost_usd;
+        (heard.tokens_in, heard.tokens_out) = (figures.tokens_in, figures.tokens_out);
+        heard.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
+    }
+}
+
+impl Call {
+    /// Returns how the call stands in an error. The path of a file that is not the project's stays away.
+    fn shown(&self, heard: &Heard) -> String {
+        match self.name.as_str() {
+            "Bash" => command(&self.subject),
+            name => heard.files.within(&self.subject).map_or_else(|| name.to_owned(), |path| format!("{name} {path}")),
+        }
+    }
+}
+
+impl Figures {
+    fn of(event: &Event<'_>) -> Figures {
+        let mut figures = Figures {
+            cost_usd: json::amount(event.total_cost_usd),
+            duration_ms: json::amount(event.duration_ms),
+            ..Figures::default()
+        };
+        // The cost is that of subagents too, and so are these tokens, but not those of `usage`.
+        json::values(event.model_usage, &mut |usage| figures.count(usage));
+        if figures.tokens_in.is_none() {
+            figures.count(event.usage);
+        }
+        figures
+    }
+
+    /// Counts what was read from the cache as well: it is what the model had before it, and what Codex counts.
+    fn count(&mut self, usage: Field<'_>) {
+        let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
+        let read = [usage.input, usage.cache_read, usage.cache_creation];
+        self.tokens_in = sum(self.tokens_in, read.into_iter().filter_map(json::count).reduce(u64::saturating_add));
+        self.tokens_out = sum(self.tokens_out, json::count(usage.output));
+    }
+
+    /// Returns the figures of two sessions together.
+    fn and(self, other: Figures) -> Figures {
+        let sum_of = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one + other),
+            _ => one.or(other),
+        };
+        Figures {
+            cost_usd: sum_of(self.cost_usd, other.cost_usd),
+            tokens_in: sum(self.tokens_in, other.tokens_in),
+            tokens_out: sum(self.tokens_out, other.tokens_out),
+            duration_ms: sum_of(self.duration_ms, other.duration_ms),
+        }
+    }
+
+    /// Returns the later figures of one session, or the earlier where those say nothing. What it took is told
+    /// turn by turn.
+    fn or(self, later: Figures) -> Figures {
+        Figures {
+            cost_usd: later.cost_usd.or(self.cost_usd),
+            tokens_in: later.tokens_in.or(self.tokens_in),
+            tokens_out: later.tokens_out.or(self.tokens_out),
+            duration_ms: Figures { duration_ms: self.duration_ms, ..Figures::default() }.and(later).duration_ms,
+        }
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        _ => one.or(other),
+    }
+}
+
+/// Reads a field that is a short text.
+fn short(field: Field<'_>) -> Option<String> {
+    // Quotes and escapes make it longer, never shorter.
+    let field = field.filter(|field| field.get().len() <= 6 * MAX_NAME);
+    json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
+}
+
+/// Returns the text of a tool's result: a text, or pieces of which some are.
+fn content(field: Field<'_>) -> String {
+    if let Some(text) = json::text(field) {
+        return text;
+    }
+    let mut first = None;
+    json::items(field, &mut |block| {
+        let block: Block<'_> = json::object(block).unwrap_or_default();
+        first = first.take().or_else(|| json::text(block.text));
+    });
+    first.unwrap_or_default()
+}
+
+/// Returns what a call of `Write` did, where its result says so.
+fn written(details: &Details<'_>, content_field: Field<'_>) -> Option<Done> {
+    if json::is(details.kind, "create") {
+        return Some(Done::Created);
+    }
+    if json::is(details.kind, "update") {
+        return Some(Done::Modified);
+    }
+    let text = content(content_field);
+    if text.starts_with("File created successfully") {
+        Some(Done::Created)
+    } else if text.starts_with("The file ") && text.lines().next().is_some_and(|line| line.contains("has been updated"))
+    {
+        Some(Done::Modified)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,187 @@
+//! The event stream of Codex: `codex exec --json`.
+
+use serde::Deserialize;
+
+use super::heard::{Heard, command};
+use super::json::{self, Field};
+use super::paths::Done;
+
+/// A stream of Codex so far.
+#[derive(Debug, Default)]
+pub(super) struct Codex {
+    /// The tokens of the thread so far, and of those before it: read and written.
+    tokens: Option<(u64, u64)>,
+    earlier: Option<(u64, u64)>,
+    /// Whether an error came behind the last turn that ended well.
+    is_failing: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    item: Field<'a>,
+    #[serde(borrow)]
+    usage: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Item<'a> {
+    // `item_type` in the first versions.
+    #[serde(borrow, rename = "type", alias = "item_type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    text: Field<'a>,
+    #[serde(borrow)]
+    command: Field<'a>,
+    #[serde(borrow)]
+    aggregated_output: Field<'a>,
+    #[serde(borrow)]
+    exit_code: Field<'a>,
+    #[serde(borrow)]
+    status: Field<'a>,
+    #[serde(borrow)]
+    changes: Field<'a>,
+    #[serde(borrow)]
+    server: Field<'a>,
+    #[serde(borrow)]
+    tool: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    path: Field<'a>,
+    #[serde(borrow)]
+    kind: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    message: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage<'a> {
+    #[serde(borrow)]
+    input_tokens: Field<'a>,
+    #[serde(borrow)]
+    output_tokens: Field<'a>,
+}
+
+impl Codex {
+    /// Takes a line. Fails where it is no event, and passes over events that are not known.
+    pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
+        let event: Event<'_> = json::event(line)?;
+        let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
+        match json::text(Some(kind)).unwrap_or_default().as_str() {
+            "thread.started" => self.end_thread(),
+            "turn.started" => heard.is_complete = false,
+            "item.completed" => item(&json::object(event.item).unwrap_or_default(), heard),
+            "turn.completed" => {
+                (heard.is_complete, heard.is_failed, self.is_failing) = (true, false, false);
+                self.count(event.usage);
+            }
+            "turn.failed" => {
+                (heard.is_complete, heard.is_failed) = (true, true);
+                heard.fail("", &message(event.error));
+            }
+            "error" => {
+                // It also tells of connections that are tried again, so that only the end shows what it meant.
+                self.is_failing = true;
+                heard.fail("", &json::text(event.message).unwrap_or_default());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts a turn. Figures are those of the thread up to then, not of the turn; those that become smaller
+    /// are of a version that has them by turn. What was read from the cache is part of what was read.
+    fn count(&mut self, usage: Field<'_>) {
+        let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
+        let (Some(read), Some(written)) = (json::count(usage.input_tokens), json::count(usage.output_tokens)) else {
+            return;
+        };
+        self.tokens = Some(match self.tokens {
+            Some((before, before_written)) if read < before || written < before_written => {
+                (before.saturating_add(read), before_written.saturating_add(written))
+            }
+            _ => (read, written),
+        });
+    }
+
+    fn end_thread(&mut self) {
+        if let Some((read, written)) = self.tokens.take() {
+            let (before, before_written) = self.earlier.unwrap_or_default();
+            self.earlier = Some((before.saturating_add(read), before_written.saturating_add(written)));
+        }
+    }
+
+    pub(super) fn finish(&mut self, heard: &mut Heard) {
+        self.end_thread();
+        (heard.tokens_in, heard.tokens_out) = self.earlier.unzip();
+        if self.is_failing {
+            (heard.is_failed, heard.is_complete) = (true, true);
+        }
+    }
+}
+
+fn item(item: &Item<'_>, heard: &mut Heard) {
+    let is_failed = json::is(item.status, "failed") || json::is(item.status, "declined");
+    match json::text(item.kind).unwrap_or_default().as_str() {
+        "agent_message" | "assistant_message" => heard.say(&json::text(item.text).unwrap_or_default()),
+        "command_execution" => {
+            let code = item.exit_code.and_then(|code| code.get().parse::<i64>().ok());
+            if is_failed || code.is_some_and(|code| code != 0) {
+                let how = match code {
+                    Some(code) => format!("Exit code {code}"),
+                    None if json::is(item.status, "declined") => "declined".to_owned(),
+                    None => "failed".to_owned(),
+                };
+                let output = json::text(item.aggregated_output).unwrap_or_default();
+                heard.fail(&command(&json::text(item.command).unwrap_or_default()), &format!("{how}\n{output}"));
+            }
+        }
+        "file_change" if !is_failed => json::items(item.changes, &mut |change| {
+            let change: Change<'_> = json::object(change).unwrap_or_default();
+            let Some(path) = json::text(change.path).and_then(|path| heard.files.within(&path)) else { return };
+            match json::text(change.kind).unwrap_or_default().as_str() {
+                "add" => heard.files.note(path, Done::Created),
+                "delete" => heard.files.remove(path),
+                _ => heard.files.note(path, Done::Modified),
+            }
+        }),
+        "file_change" => {
+            let how = if json::is(item.status, "declined") { "declined" } else { "failed" };
+            heard.fail("file change", how);
+        }
+        "mcp_tool_call" if is_failed || item.error.is_some() => {
+            let name = |field| json::text(field).unwrap_or_default();
+            heard.fail(&format!("{}.{}", name(item.server), name(item.tool)), &message(item.error));
+        }
+        "error" => heard.fail("", &json::text(item.message).unwrap_or_default()),
+        _ => {}
+    }
+}
+
+/// Returns the message of an error.
+fn message(error: Field<'_>) -> String {
+    let message: Option<Message<'_>> = json::object(error);
+    message.and_then(|error| json::text(error.message)).or_else(|| json::text(error)).unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+//! Tells streams from plain text by their first lines.
+//!
+//! A text may begin with a brace, with JSON of its own, or with a line of a stream that it quotes. So most of
+//! the first lines must be events, with the fields that tell them from other JSON; a few that are none, such as
+//! what a wrapper prints before the agent begins, are allowed.
+
+use serde::Deserialize;
+
+use super::Format;
+use super::json::{self, Field};
+
+/// How many lines are looked at that say something.
+const MAX_LINES: usize = 16;
+/// How much is looked at, in bytes.
+const MAX_BYTES: usize = 1024 * 1024;
+/// From how many events on it is decided before that.
+const ENOUGH: usize = 2;
+
+/// The beginning of an output whose format is not known yet.
+#[derive(Debug, Default)]
+pub(super) struct Detecting {
+    bytes: Vec<u8>,
+    /// How many of them are lines that were looked at.
+    n_seen: usize,
+    n_lines: usize,
+    n_claude: usize,
+    n_codex: usize,
+    /// Whether a code fence was met: no stream has one outside of its JSON.
+    has_fence: bool,
+}
+
+impl Detecting {
+    /// Takes the next piece, and returns the format where it can be told.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Option<Format> {
+        let mut start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        while let Some(at) = self.bytes[start..].iter().position(|byte| *byte == b'\n') {
+            let end = start + at;
+            // The same whatever the pieces: such a line would not have been waited for.
+            if end > MAX_BYTES {
+                return Some(self.majority().unwrap_or(Format::Text));
+            }
+            self.look(end);
+            (self.n_seen, start) = (end + 1, end + 1);
+            if self.has_fence {
+                return Some(Format::Text);
+            }
+            if self.majority().is_some() && self.n_claude.max(self.n_codex) >= ENOUGH {
+                return self.majority();
+            }
+            if self.n_lines >= MAX_LINES {
+                return Some(self.majority().unwrap_or(Format::Text));
+            }
+        }
+        (self.bytes.len() > MAX_BYTES).then(|| self.majority().unwrap_or(Format::Text))
+    }
+
+    /// Returns the format, now that nothing more comes.
+    pub(super) fn at_end(&mut self) -> Format {
+        self.look(self.bytes.len());
+        self.n_seen = self.bytes.len();
+        self.majority().unwrap_or(Format::Text)
+    }
+
+    /// Returns what came.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Counts the line that ends there.
+    fn look(&mut self, end: usize) {
+        let line = String::from_utf8_lossy(&self.bytes[self.n_seen..end]);
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() {
+            return;
+        }
+        self.n_lines += 1;
+        self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
+        match speaker(line) {
+            Some(Format::Claude) => self.n_claude += 1,
+            Some(Format::Codex) => self.n_codex += 1,
+            _ => {}
+        }
+    }
+
+    fn majority(&self) -> Option<Format> {
+        if self.has_fence {
+            None
+        } else if self.n_claude * 2 > self.n_lines {
+            Some(Format::Claude)
+        } else if self.n_codex * 2 > self.n_lines {
+            Some(Format::Codex)
+        } else {
+            None
+        }
+    }
+}
+
+/// The fields that tell events from other JSON.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    session_id: Field<'a>,
+    #[serde(borrow)]
+    subtype: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow)]
+    uuid: Field<'a>,
+    #[serde(borrow)]
+    thread_id: Field<'a>,
+    #[serde(borrow)]
+    item: Field<'a>,
+    #[serde(borrow)]
+    usage: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+}
+
+/// Returns whose event a line is; `error` alone is too common a type to tell.
+fn speaker(line: &str) -> Option<Format> {
+    let event: Event<'_> = json::event(line).ok()?;
+    let kind = json::text(event.kind)?;
+    match kind.as_str() {
+        "thread.started" if json::text(event.thread_id).is_some() => return Some(Format::Codex),
+        "turn.started" => return Some(Format::Codex),
+        "turn.completed" if event.usage.is_some() => return Some(Format::Codex),
+        "turn.failed" if event.error.is_some() => return Some(Format::Codex),
+        "item.started" | "item.updated" | "item.completed" => {
+            let item: Item<'_> = json::object(event.item)?;
+            return item.kind.map(|_| Format::Codex);
+        }
+        _ => {}
+    }
+    // Every event of Claude Code has its session.
+    json::text(event.session_id)?;
+    [event.subtype, event.message, event.uuid].iter().any(Option::is_some).then_some(Format::Claude)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    const SAID: &str = r#"{"type":"assistant","message":{"content":[]},"session_id":"s"}"#;
+    const THREAD: &str = r#"{"type":"thread.started","thread_id":"t"}"#;
+    const TURN: &str = r#"{"type":"turn.started"}"#;
+
+    #[track_caller]
+    fn check(lines: &[&str], expected: Format) {
+        let text = lines.join("\n");
+        for size in [1, 7, text.len().max(1)] {
+            let mut detecting = Detecting::default();
+            let early = text.as_bytes().chunks(size).find_map(|piece| detecting.push(piece));
+            assert_eq!(early.unwrap_or_else(|| detecting.at_end()), expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn streams_are_known_by_their_first_lines() {
+        check(&[INIT, SAID], Format::Claude);
+        check(&[INIT], Format::Claude);
+        check(&["\u{feff}", "", &format!("  {INIT}\r"), SAID], Format::Claude);
+        check(&[r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s"}"#], Format::Claude);
+        check(&[THREAD, TURN], Format::Codex);
+        check(&[THREAD, r#"{"type":"error","message":"x"}"#, r#"{"type":"turn.failed","error":{}}"#], Format::Codex);
+        check(&["> build", "warning: no network", INIT, SAID, SAID], Format::Claude);
+    }
+
+    #[test]
+    fn text_that_begins_with_a_brace_is_text() {
+        check(&[], Format::Text);
+        check(&["{"], Format::Text);
+        check(&["{}", "{}"], Format::Text);
+        check(&[r#"{"type":"result","ok":true}"#], Format::Text);
+        check(&[r#"{"type":"error","message":"boom"}"#], Format::Text);
+        check(&[r#"{"scope":"task","session_id":7,"type":"system","subtype":"x"}"#], Format::Text);
+        check(&["{{task}}", "{% raw %}"], Format::Text);
+        // A stream that is spoken of.
+        check(&[INIT, "is the first event.", "It has the session."], Format::Text);
+        check(&["```json", THREAD, TURN, "```", "These two begin it."], Format::Text);
+        let much = format!("{{{}", "x".repeat(MAX_BYTES + 1));
+        check(&[&much, INIT, SAID, SAID], Format::Text);
+    }
+}

@@ -1,0 +1,334 @@
+//! What was heard so far, the same for all formats, each part within its limit.
+
+use std::collections::BTreeSet;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::paths::Touched;
+use super::summary::without_sigils;
+use super::tail::Tail;
+use super::{MAX_TEXT, Transcript};
+use crate::entry::attempt::{MAX_LIST, MAX_SECTION_BYTES};
+use crate::secret::redact;
+use crate::text::floor;
+
+/// The longest error or decision, in characters.
+const MAX_ITEM: usize = 300;
+/// The longest command in an error, in characters.
+const MAX_COMMAND: usize = 120;
+/// How much of a text is looked at that becomes one line, in bytes.
+const MAX_LINE_BYTES: usize = 4096;
+/// How many characters a text has at least that is taken for a summary where nothing says what is one.
+const MIN_SUMMARY: usize = 50;
+/// How much of a summary is kept, in bytes: what is redacted before it is cut to a section.
+const MAX_SUMMARY: usize = 8 * MAX_SECTION_BYTES;
+/// How much of a text is shown to those who watch, in characters.
+const MAX_SHOWN: usize = 500;
+/// How far before its own length a text is looked for in what was said, in bytes.
+const NEAR: usize = 64 * 1024;
+/// How many errors are known by their hash.
+const MAX_KNOWN: usize = 10_000;
+
+/// What was heard.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) files: Touched,
+    pub(super) cost_usd: Option<f64>,
+    pub(super) tokens_in: Option<u64>,
+    pub(super) tokens_out: Option<u64>,
+    pub(super) model: Option<String>,
+    pub(super) duration_secs: Option<f64>,
+    pub(super) is_failed: bool,
+    pub(super) is_complete: bool,
+    /// The last text, or its beginning.
+    pub(super) latest: Option<String>,
+    allowed: Vec<String>,
+    text: Tail,
+    errors: List,
+    decisions: List,
+    /// What the stream ends with.
+    result: String,
+    /// The last text that is long enough for a summary.
+    last_long: String,
+}
+
+/// Lines, each once, at most [`MAX_LIST`].
+#[derive(Debug, Default)]
+struct List {
+    lines: Vec<String>,
+    known: BTreeSet<u64>,
+}
+
+impl Heard {
+    pub(super) fn new(root: &str, allowed: Vec<String>) -> Heard {
+        Heard {
+            files: Touched::new(root),
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            model: None,
+            duration_secs: None,
+            is_failed: false,
+            is_complete: false,
+            latest: None,
+            allowed,
+            text: Tail::new(MAX_TEXT),
+            errors: List::default(),
+            decisions: List::default(),
+            result: String::new(),
+            last_long: String::new(),
+        }
+    }
+
+    /// Takes a text that the agent said itself.
+    pub(super) fn say(&mut self, text: &str) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push(b"\n\n");
+        }
+        self.text.push(text.as_bytes());
+        self.decide(text);
+        self.latest = Some(text.chars().take(MAX_SHOWN).collect());
+        if text.chars().nth(MIN_SUMMARY).is_some() {
+            text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last_long);
+        }
+    }
+
+    /// Takes the text that a stream ends with, which mostly repeats what was said last.
+    pub(super) fn end(&mut self, text: &str, is_summary: bool) {
+        let text = text.trim();
+        if !self.text.ends_near(text, NEAR) {
+            self.say(text);
+        }
+        if is_summary {
+            text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.result);
+        }
+    }
+
+    /// Takes an error of something that is named, in its first lines.
+    pub(super) fn fail(&mut self, what: &str, text: &str) {
+        self.errors.add(&[what, text], || {
+            // Before any of it is cut, which could leave half a secret.
+            let what = one_line(&redact(start(what), &self.allowed));
+            let text = headline(&redact(start(text), &self.allowed));
+            let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
+            cut(&format!("{what}{separator}{text}"), MAX_ITEM)
+        });
+    }
+
+    /// Notes the decisions that a text tells.
+    pub(super) fn decide(&mut self, text: &str) {
+        let mut fence: Option<char> = None;
+        for line in text.lines() {
+            let bare = line.trim_start();
+            let mark =
+                ['`', '~'].into_iter().find(|mark| bare.chars().take(3).filter(|next| next == mark).count() == 3);
+            match (fence, mark) {
+                (None, Some(mark)) => fence = Some(mark),
+                (Some(open), Some(mark)) if open == mark => fence = None,
+                (None, None) => {
+                    if let Some(decision) = decision(bare) {
+                        self.decisions
+                            .add(&[decision], || cut(&one_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns what was heard. Of plain text there is no summary but the text itself.
+    pub(super) fn finish(self, is_stream: bool) -> Transcript {
+        let (text, n_dropped) = self.text.into_text();
+        let summary =
+            [self.result, self.last_long].iter().map(|text| without_sigils(text)).find(|text| !text.is_empty());
+        Transcript {
+            text,
+            n_dropped,
+            files: self.files.files(),
+            errors: self.errors.lines,
+            decisions: self.decisions.lines,
+            summary: summary.filter(|_| is_stream).unwrap_or_default(),
+            cost_usd: self.cost_usd,
+            tokens_in: self.tokens_in,
+            tokens_out: self.tokens_out,
+            model: self.model,
+            duration_secs: self.duration_secs,
+            is_failed: self.is_failed,
+            is_complete: self.is_complete,
+            ..Transcript::default()
+        }
+    }
+}
+
+impl List {
+    /// Adds a line, made only where it may be new.
+    fn add(&mut self, of: &[&str], make: impl FnOnce() -> String) {
+        if self.lines.len() >= MAX_LIST {
+            return;
+        }
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        let key = of.iter().fold(0u64, |hash, part| hash.rotate_left(5) ^ xxh3_64(start(part).as_bytes()));
+        if self.known.insert(key) {
+            let line = make();
+            if !line.is_empty() && !self.lines.contains(&line) {
+                self.lines.push(line);
+            }
+        }
+    }
+}
+
+/// Returns how a command stands in an error: its first line, between backticks.
+pub(super) fn command(text: &str) -> String {
+    let first = text.trim().lines().next().unwrap_or_default();
+    format!("`{}`", start(first).replace('`', "'"))
+}
+
+/// Returns as much of a text as is looked at.
+fn start(text: &str) -> &str {
+    let text = text.trim_start();
+    &text[..floor(text, MAX_LINE_BYTES)]
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A command is told from what it failed with by its closing backtick, which a cut must not take.
+    match line.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+        Some((command, after)) => format!("`{}`{after}", cut(command, MAX_COMMAND)),
+        None => line,
+    }
+}
+
+/// Returns the first line of an error that says something; behind an exit code alone that of the next one.
+fn headline(text: &str) -> String {
+    let text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let is_bare =
+        first.to_ascii_lowercase().strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok());
+    let second = lines.next().filter(|_| is_bare).map(|line| format!(": {line}")).unwrap_or_default();
+    format!("{first}{second}").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(limit - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Returns the decision that a line tells, without what marks it as one.
+pub(super) fn decision(line: &str) -> Option<&str> {
+    let line = without_mark(line.trim());
+    let core = line.trim_start_matches(['*', '_']);
+    let opened = &line[..line.len() - core.len()];
+    let after = |word: &str| {
+        core.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word)).map(|_| &core[word.len()..])
+    };
+    for word in ["decisions", "decision", "decided"] {
+        let Some(rest) = after(word) else { continue };
+        // `**Decision**: x`, and `**Decision:** x`.
+        let (rest, is_open) = match rest.strip_prefix(opened) {
+            Some(rest) if !opened.is_empty() => (rest, false),
+            _ => (rest, !opened.is_empty()),
+        };
+        let Some(rest) = rest.strip_prefix(':') else { continue };
+        let rest = if is_open { rest.strip_prefix(opened).unwrap_or(rest) } else { rest };
+        return Some(rest.trim()).filter(|rest| rest.contains(char::is_alphanumeric));
+    }
+    let who =
+        ["decided", "i decided", "we decided", "i have decided", "we have decided", "i've decided", "we've decided"];
+    let rest = who.iter().find_map(|who| after(who))?;
+    let is_told = [" to ", " on ", " against ", " that "].iter().any(|word| rest.starts_with(word));
+    is_told.then(|| core.trim_end_matches(['*', '_']).trim_end())
+}
+
+/// Returns a line without the mark of a list or a heading.
+fn without_mark(line: &str) -> &str {
+    let hashes = line.trim_start_matches('#');
+    let digits = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let rest = if hashes.len() < line.len() {
+        hashes.strip_prefix(' ')
+    } else if digits.len() < line.len() {
+        digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") "))
+    } else {
+        ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark))
+    };
+    rest.map_or(line, str::trim_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_lines_that_say_so() {
+        let check = |line: &str, expected: Option<&str>| assert_eq!(decision(line), expected, "{line}");
+        check("Decision: use one table", Some("use one table"));
+        check("decision:use one table", Some("use one table"));
+        check("  - **Decision:** use **one** table", Some("use **one** table"));
+        check("**Decision**: **one** table", Some("**one** table"));
+        check("### Decision: one table", Some("one table"));
+        check("2. Decided: one table", Some("one table"));
+        check("Decided to keep it.", Some("Decided to keep it."));
+        check("* *We have decided against a daemon.*", Some("We have decided against a daemon."));
+        check("I decided that it stays", Some("I decided that it stays"));
+        check("Decision:", None);
+        check("Decisions: -", None);
+        check("Decision", None);
+        check("> Decision: quoted", None);
+        check("The decision: none", None);
+        check("Undecided to the end", None);
+        check("Decided tomorrow", None);
+        check("decision_table: x", None);
+        check("`Decision: x`", None);
+    }
+
+    #[test]
+    fn fences_decide_nothing() {
+        let mut heard = Heard::new("", Vec::new());
+        heard.decide("Decision: a\n```yaml\nDecision: b\n~~~\nDecision: c\n```\nDecision: d\nDecision: a\n");
+        assert_eq!(heard.finish(false).decisions, ["a", "d"]);
+    }
+
+    #[test]
+    fn an_error_is_one_line() {
+        let check = |what: &str, text: &str, expected: &str| {
+            let mut heard = Heard::new("", Vec::new());
+            heard.fail(what, text);
+            heard.fail(what, text);
+            assert_eq!(heard.finish(true).errors, [expected].map(str::to_owned), "{text}");
+        };
+        check("", "\n\n  boom \n at x", "boom");
+        check(
+            "Edit src/a.rs",
+            "<tool_use_error>File does not exist.</tool_use_error>",
+            "Edit src/a.rs: File does not exist.",
+        );
+        check("`make`", "Exit code 2\n\nmake: *** no rule", "`make`: Exit code 2: make: *** no rule");
+        check("`make`", "", "`make`");
+        check(&command(&"x".repeat(500)), "no", &format!("`{}…`: no", "x".repeat(MAX_COMMAND - 1)));
+        check("", &"é".repeat(9000), &format!("{}…", "é".repeat(MAX_ITEM - 1)));
+    }
+
+    #[test]
+    fn secrets_do_not_pass() {
+        let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+        let mut heard = Heard::new("", Vec::new());
+        // Where a cut would leave half of it.
+        heard.fail(
+            &command(&format!("curl {} {token}", "y".repeat(MAX_COMMAND - 20))),
+            &format!("{} {token}", "x".repeat(130)),
+        );
+        heard.decide(&format!("Decision: {} {token}", "x ".repeat(130)));
+        let said = heard.finish(true);
+        let all = [said.errors, said.decisions].concat().join("\n");
+        assert!(!all.contains(&token[..12]) && all.contains("[redacted"), "{all}");
+    }
+}

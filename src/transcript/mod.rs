@@ -1,0 +1,357 @@
+//! Transcripts: what an agent's output says, be it plain text or the event stream of Claude Code or Codex.
+//!
+//! Pure. A [`Reader`] takes the output piece by piece, in memory that does not grow with it, and gives a
+//! [`Transcript`]: the agent's own text, in which sigils are looked for, and what its tool calls and its last
+//! words tell of files, errors, decisions, cost and model. Events and fields that it does not know are passed
+//! over, as both makers ask for; a line that is no event is reported and stops nothing.
+//!
+//! Lines are taken apart field by field, without building what nobody asks for: of a tool's result of 5 MB only
+//! whether it failed is looked at.
+
+mod claude;
+mod codex;
+mod detect;
+mod heard;
+mod json;
+mod paths;
+mod summary;
+mod tail;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufRead};
+
+use self::claude::Claude;
+use self::codex::Codex;
+use self::detect::Detecting;
+use self::heard::Heard;
+use self::tail::Tail;
+use crate::entry::Files;
+
+/// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
+/// a session, and little enough that recording any output takes less than 50 MB.
+pub const MAX_TEXT: usize = 8 * 1024 * 1024;
+/// The longest line of a stream that is read, in bytes: several times the largest image that a tool returns.
+pub const MAX_LINE: usize = 8 * 1024 * 1024;
+/// How many lines that are no events are told one by one.
+pub const MAX_BROKEN: usize = 20;
+
+/// How an agent's output is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Whatever it looks like: a stream where most of its first lines are events of one, else plain text.
+    #[default]
+    Auto,
+    /// Plain text.
+    Text,
+    /// What `claude -p --output-format stream-json --verbose` prints.
+    Claude,
+    /// What `codex exec --json` prints.
+    Codex,
+}
+
+impl Format {
+    /// Returns the name of what writes it, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Auto => "any format",
+            Format::Text => "plain text",
+            Format::Claude => "Claude Code",
+            Format::Codex => "Codex",
+        }
+    }
+}
+
+/// A line of a stream that is no event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong with it, without any of what it says.
+    pub reason: String,
+}
+
+/// What an agent's output says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transcript {
+    /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
+    pub format: Format,
+    /// The agent's own text: of a stream what it said itself, in order, with a blank line between two texts. No
+    /// thoughts, no tools, nothing of its subagents. At most [`MAX_TEXT`], and then the end.
+    pub text: String,
+    /// How many bytes of the text's beginning were not kept.
+    pub n_dropped: u64,
+    /// The project's files that its tools created, modified and read, each in one list.
+    pub files: Files,
+    /// What its tools and the agent itself failed with, a line each, in order, without secrets.
+    pub errors: Vec<String>,
+    /// What it decided, a line each, in order, without secrets: see [`is_decision`].
+    pub decisions: Vec<String>,
+    /// What it says in the end, without sigils; empty of plain text.
+    pub summary: String,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// How many tokens the model read, those from its cache among them: what it had before it.
+    pub tokens_in: Option<u64>,
+    /// How many tokens the model wrote.
+    pub tokens_out: Option<u64>,
+    /// The model that the agent says it had.
+    pub model: Option<String>,
+    /// How long it took, in seconds.
+    pub duration_secs: Option<f64>,
+    /// Whether the stream says that the agent itself failed, rather than the task.
+    pub is_failed: bool,
+    /// Whether there was what a stream ends with.
+    pub is_complete: bool,
+    /// How many lines were events.
+    pub n_events: u64,
+    /// The lines that were none, the first [`MAX_BROKEN`].
+    pub broken: Vec<Broken>,
+    /// How many more there were.
+    pub n_more_broken: u64,
+}
+
+/// What a [`Reader`] must know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How the output is written.
+    pub format: Format,
+    /// The full path of the project's folder, which file names are made relative to. Where the agent says that
+    /// it worked outside of it (in a container, in a second work tree), the folder that it worked in is taken
+    /// for the project's.
+    pub root: String,
+    /// The fingerprints of what looks like a secret and is none.
+    pub allowed_secrets: Vec<String>,
+}
+
+/// Reads an agent's output, piece by piece.
+///
+/// ```
+/// use ralph_memory::transcript::{Format, Options, Reader};
+/// let stream = concat!(
+///     r#"{"type":"thread.started","thread_id":"1"}"#, "\n",
+///     r#"{"type":"item.completed","item":{"type":"agent_message","text":"<task-done>t-1</task-done>"}}"#, "\n",
+///     r#"{"type":"turn.completed","usage":{"input_tokens":90,"output_tokens":7}}"#, "\n",
+/// );
+/// let said = Reader::new(Options::default()).read(stream.as_bytes())?;
+/// assert_eq!((said.format, said.text.as_str()), (Format::Codex, "<task-done>t-1</task-done>"));
+/// assert_eq!((said.tokens_in, said.tokens_out), (Some(90), Some(7)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    mode: Mode,
+    heard: Heard,
+    /// The line that is not complete yet.
+    line: Vec<u8>,
+    /// Whether that line is too long, and the rest of it is passed over.
+    is_over_long: bool,
+    n_lines: u64,
+    n_events: u64,
+    broken: Vec<Broken>,
+    n_more_broken: u64,
+}
+
+/// How a reader takes what comes.
+#[derive(Debug)]
+enum Mode {
+    Detecting(Detecting),
+    Text(Tail),
+    Claude(Box<Claude>),
+    Codex(Box<Codex>),
+}
+
+impl Reader {
+    /// Returns one that has read nothing yet.
+    pub fn new(options: Options) -> Reader {
+        Reader {
+            mode: Mode::of(options.format),
+            heard: Heard::new(&options.root, options.allowed_secrets),
+            line: Vec::new(),
+            is_over_long: false,
+            n_lines: 0,
+            n_events: 0,
+            broken: Vec::new(),
+            n_more_broken: 0,
+        }
+    }
+
+    /// Takes the next piece of the output, which may end anywhere.
+    pub fn push(&mut self, bytes: &[u8]) {
+        match &mut self.mode {
+            Mode::Text(tail) => tail.push(bytes),
+            Mode::Detecting(detecting) => {
+                if let Some(format) = detecting.push(bytes) {
+                    self.decide(format);
+                }
+            }
+            Mode::Claude(_) | Mode::Codex(_) => self.push_lines(bytes),
+        }
+    }
+
+    /// Reads an output to its end.
+    ///
+    /// # Errors
+    ///
+    /// What reading fails with; an interrupted read is tried again.
+    pub fn read(mut self, mut from: impl BufRead) -> io::Result<Transcript> {
+        loop {
+            let piece = match from.fill_buf() {
+                Ok([]) => return Ok(self.finish()),
+                Ok(piece) => piece,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.push(piece);
+            let n_read = piece.len();
+            from.consume(n_read);
+        }
+    }
+
+    /// Returns the format, once it is known.
+    pub fn format(&self) -> Option<Format> {
+        match &self.mode {
+            Mode::Detecting(_) => None,
+            Mode::Text(_) => Some(Format::Text),
+            Mode::Claude(_) => Some(Format::Claude),
+            Mode::Codex(_) => Some(Format::Codex),
+        }
+    }
+
+    /// Returns the last thing that the agent said in a stream since this was last asked, for people who watch
+    /// it. It has not been made fit for a terminal.
+    pub fn take_latest(&mut self) -> Option<String> {
+        self.heard.latest.take()
+    }
+
+    /// Returns what was said, taking what was pushed for all of it.
+    pub fn finish(mut self) -> Transcript {
+        if let Mode::Detecting(detecting) = &mut self.mode {
+            let format = detecting.at_end();
+            self.decide(format);
+        }
+        if !self.line.is_empty() || self.is_over_long {
+            self.end_line();
+        }
+        let format = self.format().unwrap_or_default();
+        let mut said = match self.mode {
+            Mode::Text(tail) => {
+                let (text, n_dropped) = tail.into_text();
+                self.heard.decide(&text);
+                Transcript { text, n_dropped, is_complete: true, ..self.heard.finish(false) }
+            }
+            Mode::Claude(mut claude) => {
+                claude.finish(&mut self.heard);
+                self.heard.finish(true)
+            }
+            Mode::Codex(mut codex) => {
+                codex.finish(&mut self.heard);
+                self.heard.finish(true)
+            }
+            Mode::Detecting(_) => Transcript::default(),
+        };
+        (said.format, said.n_events) = (format, self.n_events);
+        (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
+        said
+    }
+
+    /// Goes on in a format that is known now, with what had come before it was.
+    fn decide(&mut self, format: Format) {
+        if let Mode::Detecting(detecting) = std::mem::replace(&mut self.mode, Mode::of(format)) {
+            self.push(&detecting.into_bytes());
+        }
+    }
+
+    fn push_lines(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, after) = rest.split_at(at);
+            rest = &after[1..];
+            if self.line.is_empty() && !self.is_over_long && line.len() <= MAX_LINE {
+                self.take_line(line);
+            } else {
+                self.grow_line(line);
+                self.end_line();
+            }
+        }
+        self.grow_line(rest);
+    }
+
+    fn grow_line(&mut self, part: &[u8]) {
+        if self.is_over_long || self.line.len() + part.len() > MAX_LINE {
+            self.is_over_long = true;
+            // What is given up is not held any longer, either.
+            self.line = Vec::new();
+        } else {
+            self.line.extend_from_slice(part);
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.is_over_long) {
+            self.n_lines += 1;
+            self.break_line(format!("it has more than {} MiB", MAX_LINE / (1024 * 1024)));
+        } else {
+            let mut line = std::mem::take(&mut self.line);
+            self.take_line(&line);
+            line.clear();
+            // One long line is no reason to keep that much for the others.
+            if line.capacity() <= 1024 * 1024 {
+                self.line = line;
+            }
+        }
+    }
+
+    fn take_line(&mut self, line: &[u8]) {
+        self.n_lines += 1;
+        let Ok(line) = std::str::from_utf8(line) else { return self.break_line("it is not UTF-8".to_owned()) };
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() {
+            return;
+        }
+        let taken = match &mut self.mode {
+            Mode::Claude(claude) => claude.take(line, &mut self.heard),
+            Mode::Codex(codex) => codex.take(line, &mut self.heard),
+            Mode::Text(_) | Mode::Detecting(_) => Ok(()),
+        };
+        match taken {
+            Ok(()) => self.n_events += 1,
+            Err(reason) => self.break_line(reason),
+        }
+    }
+
+    fn break_line(&mut self, reason: String) {
+        if self.broken.len() < MAX_BROKEN {
+            self.broken.push(Broken { line: self.n_lines, reason });
+        } else {
+            self.n_more_broken += 1;
+        }
+    }
+}
+
+impl Mode {
+    fn of(format: Format) -> Mode {
+        match format {
+            Format::Auto => Mode::Detecting(Detecting::default()),
+            Format::Text => Mode::Text(Tail::new(MAX_TEXT)),
+            Format::Claude => Mode::Claude(Box::default()),
+            Format::Codex => Mode::Codex(Box::default()),
+        }
+    }
+}
+
+/// Returns whether a line of an agent's text tells a decision: it begins, behind the mark of a list, a heading or
+/// emphasis, with `Decision:`, `Decisions:`, `Decided:`, or with `Decided`, `I decided`, `We decided`, `I have
+/// decided` or `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations are not looked
+/// into. Rather one too few than a line that decides nothing: what is found stands in the journal.
+///
+/// ```
+/// use ralph_memory::transcript::is_decision;
+/// assert!(is_decision("- **Decision:** one table per kind"));
+/// assert!(is_decision("Decided to keep the lock"));
+/// assert!(!is_decision("The decision: none yet") && !is_decision("Undecided to the end") && !is_decision("Decision:"));
+/// ```
+pub fn is_decision(line: &str) -> bool {
+    heard::decision(line).is_some()
+}

@@ -1,0 +1,177 @@
+//! Names of files as the project has them, and what was done to each.
+
+use std::collections::BTreeMap;
+
+use crate::entry::Files;
+
+/// The longest path that is looked at, in bytes.
+const MAX_PATH: usize = 1024;
+/// How many files are kept of each list. The journal keeps fewer, so that what is created after it was
+/// read finds its place.
+const MAX_FILES: usize = 1000;
+/// What is no part of the project: the memory itself, and git's own files.
+const OWN: [&str; 2] = [".ralph", ".git"];
+
+/// What was done to a file; the last counts over those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Done {
+    Read,
+    Modified,
+    Created,
+}
+
+/// The files that tools had to do with.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    root: Vec<String>,
+    /// The folder that the agent works in, where it said so.
+    work: Option<Vec<String>>,
+    done: BTreeMap<String, (Done, usize)>,
+    counts: [usize; 3],
+}
+
+impl Touched {
+    pub(super) fn new(root: &str) -> Touched {
+        Touched { root: parts(&[], root).unwrap_or_default(), ..Touched::default() }
+    }
+
+    /// Says in which folder the agent works.
+    pub(super) fn work_in(&mut self, folder: &str) {
+        if folder.starts_with('/') && folder.len() <= MAX_PATH {
+            self.work = parts(&[], folder);
+        }
+    }
+
+    /// Returns a path as the project has it; `None` for what is outside, or none of its own.
+    pub(super) fn within(&self, path: &str) -> Option<String> {
+        if path.is_empty() || path.len() > MAX_PATH || path.contains('\0') {
+            return None;
+        }
+        let work = self.work.as_ref().unwrap_or(&self.root);
+        let full = if path.starts_with('/') { parts(&[], path)? } else { parts(work, path)? };
+        let is_elsewhere = !work.starts_with(&self.root);
+        let inside = full.strip_prefix(&self.root[..]).filter(|_| !self.root.is_empty());
+        // A container or a second work tree has the project in another place.
+        let inside =
+            inside.or_else(|| full.strip_prefix(&work[..]).filter(|_| is_elsewhere || self.root.is_empty()))?;
+        let first = inside.first()?;
+        (!OWN.contains(&first.as_str())).then(|| inside.join("/"))
+    }
+
+    /// Returns whether the file was seen already.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.done.contains_key(path)
+    }
+
+    /// Notes what was done to a file.
+    pub(super) fn note(&mut self, path: String, done: Done) {
+        if self.counts[done as usize] >= MAX_FILES {
+            return;
+        }
+        let next = self.counts.iter().sum();
+        let (known, _) = self.done.entry(path).or_insert_with(|| {
+            self.counts[done as usize] += 1;
+            (done, next)
+        });
+        *known = done.max(*known);
+    }
+
+    /// Notes that a file is gone: one that was made here was never there.
+    pub(super) fn remove(&mut self, path: String) {
+        if self.done.get(&path).is_some_and(|(done, _)| *done == Done::Created) {
+            self.done.remove(&path);
+        } else {
+            self.note(path, Done::Modified);
+        }
+    }
+
+    /// Returns the lists, in the order in which the files were first met.
+    pub(super) fn files(self) -> Files {
+        let mut all: Vec<(usize, Done, String)> =
+            self.done.into_iter().map(|(path, (done, at))| (at, done, path)).collect();
+        all.sort();
+        let mut files = Files::default();
+        for (_, done, path) in all {
+            match done {
+                Done::Created => files.created.push(path),
+                Done::Modified => files.modified.push(path),
+                Done::Read => files.read.push(path),
+            }
+        }
+        files
+    }
+}
+
+/// Returns the parts of a path below a folder, `.` and `..` resolved by name; `None` where it leads above
+/// everything.
+fn parts(folder: &[String], path: &str) -> Option<Vec<String>> {
+    let mut all = folder.to_owned();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                all.pop()?;
+            }
+            _ => all.push(part.to_owned()),
+        }
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(root: &str, work: Option<&str>, path: &str, expected: Option<&str>) {
+        let mut touched = Touched::new(root);
+        if let Some(work) = work {
+            touched.work_in(work);
+        }
+        assert_eq!(touched.within(path).as_deref(), expected, "{root} {work:?} {path}");
+    }
+
+    #[test]
+    fn paths_are_those_of_the_project() {
+        check("/p", None, "/p/src/a.rs", Some("src/a.rs"));
+        check("/p/", Some("/p"), "src/./a.rs", Some("src/a.rs"));
+        check("/p", Some("/p/sub"), "a.rs", Some("sub/a.rs"));
+        check("/p", Some("/p/sub"), "../a.rs", Some("a.rs"));
+        check("/p", Some("/p/sub"), "/p/b/../a.rs", Some("a.rs"));
+        check("/p", Some("/work"), "/work/src/a.rs", Some("src/a.rs"));
+        check("/p", Some("/work"), "src/a.rs", Some("src/a.rs"));
+        check("", Some("/work"), "/work/a.rs", Some("a.rs"));
+        check("", None, "a b/ü.rs", Some("a b/ü.rs"));
+    }
+
+    #[test]
+    fn what_lies_outside_is_left_out() {
+        check("/p", None, "/p", None);
+        check("/p", None, "/pq/a.rs", None);
+        check("/p", Some("/p"), "../q/a.rs", None);
+        check("/p", Some("/p"), "/etc/passwd", None);
+        check("/p", Some("/work"), "/etc/passwd", None);
+        check("/p", None, "../../../../a", None);
+        check("/p", None, "", None);
+        check("/p", None, "a\0b", None);
+        check("/p", None, ".ralph/knowledge/a.md", None);
+        check("/p", None, "/p/.git/config", None);
+        check("/p", None, &"x".repeat(MAX_PATH + 1), None);
+    }
+
+    #[test]
+    fn the_strongest_counts_and_each_list_ends() {
+        let mut touched = Touched::new("/p");
+        for (path, done) in [("a", Done::Read), ("b", Done::Created), ("a", Done::Modified), ("b", Done::Read)] {
+            touched.note(path.to_owned(), done);
+        }
+        touched.remove("b".to_owned());
+        touched.remove("c".to_owned());
+        for number in 0..2 * MAX_FILES {
+            touched.note(format!("r{number}"), Done::Read);
+        }
+        let files = touched.files();
+        assert_eq!((files.created.len(), files.modified.as_slice()), (0, &["a".to_owned(), "c".to_owned()][..]));
+        assert!(files.read.len() >= MAX_FILES - 1 && files.read[0] == "r0");
+    }
+}

@@ -1,0 +1,273 @@
+//! Whole streams, odd ones, and any bytes at all.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const CLAUDE: &str = include_str!("../../fixtures/transcripts/claude-done.jsonl");
+const CODEX: &str = include_str!("../../fixtures/transcripts/codex-done.jsonl");
+
+fn read(text: &str, format: Format) -> Transcript {
+    read_in("/work/project", text.as_bytes(), format)
+}
+
+fn read_in(root: &str, bytes: &[u8], format: Format) -> Transcript {
+    let options = Options { format, root: root.to_owned(), ..Options::default() };
+    Reader::new(options).read(bytes).unwrap()
+}
+
+/// A line of Claude Code with this piece of a message.
+fn said(piece: &str) -> String {
+    format!(r#"{{"type":"assistant","message":{{"content":[{piece}]}},"session_id":"s"}}"#)
+}
+
+fn text_of(text: &str) -> String {
+    said(&format!(r#"{{"type":"text","text":{}}}"#, serde_json::to_string(text).unwrap()))
+}
+
+fn result(session: &str, cost: f64, tokens: u64) -> String {
+    format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"{session}","total_cost_usd":{cost},"duration_ms":1000,"usage":{{"input_tokens":{tokens},"output_tokens":1}}}}"#
+    )
+}
+
+#[test]
+fn a_stream_of_claude_code_is_understood() {
+    let said = read(CLAUDE, Format::Auto);
+    assert_eq!(said.format, Format::Claude);
+    // Of thoughts and subagents nothing, and of the result nothing twice.
+    assert_eq!(said.text.matches("<task-").count(), 1);
+    assert!(said.text.starts_with("I will look at the store first.\n\nDecision: use one lock file"), "{}", said.text);
+    assert!(said.text.ends_with("for all entries\n\nThe lock is in place, and the test that hung passes.\n\n<journal>\nThe lock file has to be opened before the folder is listed.\n</journal>\n<learning category=\"pitfall\" tags=\"locks, testing\">A test that holds the lock must drop it before it spawns a child.</learning>\n<task-done>t-lock</task-done>"));
+    assert_eq!(said.files.created, ["src/store/lock.rs"]);
+    assert_eq!(said.files.modified, ["src/store/mod.rs", "README.md", "notes/speed.ipynb"]);
+    assert_eq!(said.files.read, ["src/main.rs"]);
+    assert_eq!(
+        said.errors,
+        [
+            "Read src/gone.rs: File does not exist.",
+            "Edit src/other.rs: String to replace not found in file.",
+            "`cargo test lock -- --nocapture`: Exit code 101: error[E0599]: no method named `lock` found for struct `Store`",
+        ]
+    );
+    assert_eq!(said.decisions, ["use one lock file for all entries"]);
+    assert_eq!(said.summary, "The lock is in place, and the test that hung passes.");
+    assert_eq!((said.cost_usd, said.tokens_in, said.tokens_out), (Some(0.2734), Some(89_952), Some(2_140)));
+    assert_eq!((said.model.as_deref(), said.duration_secs), (Some("claude-sonnet-4-5-20250929"), Some(64.2)));
+    assert!(!said.is_failed && said.is_complete);
+    let broken: Vec<(u64, &str)> = said.broken.iter().map(|broken| (broken.line, broken.reason.as_str())).collect();
+    assert_eq!(broken, [(30, "its JSON ends too early"), (31, "it is no JSON object")]);
+}
+
+#[test]
+fn a_stream_of_codex_is_understood() {
+    let said = read(CODEX, Format::Auto);
+    assert_eq!(said.format, Format::Codex);
+    assert!(said.text.starts_with("I read the store, and decided nothing yet.\n\nThe lock works"), "{}", said.text);
+    assert_eq!(said.files.created, ["src/lock.rs"]);
+    assert_eq!(said.files.modified, ["src/store.rs", "src/old.rs"]);
+    assert_eq!(
+        said.errors,
+        [
+            "`bash -lc 'cargo test'`: Exit code 101: error: could not find `Cargo.toml`",
+            "file change: failed",
+            "memory.search_memory: no such entry",
+            "Reconnecting... 1/5",
+        ]
+    );
+    assert_eq!(said.decisions, ["the lock is advisory", "Decided to leave Windows out"]);
+    assert_eq!(
+        said.summary,
+        "The lock works, and the tests pass in both modes now.\n\n- **Decision:** the lock is advisory\n- Decided to leave Windows out"
+    );
+    // Each turn tells what the thread has come to.
+    assert_eq!((said.cost_usd, said.tokens_in, said.tokens_out), (None, Some(50_000), Some(400)));
+    assert!(!said.is_failed && said.is_complete && said.broken.is_empty());
+}
+
+#[test]
+fn an_agent_that_failed_says_so() {
+    let said = read(include_str!("../../fixtures/transcripts/claude-max-turns.jsonl"), Format::Auto);
+    assert!(said.is_failed && said.is_complete && said.broken.is_empty());
+    assert_eq!(said.errors, ["error_max_turns: Reached maximum number of turns (30)"]);
+    // It worked in another place, and what it never heard of may not have happened.
+    assert_eq!(
+        (said.files.created.as_slice(), said.files.modified.as_slice()),
+        (&["src/new.rs".to_owned()][..], &["src/parse.rs".to_owned()][..])
+    );
+    assert_eq!((said.tokens_in, said.tokens_out), (Some(60), Some(40)));
+    let said = read(include_str!("../../fixtures/transcripts/codex-failed.jsonl"), Format::Auto);
+    assert_eq!((said.format, said.is_failed, said.text.as_str()), (Format::Codex, true, "On it."));
+    assert_eq!(said.errors, ["stream disconnected before completion: usage limit reached"]);
+    let said = read(include_str!("../../fixtures/transcripts/claude-cut.jsonl"), Format::Auto);
+    assert!(!said.is_failed && !said.is_complete);
+    assert_eq!(said.summary, "This text is certainly longer than fifty characters, so it sums up.");
+    assert_eq!(said.broken, [Broken { line: 5, reason: "its JSON ends too early".to_owned() }]);
+    let error = r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529","session_id":"s"}"#;
+    let said = read(error, Format::Auto);
+    assert_eq!((said.is_failed, said.text.as_str(), said.summary.as_str()), (true, "API Error: 529", ""));
+    assert_eq!(said.errors, ["API Error: 529"]);
+}
+
+#[test]
+fn plain_text_stays_as_it_is() {
+    let text = include_str!("../../fixtures/transcripts/text-with-braces.txt");
+    let said = read(text, Format::Auto);
+    assert_eq!((said.format, said.text.as_str(), said.summary.as_str()), (Format::Text, text, ""));
+    assert_eq!(said.decisions, ["this stays plain text"]);
+    assert_eq!(read(CLAUDE, Format::Text).text, CLAUDE);
+    assert_eq!(read_in("/p", b"a\xffb", Format::Auto).text, "a\u{fffd}b");
+    let said = read("nothing of the kind\n", Format::Codex);
+    assert_eq!((said.text.as_str(), said.n_events, said.broken.len()), ("", 0, 1));
+}
+
+#[test]
+fn fields_of_another_kind_are_not_there() {
+    let lines = [
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":7,"model":["x"]}"#,
+        r#"{"type":"assistant","message":"x","session_id":"s"}"#,
+        r#"{"type":"assistant","message":{"content":"x"},"session_id":"s"}"#,
+        r#"{"type":"assistant","message":["a"],"session_id":"s"}"#,
+        r#"{"type":7}"#,
+        &said(r#"7,null,[],{"type":"text"},{"type":"text","text":{"a":1}},{"type":"tool_use","id":1,"name":"Read"}"#),
+        &text_of("\u{1f600} \\ \" é"),
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"unknown","is_error":true}]},"session_id":"s"}"#,
+        r#"{"type":"result","subtype":"success","is_error":"no","session_id":"s","total_cost_usd":-1,"usage":{"input_tokens":-1},"modelUsage":[1]}"#,
+    ];
+    let said = read(&lines.join("\n"), Format::Claude);
+    assert_eq!((said.text.as_str(), said.broken.len(), said.n_events), ("\u{1f600} \\ \" é", 0, 9));
+    assert_eq!((said.cost_usd, said.tokens_in, said.model, said.is_failed), (None, None, None, false));
+    assert!(said.errors.is_empty());
+    for line in ["[]", "{", "{}", "{\"type\":\"x\",\"type\":\"y\"}", "\u{0}", "7", &"[".repeat(100_000)] {
+        assert_eq!(read(line, Format::Claude).broken.len(), 1, "{line:.20}");
+        assert_eq!(read(line, Format::Codex).broken.len(), 1, "{line:.20}");
+    }
+    let deep = format!(r#"{{"type":"x","a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!((read(&deep, Format::Claude).broken.len(), read(&deep, Format::Codex).broken.len()), (0, 0));
+}
+
+#[test]
+fn a_result_says_what_was_not_said_already() {
+    let end = |text: &str| {
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{text}"}}"#)
+    };
+    let text = |lines: &[String]| read(&lines.join("\n"), Format::Claude).text;
+    assert_eq!(text(&[text_of("a"), text_of("b"), end("b")]), "a\n\nb");
+    assert_eq!(text(&[text_of("a"), end("b")]), "a\n\nb");
+    assert_eq!(text(&[end("b")]), "b");
+    assert_eq!(text(&[text_of("a"), end("")]), "a");
+}
+
+#[test]
+fn figures_are_those_of_all_sessions() {
+    let figures = |lines: &[String]| {
+        let said = read(&lines.join("\n"), Format::Claude);
+        (said.cost_usd, said.tokens_in, said.tokens_out, said.duration_secs)
+    };
+    assert_eq!(figures(&[result("a", 1.0, 10)]), (Some(1.0), Some(10), Some(1), Some(1.0)));
+    // A later result of a session has what the earlier one had.
+    assert_eq!(figures(&[result("a", 1.0, 10), result("a", 2.0, 30)]), (Some(2.0), Some(30), Some(1), Some(2.0)));
+    assert_eq!(figures(&[result("a", 1.0, 10), result("b", 2.0, 30)]), (Some(3.0), Some(40), Some(2), Some(2.0)));
+    assert_eq!(figures(&[text_of("a")]), (None, None, None, None));
+    let thread = r#"{"type":"thread.started","thread_id":"t"}"#;
+    let turn =
+        |read: u64| format!(r#"{{"type":"turn.completed","usage":{{"input_tokens":{read},"output_tokens":1}}}}"#);
+    let tokens = |turns: &[&str]| read(&turns.join("\n"), Format::Codex).tokens_in;
+    assert_eq!(tokens(&[thread, &turn(10), &turn(15), thread, &turn(7)]), Some(22));
+    assert_eq!(tokens(&[thread, &turn(10), &turn(7)]), Some(17));
+    assert_eq!(tokens(&[thread]), None);
+}
+
+#[test]
+fn errors_that_were_overcome_are_no_failure() {
+    let failed = |lines: &[&str]| read(&lines.join("\n"), Format::Codex).is_failed;
+    let (error, failing) = (r#"{"type":"error","message":"x"}"#, r#"{"type":"turn.failed","error":{"message":"x"}}"#);
+    let completed = r#"{"type":"turn.completed","usage":{}}"#;
+    assert!(failed(&[error]) && failed(&[failing]) && failed(&[completed, error]));
+    assert!(!failed(&[error, completed]) && !failed(&[failing, completed]));
+}
+
+#[test]
+fn lines_that_are_too_long_are_passed_over() {
+    let long = format!("{}{}", r#"{"type":"x","a":""#, "x".repeat(MAX_LINE + 1));
+    let stream = [text_of("a"), long, text_of("b"), "x\n".repeat(MAX_BROKEN + 3)].join("\n");
+    let said = read(&stream, Format::Claude);
+    assert_eq!(said.text, "a\n\nb");
+    assert_eq!(said.broken[0], Broken { line: 2, reason: "it has more than 8 MiB".to_owned() });
+    assert_eq!((said.broken.len(), said.n_more_broken), (MAX_BROKEN, 4));
+    // One that fills its room is read.
+    let full = text_of("");
+    let full = text_of(&"y".repeat(MAX_LINE - full.len()));
+    assert_eq!((full.len(), read(&full, Format::Claude).text.len()), (MAX_LINE, MAX_LINE - text_of("").len()));
+}
+
+#[test]
+fn everything_has_its_limit() {
+    let mut reader = Reader::new(Options { format: Format::Claude, ..Options::default() });
+    for number in 0..1_200 {
+        let call =
+            format!(r#"{{"type":"tool_use","id":"c{number}","name":"Read","input":{{"file_path":"/p/f{number}"}}}}"#);
+        let failed =
+            format!(r#"{{"type":"tool_use","id":"e{number}","name":"Bash","input":{{"command":"make {number}"}}}}"#);
+        reader.push(format!("{}\n", said(&[call, failed].join(","))).as_bytes());
+        let results = format!(
+            r#"{{"type":"tool_result","tool_use_id":"c{number}"}},{{"type":"tool_result","tool_use_id":"e{number}","is_error":true}}"#
+        );
+        reader.push(said(&results).replace("assistant", "user").as_bytes());
+        reader.push(b"\n");
+        reader.push(text_of(&format!("Decision: {number}\n{}", "x".repeat(20_000))).as_bytes());
+        reader.push(b"\n");
+    }
+    let said = reader.finish();
+    assert_eq!((said.errors.len(), said.decisions.len(), said.broken.len()), (200, 200, 0));
+    assert!(said.text.len() <= MAX_TEXT && said.n_dropped > 0 && said.text.ends_with('x'));
+    assert!(said.text.starts_with("Decision: ") || said.text.starts_with('x') || said.text.starts_with('\n'));
+}
+
+/// Reads in pieces of a size.
+fn in_pieces(bytes: &[u8], size: usize, format: Format) -> Transcript {
+    let options = Options { format, root: "/work/project".to_owned(), ..Options::default() };
+    let mut reader = Reader::new(options);
+    bytes.chunks(size).for_each(|piece| reader.push(piece));
+    reader.finish()
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_the_same_in_any_pieces(bytes: Vec<u8>, size in 1usize..40) {
+        for format in [Format::Auto, Format::Text, Format::Claude, Format::Codex] {
+            let whole = read_in("/work/project", &bytes, format);
+            prop_assert_eq!(&in_pieces(&bytes, size, format), &whole);
+            if whole.format == Format::Text {
+                prop_assert_eq!(whole.text, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+
+    /// Streams that are cut, and whose bytes are changed, are read as far as they go.
+    #[test]
+    fn damaged_streams_are_read(
+        is_codex: bool,
+        size in 1usize..3000,
+        end in 0usize..20_000,
+        changes in prop::collection::vec((0usize..20_000, any::<u8>()), 0..20)
+    ) {
+        let mut bytes = if is_codex { CODEX } else { CLAUDE }.as_bytes().to_vec();
+        bytes.truncate(end);
+        for (at, byte) in changes {
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+        }
+        for format in [Format::Auto, Format::Claude, Format::Codex] {
+            let whole = read_in("/work/project", &bytes, format);
+            prop_assert_eq!(&in_pieces(&bytes, size, format), &whole);
+            let n_lines = bytes.split(|byte| *byte == b'\n').count() as u64;
+            prop_assert!(whole.format == Format::Text || whole.n_events + whole.broken.len() as u64 <= n_lines);
+            prop_assert!(whole.broken.iter().all(|broken| broken.line >= 1 && broken.line <= n_lines));
+            for path in [&whole.files.created, &whole.files.modified, &whole.files.read].into_iter().flatten() {
+                prop_assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
+            }
+        }
+    }
+}

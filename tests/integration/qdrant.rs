@@ -1,0 +1,368 @@
+//! What a Qdrant server does for a memory: a real one where `QDRANT_URL` says where it is (with `QDRANT_API_KEY`),
+//! else one that stands in for it.
+
+use std::io::Write as _;
+use std::process;
+
+use ralph_memory::semantic::qdrant::{Anew, Difference, Match, Point, Prepared, Qdrant, Stored};
+use ralph_memory::{Id, Kind, settings};
+use serde_json::{Value, json};
+use ureq::tls::{RootCerts, TlsConfig};
+
+use crate::standin::qdrant::Standin;
+
+/// A server, and collections on it that nobody else has. They are deleted when this is dropped.
+pub(crate) struct Home {
+    pub(crate) settings: settings::Qdrant,
+    features: Vec<String>,
+    _standin: Option<Standin>,
+}
+
+impl Home {
+    /// Finds a server for a test with this name.
+    fn new(test: &str, mode: &str) -> Home {
+        let unique = format!("ralph-memory-{test}-{}", process::id());
+        let key = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let (standin, url, api_key) = if let Some(url) = key("QDRANT_URL") {
+            (None, url, key("QDRANT_API_KEY").unwrap_or_default())
+        } else {
+            let standin = Standin::start(Some("sesame"));
+            let url = standin.url.clone();
+            (Some(standin), url, "sesame".to_owned())
+        };
+        let settings = settings::Qdrant {
+            url,
+            api_key,
+            collections: mode.to_owned(),
+            project: unique.clone(),
+            collection: unique,
+            timeout_ms: 30_000,
+            ..settings::Qdrant::default()
+        };
+        let which = if standin.is_some() { "a stand-in for it" } else { settings.url.as_str() };
+        let which = which.to_owned();
+        let home = Home { settings, features: Vec::new(), _standin: standin };
+        // Past what catches the output of tests, as it says what they were about.
+        let mut out = std::io::stdout();
+        writeln!(out, "Qdrant: {which}, {}", home.open().check().unwrap().version).unwrap();
+        home
+    }
+
+    fn open(&self) -> Qdrant {
+        Qdrant::new(&self.settings, "all-minilm").unwrap()
+    }
+
+    /// Returns the server as another project sees it.
+    fn open_other(&self) -> Qdrant {
+        let settings = settings::Qdrant { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
+        Qdrant::new(&settings, "all-minilm").unwrap()
+    }
+
+    /// Returns a feature that no other test has, whose collection goes with the rest.
+    fn feature(&mut self, name: &str) -> String {
+        let feature = format!("{name} of {}", self.settings.project);
+        self.features.push(feature.clone());
+        feature
+    }
+
+    fn raw(&self, method: &str, path: &str, body: &Value) -> Value {
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let agent = ureq::Agent::config_builder().tls_config(tls).build().new_agent();
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.settings.url))
+            .header("api-key", &self.settings.api_key)
+            .header("content-type", "application/json");
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut response = agent.run(request.body(body).unwrap()).unwrap();
+        serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let own = self.features.iter().map(|feature| collection_of(feature));
+        for name in own.chain([self.settings.collection.clone()]) {
+            self.raw("DELETE", &format!("/collections/{name}"), &Value::Null);
+        }
+    }
+}
+
+/// The name as the documentation gives it, computed by other means than the client's.
+fn collection_of(feature: &str) -> String {
+    use sha2::Digest as _;
+    let hash = sha2::Sha256::digest(feature);
+    format!("feature-{:016x}", u64::from_be_bytes(hash[..8].try_into().unwrap()))
+}
+
+pub(crate) fn point(entry: &str, number: u32, of: u32, vector: [f32; 4], feature: Option<&str>) -> Point {
+    let entry = Id::parse(entry).unwrap();
+    let kind = entry.kind();
+    let content = u64::from(number) + 0xfedc_ba98_0000_0000;
+    Point { entry, number, of, content, vector: vector.to_vec(), feature: feature.map(str::to_owned), kind }
+}
+
+/// The entries that were found, with scores of two digits.
+fn shown(found: &[Match]) -> Vec<String> {
+    found.iter().map(|found| format!("{}#{} {:.2}", found.entry, found.number, found.score)).collect()
+}
+
+fn stored(qdrant: &Qdrant) -> Vec<String> {
+    let mut all = qdrant.stored().unwrap();
+    all.sort_by(|one, other| (&one.entry, one.number).cmp(&(&other.entry, other.number)));
+    let place = |stored: &Stored| if stored.is_in_place { "" } else { " astray" };
+    all.iter().map(|stored| format!("{}#{}/{}{}", stored.entry, stored.number, stored.of, place(stored))).collect()
+}
+
+fn made_of(prepared: &Prepared) -> Vec<&str> {
+    assert_eq!(prepared.differences, []);
+    prepared.made.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn vectors_are_kept_in_one_collection_for_all_features() {
+    let home = Home::new("shared", "shared");
+    let qdrant = home.open();
+    assert!(!qdrant.check().unwrap().is_prepared);
+    let trouble = qdrant.search(&[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap_err();
+    assert!(trouble.is_missing_collection(), "{trouble}");
+    assert!(qdrant.stored().unwrap_err().is_missing_collection());
+
+    // Made once, with what the settings say; the second time all is there.
+    let features = [None, Some("login"), Some("search")];
+    assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [home.settings.collection.as_str()]);
+    assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [""; 0]);
+    assert!(qdrant.check().unwrap().is_prepared);
+    let there = home.raw("GET", &format!("/collections/{}", home.settings.collection), &Value::Null);
+    let there = &there["result"];
+    assert_eq!(there["config"]["params"]["vectors"]["size"], 4);
+    assert_eq!(there["config"]["params"]["vectors"]["distance"], "Cosine");
+    assert_eq!(there["config"]["hnsw_config"]["m"], 64);
+    assert_eq!(there["config"]["hnsw_config"]["ef_construct"], 512);
+    assert_eq!(there["payload_schema"]["feature"]["params"]["is_tenant"], true);
+    assert_eq!(there["payload_schema"]["project"]["data_type"], "keyword");
+
+    // The best chunk of an entry counts; equal ones go by id; nothing is found twice.
+    let points = [
+        point("knowledge/wal", 0, 2, [1.0, 0.0, 0.0, 0.0], Some("login")),
+        point("knowledge/wal", 1, 2, [0.8, 0.6, 0.0, 0.0], Some("login")),
+        point("knowledge/keys", 0, 1, [0.8, 0.0, 0.6, 0.0], Some("search")),
+        point("knowledge/also-keys", 0, 1, [0.8, 0.0, 0.6, 0.0], None),
+        point("journal/run-1a2b3c4d/0001", 0, 1, [0.6, 0.0, 0.0, 0.8], Some("login")),
+        point("knowledge/other", 0, 1, [0.0, 1.0, 0.0, 0.0], None),
+    ];
+    qdrant.put(&points).unwrap();
+    qdrant.put(&points).unwrap();
+    let all = [
+        "knowledge/wal#0 1.00",
+        "knowledge/also-keys#0 0.80",
+        "knowledge/keys#0 0.80",
+        "journal/run-1a2b3c4d/0001#0 0.60",
+    ];
+    let x = [2.0, 0.0, 0.0, 0.0];
+    assert_eq!(shown(&qdrant.search(&x, 10, 0.4, None, None).unwrap()), all);
+    assert_eq!(qdrant.search(&x, 10, 0.4, None, None).unwrap()[0].content, 0xfedc_ba98_0000_0000);
+    assert_eq!(shown(&qdrant.search(&x, 2, 0.4, None, None).unwrap()), all[..2]);
+    assert_eq!(qdrant.search(&x, 0, 0.4, None, None).unwrap(), []);
+    assert_eq!(shown(&qdrant.search(&x, 10, 0.9, None, None).unwrap()), all[..1]);
+    assert_eq!(shown(&qdrant.search(&x, 10, 0.0, None, None).unwrap()).len(), 5);
+    assert_eq!(shown(&qdrant.search(&x, 10, 0.4, None, Some(Kind::Journal)).unwrap()), all[3..]);
+    let of_login = qdrant.search(&x, 10, 0.4, Some("login"), None).unwrap();
+    assert_eq!(shown(&of_login), [all[0], all[3]]);
+    assert_eq!(qdrant.search(&x, 10, 0.4, Some("nobody's"), None).unwrap(), []);
+
+    // Another model's vectors and another project's entries are not found, and stay.
+    let other_model = Qdrant::new(&home.settings, "nomic-embed-text").unwrap();
+    assert_eq!(other_model.search(&x, 10, 0.0, None, None).unwrap(), []);
+    let same_model = Qdrant::new(&home.settings, "all-minilm:latest").unwrap();
+    assert_eq!(shown(&same_model.search(&x, 10, 0.4, None, None).unwrap()), all);
+    let other = home.open_other();
+    other.put(&points[..1]).unwrap();
+    assert_eq!(shown(&other.search(&x, 10, 0.0, None, None).unwrap()), ["knowledge/wal#0 1.00"]);
+
+    // An entry that grew shorter has no chunk too many; removing takes all of an entry.
+    qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))]).unwrap();
+    let expected = [
+        "journal/run-1a2b3c4d/0001#0/1",
+        "knowledge/also-keys#0/1",
+        "knowledge/keys#0/1",
+        "knowledge/other#0/1",
+        "knowledge/wal#0/1",
+    ];
+    assert_eq!(stored(&qdrant), expected);
+    let listed = qdrant.stored().unwrap();
+    let wal = listed.iter().find(|stored| stored.entry.as_str() == "knowledge/wal").unwrap();
+    assert_eq!((wal.feature.as_deref(), wal.model.as_str()), (Some("search"), "all-minilm"));
+    assert_eq!(wal.content, 0xfedc_ba98_0000_0000);
+    let gone = ["knowledge/wal", "knowledge/other", "knowledge/never-there"].map(|id| Id::parse(id).unwrap());
+    qdrant.remove(&gone).unwrap();
+    qdrant.remove(&[]).unwrap();
+    assert_eq!(stored(&qdrant), expected[..3]);
+    assert_eq!(stored(&other), ["knowledge/wal#0/2"]);
+
+    // A long entry has all the best chunks, and the others are found all the same.
+    let long: Vec<Point> =
+        (0..1_200).map(|number| point("knowledge/long", number, 1_200, [1.0, 0.0, 0.0, 0.01], None)).collect();
+    qdrant.put(&long).unwrap();
+    assert_eq!(shown(&qdrant.search(&x, 20, 0.4, None, None).unwrap()).len(), 4);
+    assert_eq!(qdrant.stored().unwrap().len(), 1_203);
+
+    // A dimension that is wrong is told by each call, and another project's points are not deleted to mend it.
+    assert!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+    let mut wrong = points[0].clone();
+    wrong.vector.pop();
+    assert!(qdrant.put(&[wrong]).unwrap_err().is_wrong_dimension());
+    let prepared = qdrant.prepare(3, &[None]).unwrap();
+    assert_eq!((prepared.wrong_dimension(), prepared.is_usable()), (Some(4), false));
+    let collection = home.settings.collection.clone();
+    assert_eq!(qdrant.recreate(3, &[None]).unwrap(), Anew::Shared { collection: collection.clone(), others: 1 });
+    assert_eq!(qdrant.stored().unwrap().len(), 1_203);
+    let Anew::Made(prepared) = qdrant.recreate(4, &[None]).unwrap() else { panic!("it is only to be emptied") };
+    assert_eq!(made_of(&prepared), [""; 0]);
+    assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
+    other.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();
+    let Anew::Made(prepared) = qdrant.recreate(3, &[None]).unwrap() else { panic!("nobody else is there") };
+    assert_eq!(made_of(&prepared), [collection.as_str()]);
+    assert_eq!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap(), []);
+}
+
+#[test]
+fn vectors_are_kept_in_a_collection_for_each_feature() {
+    let mut home = Home::new("each", "per-feature");
+    let (login, search, others) = (home.feature("login"), home.feature("search"), home.feature("others"));
+    let (login, search, others) = (login.as_str(), search.as_str(), others.as_str());
+    let qdrant = home.open();
+    let x = [1.0, 0.0, 0.0, 0.0];
+    assert!(qdrant.search(&x, 5, 0.0, Some(login), None).unwrap_err().is_missing_collection());
+    assert!(qdrant.search(&x, 5, 0.0, None, None).unwrap_err().is_missing_collection());
+
+    let base = home.settings.collection.clone();
+    let mut names = [base.clone(), collection_of(login)];
+    names.sort();
+    assert_eq!(made_of(&qdrant.prepare(4, &[Some(login)]).unwrap()), names);
+    // Nothing was stored of that one yet, which is no trouble, unless it is to be stored now.
+    assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
+    let wal = point("knowledge/wal", 0, 1, x, Some(search));
+    assert!(qdrant.put(&[wal]).unwrap_err().is_missing_collection());
+    assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [collection_of(search)]);
+
+    qdrant
+        .put(&[
+            point("knowledge/wal", 0, 2, x, Some(login)),
+            point("knowledge/wal", 1, 2, [0.8, 0.6, 0.0, 0.0], Some(login)),
+            point("knowledge/keys", 0, 1, [0.8, 0.6, 0.0, 0.0], Some(search)),
+            point("knowledge/plain", 0, 1, [0.6, 0.8, 0.0, 0.0], None),
+        ])
+        .unwrap();
+    let all = ["knowledge/wal#0 1.00", "knowledge/keys#0 0.80", "knowledge/plain#0 0.60"];
+    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
+    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
+    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), all[1..2]);
+    // Other projects' collections can be for vectors of other models.
+    let others = collection_of(others);
+    for vectors in [json!({ "size": 3, "distance": "Cosine" }), json!({ "text": { "size": 4, "distance": "Dot" } })] {
+        let path = format!("/collections/{others}");
+        home.raw("PUT", &path, &json!({ "vectors": vectors }));
+        assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
+        home.raw("DELETE", &path, &Value::Null);
+    }
+    assert!(qdrant.search(&x[1..], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+
+    let count = |name: &str| {
+        let path = format!("/collections/{name}/points/count");
+        home.raw("POST", &path, &json!({ "exact": true }))["result"]["count"].as_u64()
+    };
+    assert_eq!(count(&base), Some(1));
+    assert_eq!(count(&collection_of(login)), Some(2));
+
+    // An entry whose feature is another one moves.
+    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))]).unwrap();
+    assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1", "knowledge/wal#0/1"]);
+    assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
+
+    // One that lies where nobody looks is listed, and storing or removing it mends that.
+    let shared = settings::Qdrant { collections: "shared".to_owned(), ..home.settings.clone() };
+    let shared = Qdrant::new(&shared, "all-minilm").unwrap();
+    shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))]).unwrap();
+    assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");
+    qdrant.put(&[point("knowledge/astray", 0, 1, x, Some(login))]).unwrap();
+    assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1");
+    assert_eq!(stored(&shared), ["knowledge/plain#0/1"]);
+
+    // Removed wherever it is, and only this project's.
+    let other = home.open_other();
+    other.put(&[point("knowledge/wal", 0, 1, x, Some(login))]).unwrap();
+    qdrant.remove(&["knowledge/wal", "knowledge/astray"].map(|id| Id::parse(id).unwrap())).unwrap();
+    assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1"]);
+    assert_eq!(stored(&other), ["knowledge/wal#0/1"]);
+
+    // Of another dimension: nothing is done as long as others' points are in a collection that is needed.
+    let anew = qdrant.recreate(3, &[Some(login)]).unwrap();
+    assert_eq!(anew, Anew::Shared { collection: collection_of(login), others: 1 });
+    assert_eq!(stored(&qdrant).len(), 2);
+    // The collection of a feature that is not given goes with what is in it.
+    let Anew::Made(prepared) = qdrant.recreate(3, &[None]).unwrap() else { panic!("nobody else's is needed") };
+    assert_eq!(made_of(&prepared), [base.as_str()]);
+    assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
+    let there = home.raw("GET", &format!("/collections/{}/exists", collection_of(search)), &Value::Null);
+    assert_eq!(there["result"]["exists"], false);
+}
+
+#[test]
+fn what_differs_from_the_settings_is_told() {
+    let home = Home::new("differs", "shared");
+    let name = &home.settings.collection;
+    let path = format!("/collections/{name}");
+    let qdrant = home.open();
+    home.raw("PUT", &path, &json!({ "vectors": { "size": 4, "distance": "Dot" }, "bogus": 1 }));
+    let prepared = qdrant.prepare(4, &[None]).unwrap();
+    assert!(!prepared.is_usable());
+    assert_eq!(prepared.wrong_dimension(), None);
+    let told: Vec<String> = prepared.differences.iter().map(Difference::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            format!("collection `{name}` has `hnsw_config.m` 16, not 64"),
+            format!("collection `{name}` has `hnsw_config.ef_construct` 100, not 512"),
+            format!("collection `{name}` has `hnsw_config.on_disk` false, not true"),
+            format!("collection `{name}` has `vectors.on_disk` false, not true"),
+            format!("collection `{name}` is not for vectors compared by Cosine, but: Dot"),
+        ]
+    );
+    home.raw("DELETE", &path, &Value::Null);
+    home.raw("PUT", &path, &json!({ "vectors": { "text": { "size": 4, "distance": "Cosine" } } }));
+    let prepared = qdrant.prepare(4, &[None]).unwrap();
+    assert!(!prepared.is_usable());
+    let Anew::Made(prepared) = qdrant.recreate(4, &[None]).unwrap() else { panic!("nobody else is there") };
+    assert_eq!(made_of(&prepared), [name.as_str()]);
+    // Slower than it should be is no reason to do without.
+    let settings = settings::Qdrant { m: 32, ..home.settings.clone() };
+    let prepared = Qdrant::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
+    assert_eq!((prepared.differences.len(), prepared.is_usable()), (1, true));
+}
+
+#[test]
+fn several_may_prepare_at_the_same_time() {
+    let home = Home::new("race", "shared");
+    let made: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| home.open().prepare(4, &[None]).unwrap())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap().made).collect()
+    });
+    assert_eq!(made, [home.settings.collection.as_str()]);
+}
+
+#[test]
+fn a_project_without_a_name_has_its_own_entries() {
+    let home = Home::new("nameless", "shared");
+    let settings = settings::Qdrant { project: String::new(), ..home.settings.clone() };
+    let nameless = Qdrant::new(&settings, "all-minilm").unwrap();
+    let named = home.open();
+    named.prepare(4, &[None]).unwrap();
+    for qdrant in [&nameless, &named] {
+        qdrant.put(&[point("knowledge/wal", 0, 1, [1.0; 4], None)]).unwrap();
+    }
+    assert_eq!(stored(&nameless), ["knowledge/wal#0/1"]);
+    nameless.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();
+    assert_eq!((stored(&nameless).len(), stored(&named).len()), (0, 1));
+    assert_eq!(nameless.search(&[1.0; 4], 5, 0.0, None, None).unwrap(), []);
+}

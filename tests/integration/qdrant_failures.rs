@@ -1,0 +1,262 @@
+//! Each way in which a Qdrant server fails: one trouble that says what it is, within the time, and nothing believed
+//! that cannot be.
+
+use std::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ralph_memory::semantic::Trouble;
+use ralph_memory::semantic::qdrant::Qdrant;
+use ralph_memory::{Id, settings};
+use serde_json::json;
+
+use crate::qdrant::point;
+use crate::standin::qdrant::Standin;
+
+const X: [f32; 4] = [1.0, 0.0, 0.0, 0.0];
+
+fn open(url: &str, change: impl Fn(&mut settings::Qdrant)) -> Qdrant {
+    let mut settings = settings::Qdrant { url: url.to_owned(), ..settings::Qdrant::default() };
+    change(&mut settings);
+    Qdrant::new(&settings, "all-minilm").unwrap()
+}
+
+/// A server with one entry.
+fn filled() -> (Standin, Qdrant) {
+    let standin = Standin::start(None);
+    let qdrant = open(&standin.url, |_| {});
+    qdrant.prepare(4, &[None]).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+    (standin, qdrant)
+}
+
+/// Makes every call there is, and gives each result's trouble.
+fn troubles(qdrant: &Qdrant) -> Vec<Trouble> {
+    let entry = Id::parse("knowledge/wal").unwrap();
+    vec![
+        qdrant.check().unwrap_err(),
+        qdrant.prepare(4, &[None]).unwrap_err(),
+        qdrant.recreate(4, &[None]).unwrap_err(),
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap_err(),
+        qdrant.remove(&[entry]).unwrap_err(),
+        qdrant.search(&X, 5, 0.0, None, None).unwrap_err(),
+        qdrant.stored().unwrap_err(),
+    ]
+}
+
+/// Answers each call with this, and returns what a search makes of it.
+fn searched(status: u16, body: &str) -> Result<Vec<String>, Trouble> {
+    let (standin, qdrant) = filled();
+    *standin.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
+    let found = qdrant.search(&X, 2, 0.5, None, None)?;
+    Ok(found.into_iter().map(|found| format!("{} {}", found.entry, found.score)).collect())
+}
+
+#[test]
+fn nobody_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    for trouble in troubles(&open(&url, |_| {})) {
+        assert_eq!(trouble, Trouble::Unreachable("the connection was refused".to_owned()));
+    }
+}
+
+#[test]
+fn silence_takes_the_time_of_one_call() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let qdrant = open(&url, |settings| settings.timeout_ms = 60);
+    let begun = Instant::now();
+    assert_eq!(troubles(&qdrant), vec![Trouble::TimedOut(60); 7]);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
+    let standin = Standin::start(None);
+    let features: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
+    let features: Vec<Option<&str>> = features.iter().map(|name| Some(name.as_str())).collect();
+    let slow = |settings: &mut settings::Qdrant| settings.collections = "per-feature".to_owned();
+    open(&standin.url, slow).prepare(4, &features).unwrap();
+    standin.knobs.delay_ms.store(60, Ordering::SeqCst);
+    let qdrant = open(&standin.url, |settings| {
+        slow(settings);
+        settings.timeout_ms = 300;
+    });
+    // Each of the 22 calls is answered in time, and all of them together are not.
+    let begun = Instant::now();
+    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(Trouble::TimedOut(300)));
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_server_that_fails_now_and_then_is_asked_again() {
+    let (standin, qdrant) = filled();
+    standin.knobs.fail_every.store(2, Ordering::SeqCst);
+    for _ in 0..3 {
+        assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+        assert!(qdrant.check().unwrap().is_prepared);
+    }
+    standin.knobs.fail_every.store(1, Ordering::SeqCst);
+    for trouble in troubles(&qdrant) {
+        assert!(matches!(trouble, Trouble::Refused { status: 500, .. }), "{trouble}");
+    }
+}
+
+#[test]
+fn a_connection_that_ends_is_told() {
+    let (standin, qdrant) = filled();
+    standin.knobs.drop_every.store(1, Ordering::SeqCst);
+    for trouble in troubles(&qdrant) {
+        assert!(matches!(trouble, Trouble::Unreachable(_) | Trouble::Broken(_)), "{trouble}");
+    }
+    standin.knobs.drop_every.store(0, Ordering::SeqCst);
+    standin.knobs.is_cut.store(true, Ordering::SeqCst);
+    for trouble in troubles(&qdrant) {
+        assert_eq!(trouble, Trouble::Broken("it ends too early".to_owned()));
+    }
+    // All of it can be done again when it is well again.
+    standin.knobs.is_cut.store(false, Ordering::SeqCst);
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+    assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+}
+
+#[test]
+fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
+    let standin = Standin::start(Some("sesame"));
+    for key in ["", "opensaysme"] {
+        let qdrant = open(&standin.url, |settings| key.clone_into(&mut settings.api_key));
+        for trouble in troubles(&qdrant) {
+            assert!(trouble.is_denied(), "{trouble}");
+            let message = "Must provide an API key or an Authorization bearer token".to_owned();
+            assert_eq!(trouble, Trouble::Refused { status: 401, message });
+        }
+    }
+    let qdrant = open(&standin.url, |settings| "sesame".clone_into(&mut settings.api_key));
+    assert!(!qdrant.check().unwrap().is_prepared);
+    let settings = settings::Qdrant { api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
+    // A server that repeats the key, in a refusal or in an answer that is none.
+    for status in [403, 200] {
+        *standin.knobs.instead.lock().unwrap() = Some((status, "key sesame may not do this".to_owned()));
+        for trouble in troubles(&qdrant) {
+            assert_eq!(trouble.is_denied(), status == 403);
+            assert!(!format!("{trouble} {trouble:?}").contains("sesame"), "{trouble}");
+            assert!(trouble.to_string().contains("key (key) may not do this"), "{trouble}");
+        }
+    }
+}
+
+#[test]
+fn a_collection_that_is_gone_is_told() {
+    let standin = Standin::start(None);
+    let qdrant = open(&standin.url, |_| {});
+    let entry = Id::parse("knowledge/wal").unwrap();
+    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap_err().is_missing_collection());
+    assert!(qdrant.search(&X, 5, 0.0, None, None).unwrap_err().is_missing_collection());
+    assert!(qdrant.stored().unwrap_err().is_missing_collection());
+    // There is nothing to remove, so all is as it should be.
+    qdrant.remove(&[entry]).unwrap();
+}
+
+#[test]
+fn another_server_at_that_address_is_told() {
+    let (standin, qdrant) = filled();
+    *standin.knobs.instead.lock().unwrap() = Some((404, "404 page not found".to_owned()));
+    for trouble in troubles(&qdrant) {
+        assert!(!trouble.is_missing_collection());
+        assert_eq!(trouble, Trouble::Refused { status: 404, message: "404 page not found".to_owned() });
+    }
+    *standin.knobs.instead.lock().unwrap() = Some((200, "<html>".to_owned()));
+    for trouble in troubles(&qdrant) {
+        assert!(matches!(trouble, Trouble::Broken(_)), "{trouble}");
+    }
+    for (title, version, said) in [
+        ("ollama", "1.18.3", "it is no Qdrant server"),
+        ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is no Qdrant server"),
+        ("qdrant - vector search engine", "1.10.1", "it is Qdrant 1.10.1, and 1.11 is the oldest that will do"),
+    ] {
+        let body = json!({ "title": title, "version": version }).to_string();
+        *standin.knobs.instead.lock().unwrap() = Some((200, body));
+        assert_eq!(qdrant.check(), Err(Trouble::Broken(said.to_owned())));
+    }
+}
+
+#[test]
+fn what_a_server_refuses_is_told_in_its_words() {
+    let said = json!({ "status": { "error": "Validation error in JSON body: [limit: too large]" }, "time": 0.0 });
+    let message = "Validation error in JSON body: [limit: too large]".to_owned();
+    assert_eq!(searched(422, &said.to_string()), Err(Trouble::Refused { status: 422, message }));
+    let Err(trouble) = searched(400, "plain\u{1b}[2J text\nmore") else { panic!("it was refused") };
+    assert_eq!(trouble.to_string(), "it answered 400: plain [2J text");
+    // The collection is there when it is looked for, and made by somebody else before it is made here.
+    let (standin, qdrant) = filled();
+    *standin.knobs.instead.lock().unwrap() = Some((409, "exists".to_owned()));
+    assert!(matches!(qdrant.stored(), Err(Trouble::Refused { status: 409, .. })));
+    // A vector with a number that is none is refused, and replaces nothing.
+    *standin.knobs.instead.lock().unwrap() = None;
+    let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
+    assert!(matches!(qdrant.put(&[broken]), Err(Trouble::Refused { status: 400, .. })));
+    assert_eq!(qdrant.search(&X, 5, 0.9, None, None).unwrap().len(), 1);
+}
+
+#[test]
+fn only_what_can_be_true_is_believed() {
+    let payload = |entry: &str| json!({ "entry": entry, "number": 0, "content": "00000000000000ff", "project": "" });
+    let points = json!([
+        { "id": "1", "score": 1e300, "payload": payload("knowledge/too-good") },
+        { "id": "2", "score": "1", "payload": payload("knowledge/no-number") },
+        { "id": "3", "payload": payload("knowledge/no-score") },
+        { "id": "4", "score": 0.9, "payload": payload("../../etc/passwd") },
+        { "id": "5", "score": 0.9, "payload": payload("knowledge/\u{1b}[2J") },
+        { "id": "6", "score": 0.9, "payload": payload("knowledge/a/../b") },
+        { "id": "7", "score": 0.9 },
+        { "id": "8", "score": 0.9, "payload": { "entry": "knowledge/of-others", "number": 0,
+            "content": "00000000000000ff", "project": "others" } },
+        { "id": "9", "score": 0.9, "payload": { "entry": "knowledge/x", "number": -1,
+            "content": "00000000000000ff", "project": "" } },
+        { "id": "9", "score": 0.9, "payload": { "entry": "knowledge/x", "number": 1, "content": "+f", "project": "" } },
+        { "id": "10", "score": 0.1, "payload": payload("knowledge/below-the-least") },
+        { "id": "11", "score": 0.8, "payload": payload("knowledge/second") },
+        { "id": "12", "score": 1.000_000_1, "payload": payload("knowledge/first") },
+        { "id": "13", "score": 0.7, "payload": payload("knowledge/more-than-asked-for") },
+    ]);
+    let body = json!({ "result": { "points": points } }).to_string();
+    assert_eq!(searched(200, &body).unwrap(), ["knowledge/first 1", "knowledge/second 0.8"]);
+    for body in ["", "{}", "null", r#"{"result":{}}"#, r#"{"result":{"points":{}}}"#, r#"{"result":{"points":[1]}}"#] {
+        assert!(matches!(searched(200, body), Err(Trouble::Broken(_))), "{body}");
+    }
+}
+
+#[test]
+fn a_list_without_an_end_ends() {
+    let (standin, qdrant) = filled();
+    for points in [json!([]), json!([{ "id": "1" }])] {
+        let body = json!({ "result": { "points": points, "next_page_offset": "again" } }).to_string();
+        *standin.knobs.instead.lock().unwrap() = Some((200, body));
+        assert_eq!(qdrant.stored(), Err(Trouble::Broken("its list of points has no end".to_owned())));
+    }
+}
+
+#[test]
+fn more_collections_than_can_be_looked_at_are_refused() {
+    let (standin, _) = filled();
+    let names: Vec<_> = (0..300).map(|number| json!({ "name": format!("feature-{number:016x}") })).collect();
+    let body = json!({ "result": { "collections": names } }).to_string();
+    *standin.knobs.instead.lock().unwrap() = Some((200, body));
+    let qdrant = open(&standin.url, |settings| settings.collections = "per-feature".to_owned());
+    let trouble = qdrant.search(&X, 5, 0.0, None, None).unwrap_err();
+    assert!(trouble.to_string().contains("set `qdrant.collections` to `shared`"), "{trouble}");
+}
+
+#[test]
+fn no_text_of_an_entry_is_sent() {
+    let (standin, qdrant) = filled();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))]).unwrap();
+    assert_eq!(standin.count("ralph-memory"), Some(1));
+    let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
+        "feature": "login", "kind": "knowledge", "model": "all-minilm" });
+    assert_eq!(standin.payloads("ralph-memory"), [payload]);
+}

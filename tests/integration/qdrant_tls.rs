@@ -1,0 +1,83 @@
+//! A Qdrant server behind TLS: its key goes only to one whose certificate this machine trusts.
+//!
+//! What is trusted is in the environment, which must not be changed while other tests run; so the calls are made by a
+//! process of their own, which is this program with one test.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ralph_memory::semantic::qdrant::Qdrant;
+use ralph_memory::settings;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+
+use crate::standin::qdrant::Standin;
+
+/// Where the process that makes the calls finds the server's address.
+const ADDRESS: &str = "RALPH_MEMORY_TEST_QDRANT_TLS";
+
+/// Makes an authority, and a server with a certificate that it signed for this machine.
+fn server(authority: &str) -> (String, Standin) {
+    let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, authority);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
+        .unwrap();
+    (authority.pem(), Standin::start_tls(Some("sesame"), Arc::new(config)))
+}
+
+/// Asks the server how it does, in another process that trusts only this certificate; returns what it prints.
+fn asked(standin: &Standin, trusted: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trusted.pem");
+    fs::write(&file, trusted).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "qdrant_tls::the_process_that_asks", "--nocapture"])
+        .env_clear()
+        .env("SSL_CERT_FILE", &file)
+        .env(ADDRESS, &standin.url)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_process_that_asks() {
+    // Among all the others it is not that process, and has nothing to do.
+    let Ok(url) = std::env::var(ADDRESS) else { return };
+    let settings = settings::Qdrant { url, api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    let result = Qdrant::new(&settings, "all-minilm").unwrap().check();
+    let said = result.map_or_else(|trouble| trouble.to_string(), |checked| format!("version {}", checked.version));
+    let mut out = std::io::stdout();
+    writeln!(out, "\n<{said}>").unwrap();
+}
+
+#[test]
+fn a_server_is_called_when_its_certificate_is_trusted() {
+    let (authority, standin) = server("ours");
+    let said = asked(&standin, &authority);
+    assert!(said.contains("<version 1.18.3>"), "{said}");
+    assert_eq!(standin.knobs.n_calls.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_server_whose_certificate_is_not_trusted_is_sent_nothing() {
+    let (_, standin) = server("ours");
+    let (other, _) = server("theirs");
+    let said = asked(&standin, &other);
+    assert!(said.contains("<it cannot be reached: its certificate is not trusted here: UnknownIssuer>"), "{said}");
+    assert_eq!(standin.knobs.n_calls.load(Ordering::SeqCst), 0);
+}

@@ -1,0 +1,364 @@
+//! Stands in for a Qdrant server 1.18, as one was seen to answer. It compares every vector, so it finds exactly what
+//! fits best.
+//!
+//! What it is asked and does not know it answers with 404, and the test fails when it is dropped.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::http::{Call, Knobs, Reply, Server};
+use super::rules::{lets_through, selected};
+
+/// A running server. It ends when this is dropped.
+pub(crate) struct Standin {
+    pub(crate) url: String,
+    /// How it fails.
+    pub(crate) knobs: Arc<Knobs>,
+    server: Option<Server>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    collections: BTreeMap<String, Collection>,
+    n_operations: u64,
+    /// What it was asked and does not know.
+    unknown: Vec<String>,
+}
+
+struct Collection {
+    vectors: Value,
+    graph: Value,
+    on_disk_payload: Value,
+    schema: BTreeMap<String, Value>,
+    points: BTreeMap<String, Stored>,
+}
+
+struct Stored {
+    /// Of length 1, as cosines are compared.
+    vector: Vec<f64>,
+    payload: Value,
+    version: u64,
+}
+
+/// What is wrong with a call: a status and what is said.
+type Refusal = (u16, String);
+
+impl Standin {
+    /// Starts a server without collections, which wants `key` where there is one.
+    pub(crate) fn start(key: Option<&str>) -> Standin {
+        Standin::start_with(key, None)
+    }
+
+    /// Starts one that speaks TLS.
+    pub(crate) fn start_tls(key: Option<&str>, tls: Arc<rustls::ServerConfig>) -> Standin {
+        Standin::start_with(key, Some(tls))
+    }
+
+    fn start_with(key: Option<&str>, tls: Option<Arc<rustls::ServerConfig>>) -> Standin {
+        let knobs = Arc::new(Knobs::default());
+        let state = Arc::new(Mutex::new(State::default()));
+        let key = key.map(str::to_owned);
+        let server = Server::start(tls, Arc::clone(&knobs), {
+            let state = Arc::clone(&state);
+            move |call| answer(&mut state.lock().unwrap(), key.as_deref(), call)
+        });
+        Standin { url: server.url.clone(), knobs, server: Some(server), state }
+    }
+
+    /// Returns how many points a collection has; none where there is none of that name.
+    pub(crate) fn count(&self, collection: &str) -> Option<usize> {
+        Some(self.state.lock().unwrap().collections.get(collection)?.points.len())
+    }
+
+    /// Returns the payloads of all points of a collection.
+    pub(crate) fn payloads(&self, collection: &str) -> Vec<Value> {
+        let state = self.state.lock().unwrap();
+        let points = state.collections.get(collection).into_iter().flat_map(|there| there.points.values());
+        points.map(|point| point.payload.clone()).collect()
+    }
+}
+
+impl Drop for Standin {
+    fn drop(&mut self) {
+        // Before the state is looked at, all calls have been answered.
+        drop(self.server.take());
+        let Ok(state) = self.state.lock() else { return };
+        if !std::thread::panicking() {
+            assert_eq!(state.unknown, Vec::<String>::new(), "the stand-in does not know these");
+        }
+    }
+}
+
+fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
+    let is_open = ["/", "/healthz", "/livez", "/readyz"].contains(&call.path.as_str());
+    let bearer = call.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    if let Some(key) = key
+        && !is_open
+        && call.header("api-key").or(bearer) != Some(key)
+    {
+        return text(401, "Must provide an API key or an Authorization bearer token");
+    }
+    let path = decoded(&call.path);
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let method = call.method.as_str();
+    match (method, parts.as_slice()) {
+        ("GET", [""]) => {
+            return json_reply(
+                200,
+                &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
+                "commit": "0000000000000000000000000000000000000000" }),
+            );
+        }
+        ("GET", ["healthz"]) => return text(200, "healthz check passed"),
+        ("GET", ["livez"]) => return text(200, "livez check passed"),
+        ("GET", ["readyz"]) => return text(200, "all shards are ready"),
+        _ => {}
+    }
+    let body = if call.body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&call.body) };
+    let result = match body {
+        Err(error) => Err((400, format!("Format error in JSON body: {error}"))),
+        Ok(body) if method != "GET" && method != "DELETE" && !body.is_object() => {
+            Err((400, "Format error in JSON body: EOF while parsing a value".to_owned()))
+        }
+        Ok(body) => routed(state, method, &parts, &call.query, &body),
+    };
+    match result {
+        Ok(result) => json_reply(200, &json!({ "result": result, "status": "ok", "time": 0.001 })),
+        Err((status, error)) => json_reply(status, &json!({ "status": { "error": error }, "time": 0.000_01 })),
+    }
+}
+
+fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &Value) -> Result<Value, Refusal> {
+    match (method, parts) {
+        ("GET", ["collections"]) => {
+            let names: Vec<Value> = state.collections.keys().map(|name| json!({ "name": name })).collect();
+            Ok(json!({ "collections": names }))
+        }
+        ("GET", ["collections", name, "exists"]) => Ok(json!({ "exists": state.collections.contains_key(*name) })),
+        ("GET", ["collections", name]) => there(state, name).map(|there| told(there)),
+        ("PUT", ["collections", name]) => made(state, name, body),
+        ("DELETE", ["collections", name]) => Ok(json!(state.collections.remove(*name).is_some())),
+        ("PUT", ["collections", name, "index"]) => {
+            let there = there(state, name)?;
+            let field = body["field_name"].as_str().ok_or_else(|| format_error("missing field `field_name`"))?;
+            let schema = &body["field_schema"];
+            let kind = schema.as_str().or_else(|| schema["type"].as_str());
+            let kinds = ["keyword", "integer", "float", "bool", "geo", "datetime", "text", "uuid"];
+            let kind = kind.filter(|kind| kinds.contains(kind)).ok_or_else(|| format_error("unknown field_schema"))?;
+            let mut index = json!({ "data_type": kind, "points": there.points.len() });
+            if schema.is_object() {
+                index["params"] = schema.clone();
+            }
+            there.schema.insert(field.to_owned(), index);
+            Ok(operation(state, query))
+        }
+        ("PUT", ["collections", name, "points"]) => {
+            let version = state.n_operations + 1;
+            stored(there(state, name)?, body, version)?;
+            Ok(operation(state, query))
+        }
+        ("POST", ["collections", name, "points", "delete"]) => {
+            let there = there(state, name)?;
+            let is_named = |id: &str| body["points"].as_array().is_some_and(|ids| ids.contains(&json!(id)));
+            if body.get("filter").is_none() && body.get("points").is_none() {
+                return Err(format_error("data did not match any variant of untagged enum PointsSelector"));
+            }
+            let gone: Vec<String> = match body.get("filter") {
+                Some(filter) => filtered(there, filter)?.into_iter().map(|(id, _)| id.clone()).collect(),
+                None => there.points.keys().filter(|id| is_named(id)).cloned().collect(),
+            };
+            there.points.retain(|id, _| !gone.contains(id));
+            Ok(operation(state, query))
+        }
+        ("POST", ["collections", name, "points", "count"]) => {
+            Ok(json!({ "count": filtered(there(state, name)?, &body["filter"])?.len() }))
+        }
+        ("POST", ["collections", name, "points", "scroll"]) => scrolled(there(state, name)?, body),
+        ("POST", ["collections", name, "points", "query"]) => queried(there(state, name)?, body),
+        _ => {
+            state.unknown.push(format!("{method} /{}", parts.join("/")));
+            Err((404, "Not found".to_owned()))
+        }
+    }
+}
+
+fn there<'a>(state: &'a mut State, name: &str) -> Result<&'a mut Collection, Refusal> {
+    let missing = || (404, format!("Not found: Collection `{name}` doesn't exist!"));
+    state.collections.get_mut(name).ok_or_else(missing)
+}
+
+fn made(state: &mut State, name: &str, body: &Value) -> Result<Value, Refusal> {
+    if state.collections.contains_key(name) {
+        return Err((409, format!("Wrong input: Collection `{name}` already exists!")));
+    }
+    // What it does not know is left out, and nothing is said of that.
+    let known = |from: &Value, keys: &[&str]| {
+        let pairs = keys.iter().filter_map(|key| Some(((*key).to_owned(), from.get(*key)?.clone())));
+        json!(pairs.collect::<serde_json::Map<_, _>>())
+    };
+    let vectors = match body["vectors"].get("size") {
+        Some(size) if size.as_u64().is_some_and(|size| size > 0) => {
+            known(&body["vectors"], &["size", "distance", "on_disk"])
+        }
+        Some(_) => return Err((422, "Validation error in JSON body: [vectors.size: value 0 invalid]".to_owned())),
+        None => body["vectors"].clone(),
+    };
+    let mut graph = json!({ "m": 16, "ef_construct": 100, "full_scan_threshold": 10000, "max_indexing_threads": 0 });
+    let said = known(&body["hnsw_config"], &["m", "ef_construct", "full_scan_threshold", "on_disk"]);
+    for (key, value) in said.as_object().into_iter().flatten() {
+        graph[key] = value.clone();
+    }
+    let on_disk_payload = body.get("on_disk_payload").cloned().unwrap_or(json!(true));
+    let (schema, points) = Default::default();
+    state.collections.insert(name.to_owned(), Collection { vectors, graph, on_disk_payload, schema, points });
+    Ok(json!(true))
+}
+
+fn told(there: &Collection) -> Value {
+    json!({
+        "status": "green", "optimizer_status": "ok", "indexed_vectors_count": 0, "points_count": there.points.len(),
+        "segments_count": 2,
+        "config": {
+            "params": { "vectors": there.vectors, "shard_number": 1, "replication_factor": 1,
+                "write_consistency_factor": 1, "on_disk_payload": there.on_disk_payload },
+            "hnsw_config": there.graph,
+        },
+        "payload_schema": there.schema,
+    })
+}
+
+fn stored(there: &mut Collection, body: &Value, version: u64) -> Result<(), Refusal> {
+    let points = body["points"].as_array().ok_or_else(|| format_error("missing field `points`"))?;
+    let mut read = Vec::new();
+    for point in points {
+        let id = point["id"].as_str().filter(|id| is_uuid(id)).ok_or_else(|| {
+            let id = point["id"].as_str().map_or_else(|| point["id"].to_string(), str::to_owned);
+            format_error(&format!(
+                "value {id} is not a valid point ID, valid values are either an unsigned integer or a UUID"
+            ))
+        })?;
+        let payload = point.get("payload").cloned().unwrap_or(json!({}));
+        read.push((id.to_owned(), Stored { vector: unit(there, &point["vector"])?, payload, version }));
+    }
+    there.points.extend(read);
+    Ok(())
+}
+
+fn scrolled(there: &Collection, body: &Value) -> Result<Value, Refusal> {
+    let limit = limit(body)?;
+    let from = body["offset"].as_str().unwrap_or("");
+    let found = filtered(there, &body["filter"])?;
+    let mut found = found.into_iter().filter(|(id, _)| id.as_str() >= from);
+    let points: Vec<Value> = found
+        .by_ref()
+        .take(limit)
+        .map(|(id, point)| {
+            let mut told = json!({ "id": id });
+            if let Some(payload) = selected(&body["with_payload"], &point.payload, true) {
+                told["payload"] = payload;
+            }
+            told
+        })
+        .collect();
+    Ok(json!({ "points": points, "next_page_offset": found.next().map(|(id, _)| id) }))
+}
+
+fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
+    let limit = limit(body)?;
+    let wanted = unit(there, &body["query"])?;
+    let least = body["score_threshold"].as_f64().unwrap_or(f64::NEG_INFINITY);
+    let mut found: Vec<(f64, &String, &Stored)> = filtered(there, &body["filter"])?
+        .into_iter()
+        .map(|(id, point)| (point.vector.iter().zip(&wanted).map(|(one, other)| one * other).sum(), id, point))
+        // What is only as good is left out, as its engine was seen to do.
+        .filter(|(score, ..)| *score > least)
+        .collect();
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let points = found.into_iter().take(limit).map(|(score, id, point)| {
+        let mut told = json!({ "id": id, "version": point.version, "score": score });
+        if let Some(payload) = selected(&body["with_payload"], &point.payload, false) {
+            told["payload"] = payload;
+        }
+        told
+    });
+    Ok(json!({ "points": points.collect::<Vec<_>>() }))
+}
+
+fn filtered<'a>(there: &'a Collection, filter: &Value) -> Result<Vec<(&'a String, &'a Stored)>, Refusal> {
+    let mut found = Vec::new();
+    for (id, point) in &there.points {
+        if lets_through(filter, id, &point.payload).map_err(|error| format_error(&error))? {
+            found.push((id, point));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns a vector at length 1, as the collection wants it.
+fn unit(there: &Collection, vector: &Value) -> Result<Vec<f64>, Refusal> {
+    let numbers = vector.as_array().ok_or_else(|| format_error("no vector"))?;
+    let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
+    let numbers = numbers.ok_or_else(|| format_error("invalid type: null, expected f32"))?;
+    let Some(expected) = there.vectors["size"].as_u64() else {
+        return Err((400, "Wrong input: Not existing vector name error: ".to_owned()));
+    };
+    if numbers.len() as u64 != expected {
+        let got = numbers.len();
+        return Err((400, format!("Wrong input: Vector dimension error: expected dim: {expected}, got {got}")));
+    }
+    let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
+    Ok(numbers.iter().map(|number| if length > 0.0 { number / length } else { 0.0 }).collect())
+}
+
+fn limit(body: &Value) -> Result<usize, Refusal> {
+    match body.get("limit").map_or(Some(10), Value::as_u64) {
+        Some(0) => {
+            let error = "Validation error in JSON body: [internal.limit: value 0 invalid, must be 1 or larger]";
+            Err((422, error.to_owned()))
+        }
+        Some(limit) => usize::try_from(limit).map_err(|error| format_error(&error.to_string())),
+        None => Err(format_error("invalid limit")),
+    }
+}
+
+fn operation(state: &mut State, query: &str) -> Value {
+    state.n_operations += 1;
+    let status = if query.split('&').any(|pair| pair == "wait=true") { "completed" } else { "acknowledged" };
+    json!({ "operation_id": state.n_operations, "status": status })
+}
+
+fn format_error(error: &str) -> Refusal {
+    (400, format!("Format error in JSON body: {error}"))
+}
+
+fn is_uuid(text: &str) -> bool {
+    let parts: Vec<usize> = text.split('-').map(str::len).collect();
+    parts == [8, 4, 4, 4, 12] && text.chars().all(|character| character == '-' || character.is_ascii_hexdigit())
+}
+
+/// Returns the parts of a path, each without its `%`.
+fn decoded(path: &str) -> Vec<String> {
+    let part = |part: &str| {
+        let mut bytes = Vec::new();
+        let mut rest = part.as_bytes();
+        while let [first, tail @ ..] = rest {
+            let code = (*first == b'%').then(|| tail.get(..2)).flatten();
+            let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+            bytes.push(code.unwrap_or(*first));
+            rest = if code.is_some() { &tail[2..] } else { tail };
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    path.trim_start_matches('/').split('/').map(part).collect()
+}
+
+fn text(status: u16, body: &str) -> Reply {
+    Reply { status, content_type: "text/plain; charset=utf-8", body: body.as_bytes().to_vec() }
+}
+
+fn json_reply(status: u16, body: &Value) -> Reply {
+    Reply { status, content_type: "application/json", body: body.to_string().into_bytes() }
+}

@@ -1,0 +1,227 @@
+//! What agents' event streams become: journal files, word for word.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use ralph_memory::memory::{Report, Run};
+use ralph_memory::transcript::Format;
+use ralph_memory::{Memory, Task};
+
+use crate::support::{Ran, TestBase};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(name)
+}
+
+/// Begins an iteration of a task, in a run of a name that is known.
+fn begin(base: &TestBase) {
+    let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
+    assert_eq!(base.run(arguments).code, Some(0));
+}
+
+/// Begins an iteration and ends it with a stream.
+fn record(name: &str, more: &[&str]) -> (TestBase, Ran) {
+    let base = TestBase::new();
+    begin(&base);
+    let path = fixture(name);
+    let ran = base.run([&["record", path.to_str().unwrap()], more].concat());
+    (base, ran)
+}
+
+fn journal(base: &TestBase) -> String {
+    base.read(".ralph/journal/run-0000000a/0001.md")
+}
+
+#[test]
+fn a_stream_of_claude_code_becomes_an_attempt() {
+    let (base, ran) = record("claude-done.jsonl", &[]);
+    assert_snapshot!(ran);
+    assert_snapshot!(journal(&base));
+    assert!(base.at(".ralph/knowledge/a-test-that-holds-the-lock-must-drop-it-before-it-spawns-a-child.md").exists());
+}
+
+#[test]
+fn a_stream_of_codex_becomes_an_attempt() {
+    let (base, ran) = record("codex-done.jsonl", &["--model", "gpt-5.3-codex"]);
+    assert_snapshot!(ran);
+    assert_snapshot!(journal(&base));
+}
+
+#[test]
+fn agents_that_failed_or_were_stopped_are_told_apart() {
+    let (base, ran) = record("claude-max-turns.jsonl", &[]);
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
+    assert_snapshot!(journal(&base));
+    let (base, ran) = record("codex-failed.jsonl", &[]);
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
+    assert_snapshot!(journal(&base));
+    // It was cut, which is no word of the agent that it failed.
+    let (base, ran) = record("claude-cut.jsonl", &[]);
+    assert_snapshot!(ran);
+    assert_snapshot!(journal(&base));
+    let (base, ran) = record("claude-cut.jsonl", &["--agent-exit", "137"]);
+    assert!(!ran.stderr.contains("without its last event"), "{ran}");
+    assert!(journal(&base).contains("\noutcome: error\n"));
+}
+
+#[test]
+fn a_sigil_counts_over_how_the_agent_ended() {
+    let base = TestBase::new();
+    begin(&base);
+    let stream = fs::read_to_string(fixture("claude-done.jsonl")).unwrap();
+    let failed = stream.replace(r#""subtype":"success","is_error":false"#, r#""subtype":"success","is_error":true"#);
+    assert_eq!(base.with(["record"]).input(failed).run().code, Some(0));
+    assert!(journal(&base).contains("\noutcome: done\n"));
+}
+
+#[test]
+fn plain_text_that_begins_with_a_brace_stays_text() {
+    let (base, ran) = record("text-with-braces.txt", &[]);
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (done)\n");
+    let journal = journal(&base);
+    assert!(journal.contains("\noutcome: done\n") && !journal.contains("## Summary"), "{journal}");
+}
+
+#[test]
+fn a_format_can_be_forced() {
+    let (base, ran) = record("claude-done.jsonl", &["--format", "text"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!journal(&base).contains("cost_usd"));
+    let (base, ran) = record("text-with-braces.txt", &["--format", "codex"]);
+    let shown = ran.to_string().replace(env!("CARGO_MANIFEST_DIR"), "[ROOT]");
+    assert_eq!(
+        shown,
+        "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it holds no event \
+         of Codex; line 1: it is no JSON object, from column 53 on\nhint: leave `--format` out, or say `--format text` \
+         for plain text\n"
+    );
+    // Nothing was lost: the iteration is open still.
+    assert!(base.files(".ralph").iter().all(|path| !path.contains("journal/")));
+    let (_, ran) = record("text-with-braces.txt", &["--format", "claude"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    let path = fixture("text-with-braces.txt");
+    assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(0));
+}
+
+#[test]
+fn options_count_over_the_stream() {
+    let more = ["--outcome", "partial", "--model", "opus", "--agent-exit", "0"];
+    let (base, ran) = record("claude-max-turns.jsonl", &more);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let journal = journal(&base);
+    assert!(journal.contains("\noutcome: partial\n") && journal.contains("\nmodel: opus\n"), "{journal}");
+}
+
+#[test]
+fn the_library_reads_streams_in_a_text_too() {
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let finish = |report: &dyn Fn(&Memory) -> Report| {
+        let task = Task { id: Some("t-lock".into()), ..Task::new("Add the lock") };
+        let iteration = memory.begin(&task, &Run::named("run-0000000a")).unwrap();
+        memory.finish(&iteration, &report(&memory)).unwrap().attempt
+    };
+    let stream = fs::read_to_string(fixture("codex-done.jsonl")).unwrap();
+    let by_text = finish(&|_| Report { text: stream.clone(), cost_usd: Some(0.5), ..Report::default() });
+    let by_reader = finish(&|memory| {
+        let transcript = memory.reader(Format::Codex).read(stream.as_bytes()).unwrap();
+        Report { transcript: Some(transcript), cost_usd: Some(0.5), ..Report::default() }
+    });
+    assert_eq!((by_text.head.tokens_in, by_text.head.cost_usd), (Some(50_000), Some(0.5)));
+    assert_eq!((&by_text.sections, &by_text.head.files), (&by_reader.sections, &by_reader.head.files));
+    assert_eq!(by_text.head.files.created, ["src/lock.rs"]);
+}
+
+/// What git saw change is merged with what the tools tell, and counts where they disagree.
+#[test]
+fn git_and_the_stream_are_merged() {
+    let base = TestBase::new();
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let mut command = std::process::Command::new("git");
+        command.args(who).args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    base.write("src/old.rs", "a").write("src/store.rs", "a").write("src/lock.rs", "a");
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "x"]);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
+    assert_eq!(base.with(arguments).env("PATH", &path).run().code, Some(0));
+    // The stream says that `lock.rs` was created.
+    base.write("src/lock.rs", "b").write("src/by_hand.rs", "b");
+    let fixture = fixture("codex-done.jsonl");
+    let ran = base.with(["record", fixture.to_str().unwrap()]).env("PATH", &path).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let journal = journal(&base);
+    let files = journal.lines().find(|line| line.starts_with("files: ")).unwrap();
+    assert_eq!(files, "files: {created: [src/by_hand.rs], modified: [src/lock.rs, src/store.rs, src/old.rs]}");
+}
+
+#[test]
+fn secrets_in_a_stream_reach_no_file() {
+    let base = TestBase::new();
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    begin(&base);
+    let stream = fs::read_to_string(fixture("codex-done.jsonl"))
+        .unwrap()
+        .replace("could not find `Cargo.toml`", &format!("{} {token}", "x".repeat(230)))
+        .replace("the lock is advisory", &format!("{} {token}", "y ".repeat(130)))
+        .replace("The lock works", &format!("The lock {token}"))
+        .replace("src/store.rs", &format!("src/{token}.rs"))
+        .replace("cargo test", &format!("{} {token}", "z".repeat(80)))
+        .replace("search_memory", &token);
+    let ran = base.with(["record", "--json"]).input(&stream).run();
+    let recorded = ran.json(0).to_string();
+    for piece in [&token[..], &token[..20], &token[20..]] {
+        assert!(!recorded.contains(piece) && !ran.stderr.contains(piece), "{ran}");
+        for path in base.files(".ralph") {
+            assert!(!String::from_utf8_lossy(&fs::read(base.at(&path)).unwrap()).contains(piece), "{path}");
+        }
+    }
+    assert_eq!(journal(&base).matches("[redacted: github-token]").count(), 6, "{}", journal(&base));
+}
+
+/// An agent of `run` that prints a stream.
+fn run(base: &TestBase, name: &str, more: &[&str]) -> Ran {
+    let agent = format!("cat {}", fixture(name).display());
+    let arguments =
+        ["run", "--task", "Add the lock", "--task-id", "t-lock", "--max-iterations", "1", "--agent", &agent];
+    base.with([&arguments, more].concat()).env("PATH", std::env::var_os("PATH").unwrap_or_default()).run()
+}
+
+fn only_journal(base: &TestBase) -> String {
+    let files = base.files(".ralph/journal");
+    assert_eq!(files.len(), 1, "{files:?}");
+    base.read(&files[0])
+}
+
+#[test]
+fn run_reads_streams_and_shows_what_they_cost() {
+    let base = TestBase::new();
+    let ran = run(&base, "claude-done.jsonl", &[]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("$0.27") && !ran.stderr.contains("toolu_"), "{ran}");
+    assert!(ran.stderr.contains("warning: agent output:30: this is no event of Claude Code"), "{ran}");
+    let written = only_journal(&base);
+    let (recorded, _) = record("claude-done.jsonl", &[]);
+    let recorded = journal(&recorded);
+    let same = |text: &str| {
+        let differs = |line: &&str| !["run_id", "duration_secs"].iter().any(|key| line.starts_with(key));
+        text.lines().filter(differs).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(same(&written), same(&recorded));
+    // How long it took is measured there.
+    assert!(!written.contains("duration_secs: 64.2"), "{written}");
+
+    let base = TestBase::new();
+    let ran = run(&base, "claude-max-turns.jsonl", &[]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(only_journal(&base).contains("\noutcome: error\n"));
+    let base = TestBase::new();
+    assert!(run(&base, "claude-done.jsonl", &["--format", "text"]).code.is_some());
+    assert!(!only_journal(&base).contains("tokens_in"));
+}
