@@ -32,7 +32,7 @@ const ORDER: [(&str, bool); 23] = [
     ("memory", false),
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 18] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
