@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{NOW, TestBase, without_scores};
 
 /// The commands, for what holds for all of them.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "init",
     "add",
     "search",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 15] = [
     "supersede",
     "index",
     "completions",
+    "mcp",
 ];
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
 const COMPLETE: [&[&str]; 14] = [

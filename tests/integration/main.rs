@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+#[path = "../campaigns/agent.rs"]
+mod agent; // an agent's end of the server
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
@@ -20,6 +22,8 @@ mod failures; // what the file system, another process or an odd file does to a 
 mod fault_campaign; // each file operation fails once
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults; // what holds whichever file operation fails
+#[path = "../campaigns/frames.rs"]
+mod frames; // random lines for the server
 #[path = "../campaigns/full_disk.rs"]
 mod full_disk; // a disk that is full, and one that can only be read
 #[path = "../campaigns/fuzz.rs"]
@@ -33,6 +37,7 @@ mod knowledge; // what adding, superseding and restoring do to entries that are 
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
+mod mcp; // the server for agents, at the other end of two pipes
 mod meaning; // finding by meaning, and servers that fail
 mod mending; // what is left of crashes
 #[path = "../campaigns/merges.rs"]
@@ -54,6 +59,7 @@ mod readme; // every command in the README
 mod redacting; // secrets are refused, redacted, found, and shown nowhere
 #[path = "../campaigns/saves.rs"]
 mod saves; // how editors save
+mod schemas; // what tools take and answer, checked
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
 mod standin; // servers that stand in for those nobody has to have

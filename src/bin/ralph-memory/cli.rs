@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, index, init, list, merge_driver, note, promote, prune,
+    add, check, completions, consolidate, context, doctor, index, init, list, mcp, merge_driver, note, promote, prune,
     record, restore, run as run_command, search, show, status, supersede, watch,
 };
 use crate::error::{self, Exit, Report};
@@ -67,6 +67,7 @@ enum Command {
     Promote(promote::Args),
     Index(index::Args),
     Watch(watch::Args),
+    Mcp(mcp::Args),
     MergeDriver(merge_driver::Args),
     Completions(completions::Args),
 }
@@ -122,6 +123,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Record(args) => record::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Watch(args) => watch::run(ui, globals, &args),
+        Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
     }

@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod error;
+mod mcp;
 mod parse;
 mod report;
 mod running;

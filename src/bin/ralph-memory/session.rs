@@ -41,6 +41,22 @@ impl Globals {
 
     /// Opens the memory that is meant, with the user's settings.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
+        let start = if self.root.is_some() { PathBuf::new() } else { working_folder()? };
+        self.open_from(&start)
+    }
+
+    /// Does what [`Globals::open`] does for a server of an agent, which the agent's program starts where it likes
+    /// and tells of the project.
+    pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
+        let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
+        match project {
+            Some(project) if self.root.is_none() => self.open_from(Path::new(&project)),
+            _ => self.open(),
+        }
+    }
+
+    /// Opens the memory in the folder that was named, else in the nearest one upward from `start`.
+    fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
         let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
         let user = match &path {
             Some(path) => read(path)?.map(|text| (text, path.display().to_string())),
@@ -54,8 +70,7 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let start = if self.root.is_some() { PathBuf::new() } else { working_folder()? };
-        let memory = Memory::open_for_user(self.root.as_deref(), &start, user, variables)?;
+        let memory = Memory::open_for_user(self.root.as_deref(), start, user, variables)?;
         Ok(match self.now {
             Some(now) => memory.with_clock(move || SystemTime::from(now)),
             None => memory,

@@ -1,0 +1,79 @@
+//! Measures `search_memory` through a running server beside the same call of the library.
+//!
+//! `cargo run --release --example served_search -- DIR QUERIES` prints the median and the 99th percentile of the time, in milliseconds,
+//! over the queries of a file with one JSON object a line (`{"text": "…"}`), and the median of what the server takes beyond the library. Both
+//! open the memory in `DIR` anew for each call, scan it, search it and read the lines that are shown. The program is the one beside this
+//! example; build it first.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
+#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times and counts are small"
+)]
+
+use std::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use ralph_memory::{Memory, Query};
+use serde_json::json;
+
+#[path = "../tests/campaigns/agent.rs"]
+mod agent;
+#[path = "../tests/campaigns/beside.rs"]
+mod beside;
+
+/// How long an excerpt of the server is.
+const EXCERPT: usize = 200;
+const LIMIT: usize = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(root), Some(queries)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: served_search DIR QUERIES".into());
+    };
+    let mut command = Command::new(beside::program()?);
+    command.args(["mcp", "--root", &root]).env_clear().env("HOME", &root);
+    let mut agent = agent::Agent::greeted(command);
+    let (mut served, mut called, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
+    let text = std::fs::read_to_string(queries)?;
+    // Once for nothing, so that both find a warm cache.
+    for is_counted in [false, true] {
+        for line in text.lines() {
+            let query: serde_json::Value = serde_json::from_str(line)?;
+            let text = query["text"].as_str().ok_or("a query without text")?.to_owned();
+            // The server takes no more.
+            let text: String = text.chars().take(4000).collect();
+            let begun = Instant::now();
+            let result = agent.call("search_memory", &json!({"query": text, "limit": LIMIT}));
+            let by_server = begun.elapsed().as_secs_f64() * 1e3;
+            let begun = Instant::now();
+            let memory = Memory::open(Path::new(&root))?;
+            let query = Query { text, ..Query::default() };
+            let found = memory.search(&query, LIMIT)?;
+            std::hint::black_box(memory.excerpts(&found.hits, &query.text, EXCERPT));
+            let by_library = begun.elapsed().as_secs_f64() * 1e3;
+            let n_served = result["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
+            assert_eq!(n_served, found.hits.len(), "both look at the same");
+            if is_counted {
+                served.push(by_server);
+                called.push(by_library);
+                beyond.push(by_server - by_library);
+            }
+        }
+    }
+    let at = |times: &mut Vec<f64>, share: f64| {
+        times.sort_by(f64::total_cmp);
+        times[((times.len() - 1) as f64 * share) as usize]
+    };
+    let mut out = std::io::stdout();
+    for (name, times) in [("served", &mut served), ("library", &mut called), ("beyond", &mut beyond)] {
+        writeln!(out, "{name}: p50 {:.2} ms, p99 {:.2} ms of {}", at(times, 0.5), at(times, 0.99), times.len())?;
+    }
+    Ok(())
+}

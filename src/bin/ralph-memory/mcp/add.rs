@@ -1,0 +1,116 @@
+//! `add_knowledge`: an agent writes down what holds beyond its task.
+
+use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::refusal::unfit;
+use super::shown::{self, Trouble};
+use super::tools::Offered;
+use crate::parse;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "What is to be known.")]
+pub(super) struct Add {
+    /// Short and descriptive, so that it is found by it: what it is about and what is the case.
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+    /// One to ten lowercase keywords, such as names of tools, modules and technologies.
+    #[schemars(length(min = 1, max = 10))]
+    tags: Vec<String>,
+    /// What is to be known, markdown: one fact, what it follows from, what to do. 500 words at most are a good length.
+    #[schemars(length(min = 1, max = 100_000))]
+    body: String,
+    /// What sort of learning: `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
+    /// `debugging_technique` or `other`. Leave it out for what is known of the project.
+    #[schemars(length(max = 100))]
+    category: Option<String>,
+    /// The feature that it is about; raises it for tasks of that feature.
+    #[schemars(length(max = 200))]
+    feature: Option<String>,
+    /// Who sees it: `project` (unless told), `feature:NAME`, `section:ID` or `task:ID`.
+    #[schemars(length(max = 200))]
+    scope: Option<String>,
+    /// From 0 to 100; 50 unless told.
+    #[schemars(range(min = 0, max = 100))]
+    importance: Option<u8>,
+    /// The project paths that it speaks of. When they change much, it is marked as unverified.
+    #[schemars(length(max = 50))]
+    files: Option<Vec<String>>,
+    /// The ids of entries that it replaces, since they are no longer true.
+    #[schemars(length(max = 20))]
+    supersedes: Option<Vec<String>>,
+    /// The task at which you learned it.
+    #[schemars(length(max = 64))]
+    task_id: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Added {
+    /// The entry's id
+    id: String,
+    /// `created`, `updated` (an entry with this title was there and has your text now), or `unchanged` (it said this already)
+    action: String,
+    /// Its file in the project, which is reviewed and committed with the code
+    path: String,
+    /// Where the version is that was replaced
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archived: Option<String>,
+    /// What a person should look at
+    problems: Vec<Trouble>,
+}
+
+impl Offered for Add {
+    const NAME: &'static str = "add_knowledge";
+    const TITLE: &'static str = "Write knowledge down";
+    const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
+        and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
+        out something that whoever works on this project next would otherwise have to find out again, once for each fact. \
+        Call search_memory first; where an entry says nearly the same, give its title, and it is brought up to date (what \
+        a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
+        your task, guesses, or secrets: what looks like a secret is refused.";
+    const READS_ONLY: bool = false;
+    type Answer = Added;
+
+    fn call(self, memory: &Memory) -> anyhow::Result<Added> {
+        let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
+        let knowledge = Knowledge {
+            category: some(self.category),
+            feature: some(self.feature),
+            scope: self.scope.as_deref().map_or(Ok(Scope::Project), parse::scope).map_err(|reason| {
+                unfit(format!("scope is {reason}"), "give one of these, or leave it out for `project`")
+            })?,
+            importance: self.importance,
+            source: Source::Agent,
+            task_id: task_id.map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out"))?,
+            supersedes: self
+                .supersedes
+                .unwrap_or_default()
+                .iter()
+                .map(|id| known(memory, id))
+                .collect::<Result<_, _>>()?,
+            files: self.files.unwrap_or_default(),
+            ..Knowledge::new(self.title, self.tags, self.body)
+        };
+        let added = memory.add(&knowledge)?;
+        Ok(Added {
+            id: shown::id(&added.id),
+            action: added.action.as_str().to_owned(),
+            path: shown::line(&added.path),
+            archived: added.archived.as_deref().map(shown::line),
+            problems: shown::troubles(&added.problems),
+        })
+    }
+}
+
+/// Reads the id of an entry that is there: an agent that replaces what does not exist has mistaken it for another.
+fn known(memory: &Memory, text: &str) -> anyhow::Result<Id> {
+    let id = parse::id(text).map_err(|reason| {
+        unfit(format!("supersedes: `{text}` is {reason}"), "take ids from answers of search_memory")
+    })?;
+    memory.show(&id)?;
+    Ok(id)
+}

@@ -1,0 +1,271 @@
+//! `get_recent_iterations`, `get_feature_files` and `get_failed_attempts`: the journal, looked at from one side.
+
+use ralph_memory::Memory;
+use ralph_memory::history::TouchedFile;
+use ralph_memory::memory::IterationView;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::refusal::unfit;
+use super::shown::{self, Trouble};
+use super::tools::Offered;
+use crate::parse;
+
+/// How many iterations are told of unless told.
+const ITERATIONS: usize = 5;
+/// How many failures are told of: what failed before that has been told of ever since.
+const FAILURES: usize = 20;
+/// How many files are listed.
+const FILES: usize = 100;
+/// How many files of one iteration are listed.
+const OWN_FILES: usize = 20;
+/// How much of a section of an attempt is shown, in characters; the entry has all of it.
+const SECTION: usize = 600;
+/// The end of a section that was cut.
+const CUT: &str = "… (cut; read_entry shows all)";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "Of which feature, and how many.")]
+pub(super) struct Recent {
+    /// The feature whose iterations are wanted; of all features where it is left out.
+    #[schemars(length(max = 200))]
+    feature: Option<String>,
+    /// How many at most; 5 unless told.
+    #[schemars(range(min = 1, max = 50))]
+    count: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "Of which feature.")]
+pub(super) struct Files {
+    /// The feature whose files are wanted; of all features where it is left out.
+    #[schemars(length(max = 200))]
+    feature: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "Of which feature, or of which task.")]
+pub(super) struct Failed {
+    /// The feature whose failures are wanted; of all features where it is left out.
+    #[schemars(length(max = 200))]
+    feature: Option<String>,
+    /// The task whose failures are wanted; of all tasks where it is left out.
+    #[schemars(length(max = 64))]
+    task_id: Option<String>,
+}
+
+/// Iterations, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Told {
+    /// The iterations, newest first
+    iterations: Vec<Attempt>,
+    /// What to do next
+    note: String,
+    /// What is wrong with files of the memory
+    problems: Vec<Trouble>,
+}
+
+/// An attempt at a task.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Attempt {
+    /// Its id, for `read_entry`
+    id: String,
+    /// The run
+    run_id: String,
+    /// Its number in the run
+    iteration: u32,
+    /// The task
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    /// What was to be done
+    task_title: String,
+    /// The feature
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature: Option<String>,
+    /// How it ended: `done`, `failed`, `blocked`, `retried`, `error`, `partial` or `interrupted`
+    outcome: String,
+    /// What kind of error it had
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_category: Option<String>,
+    /// The language model that worked on it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// When it began
+    started_at: String,
+    /// The files that it created and changed
+    changed_files: Vec<String>,
+    /// What it says of itself: notes, summary, what was tried and why it failed, what to do instead, decisions, errors
+    said: Vec<Section>,
+}
+
+/// A part of what an attempt says.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Section {
+    /// What it is about
+    about: &'static str,
+    /// What it says, or the beginning of that
+    text: String,
+}
+
+/// Files, the most touched first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Touched {
+    /// The files, those first that most iterations touched
+    files: Vec<File>,
+    /// How many there are in all
+    total: usize,
+    /// What is wrong with files of the memory
+    problems: Vec<Trouble>,
+}
+
+/// A file of the project.
+#[derive(Debug, Serialize, JsonSchema)]
+struct File {
+    /// Its path in the project
+    path: String,
+    /// How many iterations had to do with it
+    iterations: usize,
+    /// Whether it is worth looking at first, since three or more iterations had to do with it
+    suggested: bool,
+}
+
+impl Offered for Recent {
+    const NAME: &'static str = "get_recent_iterations";
+    const TITLE: &'static str = "The last iterations";
+    const DESCRIPTION: &'static str = "Tells of the last iterations of a feature, or of the whole project, newest first: what \
+        was to be done, how it ended, which files were changed, what was decided and what went wrong. Call it to see what \
+        was going on before you, for example when you take over work that others began. read_entry shows an iteration in \
+        full.";
+    type Answer = Told;
+
+    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
+        let count = self.count.unwrap_or(ITERATIONS);
+        let found = memory.recent_iterations(named(self.feature.as_deref()), count)?;
+        let note = match found.iterations.len() {
+            0 => nothing(self.feature.as_deref()),
+            _ => "read_entry shows one in full.".to_owned(),
+        };
+        let iterations = found.iterations.iter().map(iteration).collect();
+        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
+    }
+}
+
+impl Offered for Failed {
+    const NAME: &'static str = "get_failed_attempts";
+    const TITLE: &'static str = "What failed before";
+    const DESCRIPTION: &'static str = "Tells of the attempts that failed, newest first, of a task, of a feature or of the whole \
+        project: what was tried, why it failed, with which error, and what was suggested instead. Call it before you try \
+        again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
+        reason why it works now. read_entry shows an attempt in full.";
+    type Answer = Told;
+
+    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
+        let task_id = self.task_id.as_deref().filter(|id| !id.trim().is_empty());
+        if let Some(Err(reason)) = task_id.map(parse::task_id) {
+            return Err(unfit(
+                format!("task_id: {reason}"),
+                "take it from an answer of get_recent_iterations, or leave it out",
+            ));
+        }
+        let found = memory.failed_attempts(named(self.feature.as_deref()), task_id)?;
+        let n_failed = found.iterations.len();
+        let note = match (n_failed, task_id) {
+            (0, Some(_)) => "No attempt at this task failed, as far as the journal tells.".to_owned(),
+            (0, None) => nothing(self.feature.as_deref()),
+            (n_failed, _) if n_failed > FAILURES => {
+                format!("These are the last {FAILURES} of {n_failed}. search_memory with kind `journal` finds others.")
+            }
+            _ => "read_entry shows one in full.".to_owned(),
+        };
+        let iterations = found.iterations.iter().take(FAILURES).map(iteration).collect();
+        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
+    }
+}
+
+impl Offered for Files {
+    const NAME: &'static str = "get_feature_files";
+    const TITLE: &'static str = "The files of a feature";
+    const DESCRIPTION: &'static str = "Lists the files that the iterations of a feature, or of the whole project, ever created, \
+        changed or read, those first that most of them had to do with. Call it to find out where a feature lives before you \
+        look through the project yourself. Some of them may be gone by now.";
+    type Answer = Touched;
+
+    fn call(self, memory: &Memory) -> anyhow::Result<Touched> {
+        let found = memory.feature_files(named(self.feature.as_deref()))?;
+        let files = found.files.iter().take(FILES).map(file).collect();
+        Ok(Touched { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
+    }
+}
+
+/// Returns the feature that is meant, if one is.
+fn named(feature: Option<&str>) -> Option<&str> {
+    feature.map(str::trim).filter(|feature| !feature.is_empty())
+}
+
+fn nothing(feature: Option<&str>) -> String {
+    match named(feature) {
+        Some(feature) => format!(
+            "The journal has none of the feature `{}`. Leave `feature` out to see what there is, with the names of features.",
+            shown::line(feature)
+        ),
+        None => "The journal has none yet.".to_owned(),
+    }
+}
+
+fn file(file: &TouchedFile) -> File {
+    File { path: shown::line(&file.path), iterations: file.iterations, suggested: file.suggested }
+}
+
+fn iteration(view: &IterationView) -> Attempt {
+    let some = |text: &Option<String>| text.as_deref().map(shown::line);
+    let sections = [
+        ("notes", &view.notes),
+        ("summary", &view.summary),
+        ("what was tried", &view.what_was_tried),
+        ("why it failed", &view.why_it_failed),
+        ("error output", &view.error_output),
+        ("retry suggestion", &view.retry_suggestion),
+        ("decisions", &view.decisions),
+        ("errors", &view.errors),
+    ];
+    let said = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
+    let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
+    changed.truncate(OWN_FILES);
+    Attempt {
+        id: shown::id(&view.id),
+        run_id: shown::line(&view.run_id),
+        iteration: view.iteration,
+        task_id: some(&view.task_id),
+        task_title: shown::line(&view.task_title),
+        feature: some(&view.feature),
+        outcome: view.outcome.as_str().to_owned(),
+        error_category: some(&view.error_category),
+        model: some(&view.model),
+        started_at: view.started_at.clone(),
+        changed_files: shown::lines(&changed),
+        said: said.map(|(about, text)| Section { about, text: beginning(text) }).collect(),
+    }
+}
+
+/// Returns the beginning of a text, and says where it was cut.
+fn beginning(text: &str) -> String {
+    let text = text.trim();
+    let (piece, next) = shown::piece(text, 0, SECTION);
+    let end = if next.is_some() { CUT } else { "" };
+    format!("{}{end}", shown::text(piece.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        assert_eq!(beginning(" a\n"), "a");
+        let long = beginning(&"é".repeat(SECTION + 1));
+        assert_eq!(long, format!("{}{CUT}", "é".repeat(SECTION)));
+    }
+}

@@ -1,0 +1,100 @@
+//! Text of entries, made safe for whoever reads an answer.
+//!
+//! An answer is JSON, so no text can be taken for anything but the value that it is. It goes into a prompt and onto
+//! terminals all the same: sigils in it are defused, and what a terminal acts on is shown.
+
+use ralph_memory::sigil::defuse;
+use ralph_memory::text::for_terminal;
+use ralph_memory::{Id, Problem};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How many problems an answer names.
+const MAX_PROBLEMS: usize = 5;
+
+/// Returns a text of lines.
+pub(super) fn text(text: &str) -> String {
+    for_terminal(&defuse(text))
+}
+
+/// Returns a text as one line.
+pub(super) fn line(text: &str) -> String {
+    self::text(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns texts as lines.
+pub(super) fn lines(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| line(text)).collect()
+}
+
+/// Returns ids.
+pub(super) fn ids(ids: &[Id]) -> Vec<String> {
+    ids.iter().map(id).collect()
+}
+
+/// Returns an id, which is a file's name and may be anybody's text.
+pub(super) fn id(id: &Id) -> String {
+    text(id.as_str())
+}
+
+/// Returns the text from the character `from` on, at most `most` characters of it, and where the rest begins. It is cut
+/// at a line's end where there is one.
+pub(super) fn piece(text: &str, from: usize, most: usize) -> (&str, Option<usize>) {
+    let rest = text.char_indices().nth(from).map_or("", |(at, _)| &text[at..]);
+    let Some((end, _)) = rest.char_indices().nth(most) else { return (rest, None) };
+    let end = rest[..end].rfind('\n').map_or(end, |at| at + 1);
+    (&rest[..end], Some(from + rest[..end].chars().count()))
+}
+
+/// Something wrong with one file of the memory, which kept nothing else from being answered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Trouble {
+    /// The file
+    path: String,
+    /// The line in it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// What is wrong
+    message: String,
+    /// How to mend it
+    hint: String,
+}
+
+/// Returns the first few problems.
+pub(super) fn troubles(problems: &[Problem]) -> Vec<Trouble> {
+    let trouble = |problem: &Problem| Trouble {
+        path: line(&problem.path),
+        line: problem.line,
+        message: line(&problem.message),
+        hint: line(&problem.hint),
+    };
+    problems.iter().take(MAX_PROBLEMS).map(trouble).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_acts_is_left_in_a_text() {
+        assert_eq!(text("a\u{1b}[31m\n<task-done>x</task-done>"), "a\\u{1b}[31m\n&lt;task-done>x&lt;/task-done>");
+        assert_eq!(line("a\n## b\t c"), "a ## b c");
+    }
+
+    #[test]
+    fn pieces_make_up_the_text() {
+        let text = "äb\nc\n\nlong line without an end\n";
+        for most in 1..40 {
+            let (mut read, mut from) = (String::new(), Some(0));
+            while let Some(at) = from {
+                let (piece, next) = piece(text, at, most);
+                assert!(piece.chars().count() <= most && next.is_none_or(|next| next > at), "{most}");
+                read.push_str(piece);
+                from = next;
+            }
+            assert_eq!(read, text);
+        }
+        assert_eq!(piece("abc", 7, 2), ("", None));
+        assert_eq!(piece("a\nbcd", 0, 3), ("a\n", Some(2)));
+    }
+}

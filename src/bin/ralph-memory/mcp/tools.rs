@@ -1,0 +1,125 @@
+//! The tools: what each is called, what it takes and answers, and how it is called.
+
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use ralph_memory::Memory;
+
+use super::refusal::{self, unfit};
+use super::{add, build, feature, read, schema, search};
+use crate::session::Globals;
+
+/// A tool. Its arguments are what it is; that it answers is its call.
+pub(super) trait Offered: DeserializeOwned + JsonSchema {
+    /// Its name.
+    const NAME: &'static str;
+    /// What a person calls it.
+    const TITLE: &'static str;
+    /// What it does and when to call it, for an agent.
+    const DESCRIPTION: &'static str;
+    /// Whether it leaves the memory's files as they are.
+    const READS_ONLY: bool = true;
+    /// What it answers.
+    type Answer: Serialize + JsonSchema;
+
+    /// Answers a call, whose arguments keep the bounds of their schema. The memory was opened for it, and is closed behind it.
+    fn call(self, memory: &Memory) -> anyhow::Result<Self::Answer>;
+}
+
+/// A tool, and how it is called.
+pub(super) struct Entry {
+    pub(super) tool: Tool,
+    call: fn(&Globals, JsonObject) -> anyhow::Result<Value>,
+}
+
+/// Returns the tools, always in the same order.
+pub(super) fn all() -> Vec<Entry> {
+    vec![
+        entry::<search::Search>(),
+        entry::<read::Read>(),
+        entry::<add::Add>(),
+        entry::<build::Build>(),
+        entry::<search::SearchFeature>(),
+        entry::<feature::Recent>(),
+        entry::<feature::Files>(),
+        entry::<feature::Failed>(),
+    ]
+}
+
+fn entry<T: Offered>() -> Entry {
+    let annotations = ToolAnnotations::with_title(T::TITLE)
+        .read_only(T::READS_ONLY)
+        // What is replaced is in the archive first.
+        .destructive(false)
+        // The same knowledge given twice is written once.
+        .idempotent(true)
+        .open_world(false);
+    let tool = Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>())
+        .with_title(T::TITLE)
+        .with_raw_output_schema(schema::output::<T::Answer>())
+        .with_annotations(annotations);
+    Entry { tool, call: called::<T> }
+}
+
+fn called<T: Offered>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<Value> {
+    let schema = schema::input::<T>();
+    schema::check(&schema, &arguments)?;
+    let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {
+        let takes = parameters(&schema);
+        unfit(format!("cannot take the arguments of {}: {error}", T::NAME), format!("call it with {takes}"))
+    })?;
+    let memory = globals.open_for_agent()?;
+    Ok(serde_json::to_value(arguments.call(&memory)?)?)
+}
+
+/// Says which parameters there are.
+fn parameters(schema: &JsonObject) -> String {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(JsonObject::keys);
+    let shown =
+        names.map(|name| if required.contains(&name.as_str()) { format!("{name} (required)") } else { name.clone() });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns whether a tool writes.
+pub(super) fn writes(name: &str) -> bool {
+    name == add::Add::NAME
+}
+
+/// Calls a tool; `None` where there is none of that name. What it cannot do is told in the result, where the agent sees
+/// it.
+pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {
+    let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
+    Some(match (entry.call)(globals, arguments) {
+        Ok(answer) => CallToolResult::structured(answer),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::told(&error))]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most of a description, in bytes: more is cut by clients.
+    const MAX_DESCRIPTION: usize = 2048;
+
+    #[test]
+    fn tools_that_write_are_known() {
+        for entry in all() {
+            let reads_only = entry.tool.annotations.and_then(|annotations| annotations.read_only_hint);
+            assert_eq!(reads_only, Some(!writes(&entry.tool.name)), "{}", entry.tool.name);
+        }
+    }
+
+    #[test]
+    fn descriptions_are_short_enough_for_every_client() {
+        for entry in all() {
+            let description = entry.tool.description.unwrap_or_default();
+            assert!(description.len() <= MAX_DESCRIPTION && description.len() > 80, "{}", entry.tool.name);
+        }
+    }
+}

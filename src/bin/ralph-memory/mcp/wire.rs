@@ -1,0 +1,331 @@
+//! Lines in and out, and the threads that they need.
+//!
+//! One thread reads standard input, so that its end is noticed whatever else is going on; one has the protocol; the
+//! calls of the memory run on a few others; and the thread that called writes, since standard output is its own. What
+//! comes in is bounded: a line's length, what waits to be answered, and how many requests are open at a time.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, NumberOrString, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc as queue, oneshot};
+
+use super::server::Server;
+use crate::error::Exit;
+use crate::session::Globals;
+
+/// The longest line that is read, in bytes: an entry's mebibyte with every character escaped.
+const MAX_LINE: usize = 8 << 20;
+/// How much may wait to be answered, in bytes. More is left in the pipe.
+const MAX_WAITING: usize = 32 << 20;
+/// How many requests are open at a time. Others wait.
+const MAX_OPEN: usize = 64;
+/// How many calls are at work at a time.
+const MAX_CALLS: usize = 4;
+/// How long a call may go on when the client has gone. Nothing is lost by its end: what is written is written whole or
+/// not at all.
+const GRACE: Duration = Duration::from_millis(400);
+
+type Incoming = RxJsonRpcMessage<RoleServer>;
+
+/// Serves the memory that these options mean, until standard input ends.
+pub(crate) fn serve(globals: &Globals, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (lines, from_client) = queue::unbounded_channel();
+    let (to_client, outgoing) = mpsc::channel();
+    let backlog = Arc::new(Backlog::default());
+    let wire = Wire { from_client, to_client, backlog: Arc::clone(&backlog), open: Arc::default(), begun: false };
+    let server = Server::new(globals.clone());
+    let named = |name: &str| thread::Builder::new().name(name.to_owned());
+    named("mcp-input").spawn(move || {
+        read_all(&mut io::stdin().lock(), &lines, &backlog);
+        drop(lines);
+        thread::sleep(GRACE);
+        #[expect(clippy::exit, reason = "the others may wait for a lock, or for a client that does not read")]
+        std::process::exit(Exit::Done as i32)
+    })?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(MAX_CALLS).build()?;
+    named("mcp-protocol").spawn(move || {
+        runtime.block_on(async {
+            // That it ended before it began is no failure: a client may look whether the program is there.
+            if let Ok(running) = serve_server(server, wire).await {
+                let _ = running.waiting().await;
+            }
+        });
+        runtime.shutdown_background();
+    })?;
+    // It ends when the protocol has, and nobody can send any more.
+    for Outgoing { line, written } in outgoing {
+        out.write_all(&line)?;
+        out.flush()?;
+        let _ = written.send(());
+    }
+    Ok(())
+}
+
+/// A message to the client.
+struct Outgoing {
+    line: Vec<u8>,
+    written: oneshot::Sender<()>,
+}
+
+/// A line from the client, and how long it was.
+struct Line {
+    said: Result<Incoming, (ErrorData, Option<RequestId>)>,
+    length: usize,
+}
+
+/// How much waits to be answered, in bytes.
+#[derive(Default)]
+struct Backlog {
+    waiting: Mutex<usize>,
+    less: Condvar,
+}
+
+impl Backlog {
+    fn waiting(&self) -> MutexGuard<'_, usize> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line, when there is room for it.
+    fn add(&self, length: usize) {
+        let full = |waiting: &mut usize| *waiting > 0 && *waiting + length > MAX_WAITING;
+        *self.less.wait_while(self.waiting(), full).unwrap_or_else(PoisonError::into_inner) += length;
+    }
+
+    fn remove(&self, length: usize) {
+        let mut waiting = self.waiting();
+        *waiting = waiting.saturating_sub(length);
+        self.less.notify_all();
+    }
+}
+
+/// Reads lines until there are no more, or nobody wants them.
+fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<Line>, backlog: &Backlog) {
+    let mut line = Vec::new();
+    // A line that cannot be read is the end as well: nothing can come behind it.
+    while let Ok(Some(length)) = read_line(input, &mut line) {
+        let said = if length > MAX_LINE {
+            let message = format!("a message of {length} bytes, and at most {MAX_LINE} are read");
+            Err((ErrorData::invalid_request(message, None), None))
+        } else if line.trim_ascii().is_empty() {
+            continue;
+        } else {
+            parse(&line)
+        };
+        let length = length.min(MAX_LINE);
+        backlog.add(length);
+        if lines.send(Line { said, length }).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads a line, without its end, and returns its length; of one that is too long nothing is kept. `None` at the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    line.clear();
+    let mut length = 0;
+    loop {
+        let available = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            available => available?,
+        };
+        if available.is_empty() {
+            // A last line may have no end.
+            return Ok((length > 0).then_some(length));
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(available.len());
+        length += taken;
+        if length <= MAX_LINE {
+            line.extend_from_slice(&available[..taken]);
+        } else {
+            // What was kept of it goes back, too.
+            *line = Vec::new();
+        }
+        input.consume(taken + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(Some(length));
+        }
+    }
+}
+
+/// Reads a message, or says what is wrong with it and, where that can be told, of which request.
+fn parse(line: &[u8]) -> Result<Incoming, (ErrorData, Option<RequestId>)> {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    let broken = |error: &serde_json::Error| (ErrorData::parse_error(format!("this is no JSON: {error}"), None), None);
+    let value: Value = serde_json::from_slice(line).map_err(|error| broken(&error))?;
+    serde_json::from_slice(line).map_err(|_| {
+        let id = match value.get("id") {
+            Some(Value::String(id)) => Some(NumberOrString::String(id.as_str().into())),
+            Some(Value::Number(id)) => id.as_i64().map(NumberOrString::Number),
+            _ => None,
+        };
+        let message = "this is no message of JSON-RPC 2.0: a request has `jsonrpc`, `id`, `method` and, where it needs \
+            them, `params`";
+        (ErrorData::invalid_request(message, None), id)
+    })
+}
+
+/// The requests that were not answered yet.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    fewer: Notify,
+}
+
+impl Open {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.fewer.notify_one();
+    }
+
+    async fn has_room(&self) {
+        while self.ids().len() >= MAX_OPEN {
+            self.fewer.notified().await;
+        }
+    }
+}
+
+/// The protocol's end of the lines.
+struct Wire {
+    from_client: queue::UnboundedReceiver<Line>,
+    to_client: mpsc::Sender<Outgoing>,
+    backlog: Arc<Backlog>,
+    open: Arc<Open>,
+    /// Whether a request came that says by which revision the client speaks. What comes before it and is no request
+    /// means nothing, and the SDK would end the server by it.
+    begun: bool,
+}
+
+impl Wire {
+    fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<oneshot::Receiver<()>> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let (written, done) = oneshot::channel();
+        self.to_client.send(Outgoing { line, written }).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(done)
+    }
+}
+
+/// Returns whether a request says by which revision the client speaks: a handshake, or what a request of 2026-07-28
+/// says of its client. To look what there is begins nothing.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        _ => {
+            let meta = request.get_meta();
+            let is_known =
+                meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            is_known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
+        let sent = self.write(&message);
+        let open = Arc::clone(&self.open);
+        async move {
+            let done = sent?.await;
+            if let Some(id) = id {
+                open.close(&id);
+            }
+            done.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Incoming> {
+        loop {
+            self.open.has_room().await;
+            let Line { said, length } = self.from_client.recv().await?;
+            self.backlog.remove(length);
+            match said {
+                Err((error, id)) => {
+                    // Who does not read gets no more of them.
+                    let _ = self.write(&JsonRpcMessage::error(error, id)).ok()?.await;
+                }
+                Ok(message) => {
+                    match &message {
+                        JsonRpcMessage::Request(request) => {
+                            self.begun = self.begun || begins(&request.request);
+                            self.open.ids().insert(request.id.clone());
+                        }
+                        JsonRpcMessage::Notification(notification) => {
+                            if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                                && let Some(id) = &cancelled.params.request_id
+                            {
+                                // Nothing will be sent for it.
+                                self.open.close(id);
+                            }
+                        }
+                        _ => {}
+                    }
+                    if self.begun || matches!(message, JsonRpcMessage::Request(_)) {
+                        return Some(message);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_up_to_their_bound() {
+        let long = vec![b'x'; MAX_LINE + 1];
+        let input = [b"one\r\n\n".as_slice(), &long, b"\ntwo\nlast"].concat();
+        let (mut rest, mut line, mut read) = (input.as_slice(), Vec::new(), Vec::new());
+        while let Some(length) = read_line(&mut rest, &mut line).unwrap() {
+            read.push((length, String::from_utf8(line.clone()).unwrap()));
+        }
+        let some = |text: &str| (text.len(), text.to_owned());
+        assert_eq!(read, [some("one\r"), some(""), (MAX_LINE + 1, String::new()), some("two"), some("last")]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_message_is_told_of_its_request() {
+        let check = |line: &str, code: i32, id: Option<NumberOrString>| {
+            let (error, found) = parse(line.as_bytes()).unwrap_err();
+            assert_eq!((error.code.0, found), (code, id), "{line}");
+        };
+        check("{", -32700, None);
+        check("[1]", -32600, None);
+        check("{\"jsonrpc\":\"2.0\",\"id\":7}", -32600, Some(NumberOrString::Number(7)));
+        check(
+            "{\"jsonrpc\":\"1.0\",\"id\":\"a\",\"method\":\"ping\"}",
+            -32600,
+            Some(NumberOrString::String("a".into())),
+        );
+        assert!(parse("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r".as_bytes()).is_ok());
+    }
+}
