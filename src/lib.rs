@@ -42,11 +42,11 @@
 //!
 //! ```text
 //!                 agent output
-//!                      │ sigil
+//!                      │ sigil, transcript
 //!                      ▼
-//!  files ─store─► catalog ─► index ─► retrieve ─┐
-//!    ▲               │                          ├─► context ─► agent
-//!    └─── memory ────┴──► history, strategy ────┘
+//!  files ─store─► catalog ─► index, semantic ─► retrieve ─┐
+//!    ▲               │                                    ├─► context ─► agent
+//!    └─── memory ────┴──► history, strategy ──────────────┘
 //! ```
 //!
 //! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
@@ -54,6 +54,10 @@
 //! holds every change that was complete before the call began, and there is no daemon to keep it so. A
 //! process that lives long can [watch](Memory::watch) the files, to be told of changes and to have them indexed
 //! before anyone asks.
+//!
+//! Where the settings name an Ollama server, entries are also found by what they mean ([`semantic`]): whoever writes
+//! one has it embedded, and a search adds what the vectors say to the score. That server, and a Qdrant server on which a
+//! team shares the vectors, may be absent, slow or broken at any time: words are always enough.
 //!
 //! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] folds the
 //! journal ([`history`]) into streaks and rates, chooses a model ([`strategy`]) and puts the
@@ -93,7 +97,7 @@
 //!   else.
 //! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
 //!   journal stays the same.
-//! * A file that comes with a repository names no command that is run.
+//! * A file that comes with a repository names no command that is run, and no address that text is sent to.
 //!
 //! # Where to read
 //!

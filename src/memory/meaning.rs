@@ -282,7 +282,7 @@ impl Memory {
         self.servers.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the servers how they do.
+    /// Asks the servers how they do, once for all calls that follow: what does not work is not warned of again.
     pub fn meaning_status(&self) -> MeaningStatus {
         let off = |detail: &str, mend: Option<&str>| MeaningStatus {
             wanted: false,
@@ -323,6 +323,8 @@ impl Memory {
                 MeaningStatus { wanted: true, active: true, detail: format!("RAG: active ({detail})"), mend: None }
             }
             Err(failed) => {
+                // Whoever is told here need not be warned by every call that follows.
+                let _ = self.failed(&failed);
                 let Problem { message, hint, .. } = failed.problem();
                 let detail = format!("RAG: off ({}: {message})", failed.address);
                 MeaningStatus { wanted: true, active: false, detail, mend: Some(hint) }

@@ -334,3 +334,97 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
     }
     n
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A vector of length 1 in some direction.
+    fn unit(seed: u64, dimensions: usize) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = xxh3_64(&state.to_le_bytes());
+            f32::from(u16::try_from(state >> 48).unwrap()) / 32768.0 - 1.0
+        };
+        let vector: Vec<f32> = (0..dimensions).map(|_| next()).collect();
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        vector.into_iter().map(|value| value / length).collect()
+    }
+
+    fn cosine(one: &[f32], other: &[f32]) -> f32 {
+        one.iter().zip(other).map(|(one, other)| one * other).sum()
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::create_root(place.path()).unwrap();
+        (place, store)
+    }
+
+    /// What 8 bits cost: a hundredth at most, where meanings lie tenths apart.
+    #[test]
+    fn numbers_of_8_bits_say_nearly_the_same() {
+        for dimensions in [3, 96, 768, 1_024] {
+            for seed in 0..200 {
+                let (one, other) = (unit(seed, dimensions), unit(seed + 1_000, dimensions));
+                // Alike, and not alike.
+                let near: Vec<f32> = one.iter().zip(&other).map(|(one, other)| one + 0.5 * other).collect();
+                for vector in [&one, &other, &near] {
+                    let exact = cosine(&one, vector);
+                    let kept = Record::new(1, 2, 0, 1, vector).similarity(&Prepared::new(&one));
+                    assert!((exact - kept).abs() < 0.01, "{dimensions} {seed}: {exact} {kept}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_sum_overflows() {
+        let ones = vec![1.0f32; 8_192];
+        let kept = Record::new(1, 2, 0, 1, &ones).similarity(&Prepared::new(&ones));
+        assert!((kept - 8_192.0).abs() < 50.0, "{kept}");
+        let zeros = vec![0.0f32; 8];
+        assert!(Record::new(1, 2, 0, 1, &zeros).similarity(&Prepared::new(&zeros)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_best_chunk_counts_and_half_an_entry_does_not() {
+        let (_place, store) = store();
+        let vectors = Vectors::of("m");
+        let lock = store.cache_lock().unwrap();
+        let (query, far) = (unit(1, 96), unit(2, 96));
+        let record =
+            |file, number, of, vector: &[f32]| Record::new(file, 100 * file + u64::from(number), number, of, vector);
+        let whole = [record(7, 0, 2, &far), record(7, 1, 2, &query)];
+        vectors.add(&store, &lock, &whole).unwrap();
+        vectors.add(&store, &lock, &[record(8, 0, 3, &query), record(8, 1, 3, &query)]).unwrap();
+        vectors.add(&store, &lock, &[record(9, 0, 1, &far)]).unwrap();
+        let looked = vectors.look(&store, Some(&Prepared::new(&query)));
+        let mut files: Vec<u64> = looked.best.keys().copied().collect();
+        files.sort_unstable();
+        assert_eq!((files, looked.records), (vec![7, 9], 5));
+        assert!(looked.best[&7] > 0.99 && looked.best[&9] < 0.5, "{looked:?}");
+        assert_eq!(vectors.look(&store, Some(&Prepared::new(&unit(1, 64)))), Looked::default());
+        let known = vectors.with_contents(&store, Some(96), &|content| content == 701);
+        assert_eq!(known[&701].at(7, 1, 2), whole[1]);
+        assert!(vectors.with_contents(&store, Some(64), &|_| true).is_empty());
+        assert_eq!(Vectors::of("m:latest"), vectors);
+        assert_ne!(Vectors::of("m:small"), vectors);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_gone_and_the_rest_is_there_once() {
+        let (_place, store) = store();
+        let vectors = Vectors::of("m");
+        let lock = store.cache_lock().unwrap();
+        for _ in 0..3 {
+            for file in 0..50 {
+                vectors.add(&store, &lock, &[Record::new(file, file, 0, 1, &unit(file, 32))]).unwrap();
+            }
+        }
+        vectors.compact(&store, &lock, &|file| file % 2 == 0).unwrap();
+        let looked = vectors.look(&store, None);
+        assert_eq!((looked.best.len(), looked.records), (25, 25));
+        assert!(looked.best.keys().all(|file| file % 2 == 0));
+    }
+}

@@ -207,6 +207,22 @@ fn nobody_there_costs_one_warning() {
 }
 
 #[test]
+fn a_run_says_once_how_it_does() {
+    let (base, ollama) = (base(), Standin::start());
+    let run = |url: &str| {
+        let arguments = ["run", "--task", "Bench", "--agent", "echo none", "--max-iterations", "2"];
+        base.with(arguments).env(URL, url).env("PATH", std::env::var_os("PATH").unwrap_or_default()).run()
+    };
+    let well = run(&ollama.url);
+    assert!(well.stderr.contains("RAG: active (ollama nomic-embed-text 96d)\n"), "{well}");
+    let texts = ollama.texts();
+    assert_eq!(texts.iter().filter(|text| text.starts_with("search_query: Bench")).count(), 2, "{texts:?}");
+    let ill = run(&nobody());
+    assert_eq!((ill.code, ill.stderr.matches("cannot be reached").count()), (Some(1), 1), "{ill}");
+    assert_eq!(ill.stderr.matches("`ollama serve`").count(), 1, "{ill}");
+}
+
+#[test]
 fn what_is_slow_is_waited_for_once() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);

@@ -210,6 +210,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let run_id = run.id.clone();
     let limit = Some(last.number.saturating_add(max_iterations));
     let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
+    let meaning = memory.meaning_status();
+    if meaning.wanted {
+        ui.note(&meaning.detail);
+        if let Some(mend) = &meaning.mend {
+            ui.note(&format!("hint: {mend}"));
+        }
+    }
     let interrupt = Interrupt::listen().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
