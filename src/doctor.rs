@@ -499,7 +499,7 @@ mod tests {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), State::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic";
         assert_eq!(whats.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = Git::NoWorkTree, &[]);
