@@ -101,7 +101,7 @@ impl Memory {
         match result {
             Ok((similar, problems)) => {
                 let limit = self.settings.semantic.limit;
-                (Some(Meaning { similar, least: self.least(ollama), weight, limit }), self.once(problems))
+                (Some(Meaning { similar, weight, limit }), self.once(problems))
             }
             Err((failed, mut problems)) => {
                 self.pause_after(&failed);

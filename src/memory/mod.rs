@@ -18,6 +18,7 @@ mod merging;
 mod runs;
 mod said;
 mod secrets;
+mod share;
 mod sync;
 mod tell;
 mod tend;

@@ -709,6 +709,7 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       cache-lock  free
     ok       git         the memory is in no work tree
     ok       clock       no file is from the future
+    ok       semantic    RAG: off (`ollama.url` is not set)
     ");
     base.write(".ralph/cache/index-0123456789abcdef/x", "");
     assert_snapshot!(lines(&base.run(["doctor"]).answer(0)), @"
@@ -726,6 +727,7 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       cache-lock  free
     ok       git         the memory is in no work tree
     ok       clock       no file is from the future
+    ok       semantic    RAG: off (`ollama.url` is not set)
     ");
     let findings = base.run(["doctor", "--json"]).json(0)["findings"].clone();
     assert_eq!(findings[0]["what"], "settings");

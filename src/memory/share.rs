@@ -1,0 +1,184 @@
+//! Vectors on a server that a team shares: filled from the files, and compared with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Memory;
+use super::embed::{Embedded, Failed, GROUP, bounded};
+use super::meaning::warning;
+use crate::catalog::Area;
+use crate::entry::{Id, read};
+use crate::error::{Error, Problem, Result};
+use crate::semantic::chunk::{self, Chunk};
+use crate::semantic::qdrant::{Anew, Point, Stored};
+use crate::semantic::vectors::{FOLDER, Looked, Record, Vectors};
+use crate::semantic::{Ollama, Patience, Qdrant};
+
+impl Memory {
+    /// Makes the Qdrant server say what the files say: stores what it lacks or has differently, and removes what is in
+    /// no file. With `anew`, what this project has there is made anew, which a model of other dimensions needs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::embed`].
+    pub fn share(&self, anew: bool, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
+        let (Some(ollama), Some(qdrant)) = (self.ollama(), self.qdrant()) else {
+            let reason = "`ollama.url` and `qdrant.url` must both be set".to_owned();
+            return Err(Error::Settings { place: "your own settings".to_owned(), reason });
+        };
+        let mut result = Embedded::default();
+        let failed = |result: &mut Embedded, failed: Failed| {
+            result.problems.extend(self.failed(&failed));
+            Ok(bounded(std::mem::take(result)))
+        };
+        let shared = |trouble| Failed::of_shared(qdrant, trouble);
+        let dimensions = match ollama.embed_query("dimensions") {
+            Ok(vector) => vector.len(),
+            Err(trouble) => return failed(&mut result, Failed::of(ollama, trouble)),
+        };
+        let live = self.catalog(Area::Live);
+        let rows: Vec<_> = live.rows().filter(|row| live.is_indexable(*row)).collect();
+        let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
+        let features: Vec<Option<&str>> = features.iter().map(Option::as_deref).collect();
+        match if anew { qdrant.recreate(dimensions, &features).map(Some) } else { Ok(None) } {
+            Ok(Some(Anew::Shared { collection, others })) => {
+                result.problems.push(Problem {
+                    message: format!(
+                        "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
+                    ),
+                    hint: "set `qdrant.collection` to a name of this project's own".to_owned(),
+                    ..warning("semantic-shared", qdrant.url())
+                });
+                return Ok(result);
+            }
+            Ok(_) => {}
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        }
+        match qdrant.prepare(dimensions, &features) {
+            Ok(prepared) => {
+                for difference in &prepared.differences {
+                    result.problems.push(Problem {
+                        message: difference.to_string(),
+                        hint: "run `ralph-memory index --rebuild --remote` to make it as the settings say".to_owned(),
+                        ..warning("semantic-configuration", qdrant.url())
+                    });
+                }
+                if !prepared.is_usable() {
+                    return Ok(bounded(result));
+                }
+            }
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        }
+        let stored = match qdrant.stored() {
+            Ok(stored) => stored,
+            Err(trouble) => return failed(&mut result, shared(trouble)),
+        };
+        let mut there: BTreeMap<Id, Vec<Stored>> = BTreeMap::new();
+        for stored in stored {
+            there.entry(stored.entry.clone()).or_default().push(stored);
+        }
+        let mut known: Vec<u64> = Vec::new();
+        let mut pending = Vec::new();
+        for row in rows {
+            let (path, Some(id)) = (live.path(row), live.id(row)) else { continue };
+            let Ok(file) = self.store.read(&path) else { continue };
+            let entry = read(&path, &file.bytes);
+            let chunks = chunk::chunks(&entry, id.stem());
+            let stored = there.remove(&id).unwrap_or_default();
+            if is_same(&stored, &chunks, entry.head.feature.as_deref(), qdrant.model()) {
+                known.push(xxh3_64(&file.bytes));
+            } else {
+                pending.push(path);
+            }
+        }
+        let gone: Vec<Id> = there.into_keys().collect();
+        if let Err(trouble) = qdrant.remove(&gone) {
+            return failed(&mut result, shared(trouble));
+        }
+        result.removed = gone.len();
+        result.entries = known.len();
+        let vectors = Vectors::of(ollama.model());
+        let contents = self.known_contents(&vectors, &pending, Some(dimensions));
+        for (number, group) in pending.chunks(GROUP).enumerate() {
+            say(number * GROUP, pending.len());
+            let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|(records, problems)| {
+                qdrant.put(&self.points(group, &records)).map_err(shared)?;
+                Ok((records, problems))
+            });
+            let (records, problems) = match made {
+                Ok(made) => made,
+                Err(problem) => {
+                    result.problems.extend(self.failed(&problem));
+                    break;
+                }
+            };
+            result.problems.extend(problems);
+            let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
+            result.new += records.iter().filter(|record| record.number == 0).count();
+            known.extend(files);
+            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            vectors.add(&self.store, &lock, &records).map_err(|source| self.vectors_error(source))?;
+        }
+        say(pending.len(), pending.len());
+        result.entries += result.new;
+        // Without this list the next call asks the server again, no more.
+        let bytes: Vec<u8> = known.iter().flat_map(|file| file.to_le_bytes()).collect();
+        let _ = self.store.write_cache(&known_file(ollama, qdrant), &bytes);
+        Ok(bounded(result))
+    }
+
+    /// Returns the files that the server had when it was last filled or asked from here.
+    pub(super) fn known_there(&self, ollama: &Ollama, qdrant: &Qdrant) -> Looked {
+        let mut bytes = Vec::new();
+        if let Ok(mut file) = self.store.open_cache(&known_file(ollama, qdrant)) {
+            let _ = std::io::Read::read_to_end(&mut file, &mut bytes);
+        }
+        let files = bytes.chunks_exact(8).filter_map(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk()?)));
+        Looked { best: files.map(|file| (file, 0.0)).collect(), records: 0 }
+    }
+
+    /// Returns the vectors as points of the entries that are live.
+    pub(super) fn points(&self, paths: &[String], records: &[Record]) -> Vec<Point> {
+        let mut points = Vec::new();
+        for path in paths {
+            let (Ok(file), Some(id)) = (self.store.read(path), Id::of_path(path)) else { continue };
+            let hash = xxh3_64(&file.bytes);
+            let feature = read(path, &file.bytes).head.feature;
+            if path.starts_with("archive/") {
+                continue;
+            }
+            points.extend(records.iter().filter(|record| record.file == hash).map(|record| Point {
+                entry: id.clone(),
+                number: record.number.into(),
+                of: record.of.into(),
+                content: record.content,
+                vector: record.vector(),
+                feature: feature.clone(),
+                kind: id.kind(),
+            }));
+        }
+        points
+    }
+}
+
+/// Returns whether a server has exactly these chunks of an entry, where they are looked for.
+fn is_same(stored: &[Stored], chunks: &[Chunk], feature: Option<&str>, model: &str) -> bool {
+    let has = |number: usize, chunk: &Chunk| {
+        stored.iter().any(|stored| {
+            stored.number as usize == number
+                && stored.of as usize == chunks.len()
+                && stored.content == chunk.content
+                && stored.feature.as_deref() == feature
+                && stored.model == model
+                && stored.is_in_place
+        })
+    };
+    stored.len() == chunks.len() && chunks.iter().enumerate().all(|(number, chunk)| has(number, chunk))
+}
+
+/// Returns the file of the cache that lists what a server was seen to have, by the files' fingerprints.
+pub(super) fn known_file(ollama: &Ollama, qdrant: &Qdrant) -> String {
+    let name = format!("{}\n{}\n{}", qdrant.url(), qdrant.place(), ollama.model());
+    format!("{FOLDER}/{:016x}.there", xxh3_64(name.as_bytes()))
+}
