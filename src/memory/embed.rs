@@ -1,13 +1,14 @@
 //! Vectors for entries: made where they are missing, and kept in the cache.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
 use super::meaning::warning;
-use super::share::known_file;
+use super::share::{known_file, known_lines};
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
 use crate::entry::{Id, read};
@@ -113,8 +114,11 @@ impl Memory {
         let mut looked = vectors.look(&self.store, None);
         // A model that gives other vectors by now makes all of them anew.
         let mut result = Embedded::default();
-        let dimensions = match ollama.embed_query("dimensions") {
-            Ok(vector) => vector.len(),
+        let dimensions = match ollama.embed_document("dimensions", Patience::Batch) {
+            Ok(vector) => {
+                self.end_pause();
+                vector.len()
+            }
             Err(trouble) => {
                 result.problems = self.failed(&Failed::of(ollama, trouble));
                 return Ok(result);
@@ -178,10 +182,9 @@ impl Memory {
         }
         if let Some(qdrant) = self.qdrant() {
             qdrant.put(&self.points(paths, &records)).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
-            let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
+            let lines = known_lines(&self.there_now(paths, &records));
             if let Ok(mut file) = self.store.append_cache(&known_file(ollama, qdrant)) {
-                let bytes: Vec<u8> = files.iter().flat_map(|file| file.to_le_bytes()).collect();
-                let _ = std::io::Write::write_all(&mut file, &bytes);
+                let _ = std::io::Write::write_all(&mut file, lines.as_bytes());
             }
         }
         Ok((records, problems))
@@ -195,9 +198,13 @@ impl Memory {
         if let Some(problem) = self.paused() {
             return self.once(vec![problem]);
         }
+        let begun = Instant::now();
         match self.embed_paths(paths, None) {
             Ok((_, problems)) => problems,
-            Err(failed) => self.failed(&failed),
+            Err(failed) => {
+                self.pause_after(&failed, begun.elapsed());
+                self.once(vec![failed.problem()])
+            }
         }
     }
 
@@ -215,12 +222,23 @@ impl Memory {
         vectors.with_contents(&self.store, dimensions, &|content| wanted.contains(&content))
     }
 
+    /// Returns what of an entry is embedded: nothing that looks like a secret, which people may have committed before
+    /// somebody looked. It is looked for in the whole of a text: a piece may hold a value without its name.
+    pub(super) fn chunks(&self, path: &str, bytes: &[u8]) -> Vec<Chunk> {
+        let mut entry = read(path, bytes);
+        let allowed = &self.settings.allowed_secrets;
+        entry.head.title = redact(&entry.head.title, allowed);
+        entry.text = redact(&entry.text, allowed);
+        let id = Id::of_path(path);
+        chunk::chunks(&entry, id.as_ref().map_or("", Id::stem))
+    }
+
     /// Reads the chunks of files. One that is gone by now has none.
     fn pieces(&self, paths: &[String]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for path in paths {
-            let (Ok(file), Some(id)) = (self.store.read(path), Id::of_path(path)) else { continue };
-            let chunks = chunk::chunks(&read(path, &file.bytes), id.stem());
+            let Ok(file) = self.store.read(path) else { continue };
+            let chunks = self.chunks(path, &file.bytes);
             let of = u16::try_from(chunks.len()).unwrap_or(u16::MAX);
             pieces.extend(chunks.into_iter().zip(0u16..).map(|(chunk, number)| Piece {
                 path: path.clone(),
@@ -241,6 +259,7 @@ impl Memory {
         known: &HashMap<u64, Record>,
         patience: Patience,
     ) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+        let begun = Instant::now();
         let pieces = self.pieces(paths);
         let mut made: HashMap<u64, Record> = HashMap::new();
         let mut refused: HashMap<u64, Trouble> = HashMap::new();
@@ -249,16 +268,19 @@ impl Memory {
         missing.sort_by_key(|piece| piece.chunk.content);
         missing.dedup_by_key(|piece| piece.chunk.content);
         for batch in missing.chunks(ollama.batch()) {
-            // What people committed before somebody looked.
-            let text = |piece: &&Piece| redact(&piece.chunk.text, &self.settings.allowed_secrets);
-            let texts: Vec<String> = batch.iter().map(text).collect();
+            if patience == Patience::Query && begun.elapsed() >= ollama.patience() {
+                let waited = u64::try_from(ollama.patience().as_millis()).unwrap_or(u64::MAX);
+                return Err(Failed::of(ollama, Trouble::TimedOut(waited)));
+            }
+            let texts: Vec<String> = batch.iter().map(|piece| piece.chunk.text.clone()).collect();
             let vectors: Vec<_> = match ollama.embed_documents(&texts, patience) {
                 Ok(vectors) => vectors.into_iter().map(Ok).collect(),
                 // One text that the model does not take must not keep the others from their vectors.
                 Err(trouble) if is_of_a_text(&trouble) => {
                     let alone = |text: &String| ollama.embed_document(text, patience);
                     let alone: Vec<_> = texts.iter().map(alone).collect();
-                    if alone.iter().all(std::result::Result::is_err) {
+                    let is_ill = || ollama.embed_document("a text that every model takes", patience).is_err();
+                    if alone.iter().all(std::result::Result::is_err) && is_ill() {
                         return Err(Failed::of(ollama, trouble));
                     }
                     alone

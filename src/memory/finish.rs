@@ -150,7 +150,8 @@ impl Memory {
             }
         }
         for suggestion in said.suggestions.iter().filter(|_| self.settings.events_from_output) {
-            match event_of(suggestion, iteration).and_then(|event| self.note(&event)) {
+            let noted = event_of(suggestion, iteration).and_then(|event| event.to_knowledge());
+            match noted.and_then(|event| self.add_unembedded(&event)) {
                 Ok(mut added) => {
                     problems.append(&mut added.problems);
                     knowledge.push(added);

@@ -3,7 +3,9 @@
 //! Nothing here ever fails a call. A server that is absent, slow or broken costs one warning, and words alone count.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -12,14 +14,18 @@ use super::Memory;
 use super::embed::Failed;
 use super::sync::View;
 use crate::catalog::{Catalog, RowId};
-use crate::entry::read;
 use crate::error::{Problem, Severity};
 use crate::retrieve::{Meaning, Query};
+use crate::secret::redact;
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
-use crate::semantic::{Ollama, Qdrant, Trouble, chunk};
+use crate::semantic::{Ollama, Qdrant, Trouble};
 
 /// How long nobody is asked after one that did not answer in time: whoever waited once need not wait again.
 const PAUSE: Duration = Duration::seconds(60);
+/// A failure that took longer than this is waited for once, whatever it is.
+const LONG: std::time::Duration = std::time::Duration::from_millis(500);
+/// The longest file that says so, in bytes.
+const MAX_PAUSE: u64 = 4_096;
 /// How many entries a reading call embeds at most; more are for `index`.
 const FEW: usize = 8;
 /// How many more entries are asked of a server than are wanted: of some it does not know that they are not.
@@ -81,7 +87,14 @@ impl Memory {
         self.servers.found.get_or_init(|| {
             let ollama = Ollama::new(&self.settings.ollama);
             let model = ollama.as_ref().map(Ollama::model).unwrap_or_default();
-            Found { qdrant: Qdrant::new(&self.settings.qdrant, model).filter(|_| ollama.is_some()), ollama }
+            let mut settings = self.settings.qdrant.clone();
+            if settings.project.is_empty() {
+                // Without a name two projects would take each other's entries for their own.
+                let folder = std::path::absolute(self.root()).unwrap_or_else(|_| self.root().to_owned());
+                settings.project =
+                    folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            }
+            Found { qdrant: Qdrant::new(&settings, model).filter(|_| ollama.is_some()), ollama }
         })
     }
 
@@ -94,6 +107,10 @@ impl Memory {
         if let Some(problem) = self.paused() {
             return (None, self.once(vec![problem]));
         }
+        // A person may look for the place of a token that they hold.
+        let text = redact(&query.text, &self.settings.allowed_secrets);
+        let query = &Query { text, ..query.clone() };
+        let begun = Instant::now();
         let result = match self.qdrant() {
             Some(qdrant) => self.similar_there(ollama, qdrant, views, query),
             None => self.similar_here(ollama, views, query),
@@ -104,7 +121,7 @@ impl Memory {
                 (Some(Meaning { similar, weight, limit }), self.once(problems))
             }
             Err((failed, mut problems)) => {
-                self.pause_after(&failed);
+                self.pause_after(&failed, begun.elapsed());
                 problems.push(failed.problem());
                 (None, self.once(problems))
             }
@@ -129,7 +146,10 @@ impl Memory {
                 let best = looked.best.entry(record.file).or_insert(f32::MIN);
                 *best = best.max(record.similarity(&prepared));
             }
-        });
+        })?;
+        if is_half(&pending, &catalogs) {
+            return Ok((Similar::new(), problems));
+        }
         let least = self.least(ollama);
         let mut similar = Similar::new();
         for (number, catalog) in catalogs.iter().enumerate() {
@@ -154,8 +174,16 @@ impl Memory {
         let vector = vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?;
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let known = self.known_there(ollama, qdrant);
-        let pending = pending(&catalogs[..1], &known);
-        let problems = self.few(ollama, vector.len(), &catalogs, &pending, "index --remote", &mut |_| {});
+        let live = catalogs[0];
+        let is_there = |row: RowId| {
+            live.id(row).is_some_and(|id| known.get(id.as_str()).is_some_and(|file| *file == live.fingerprint(row)))
+        };
+        let rows = live.rows().filter(|row| live.is_indexable(*row) && !is_there(*row));
+        let pending: Vec<(usize, RowId)> = rows.map(|row| (0, row)).collect();
+        let problems = self.few(ollama, vector.len(), &catalogs, &pending, "index --remote", &mut |_| {})?;
+        if is_half(&pending, &catalogs[..1]) {
+            return Ok((Similar::new(), problems));
+        }
         let limit = self.settings.semantic.limit * SPARE;
         let feature = query.in_feature.as_deref();
         let least = f64::from(self.least(ollama));
@@ -171,7 +199,7 @@ impl Memory {
             let Some((number, row)) = catalogs.iter().enumerate().find_map(row) else { continue };
             let path = catalogs[number].path(row);
             let Ok(file) = self.store.read(&path) else { continue };
-            let chunks = chunk::chunks(&read(&path, &file.bytes), found.entry.stem());
+            let chunks = self.chunks(&path, &file.bytes);
             if chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content)
                 && found.score > 0.0
             {
@@ -190,28 +218,30 @@ impl Memory {
         pending: &[(usize, RowId)],
         command: &str,
         give: &mut dyn FnMut(&[crate::semantic::vectors::Record]),
-    ) -> Vec<Problem> {
+    ) -> Result<Vec<Problem>, (Failed, Vec<Problem>)> {
         if pending.len() > FEW {
             let n = pending.len();
-            return vec![Problem {
+            return Ok(vec![Problem {
                 message: format!("{n} entries have no vector yet and are found by their words alone"),
                 hint: format!("run `ralph-memory {command}`"),
                 ..warning("semantic-pending", ollama.url())
-            }];
+            }]);
         }
         if pending.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
         match self.embed_paths(&paths, Some(dimensions)) {
             Ok((records, problems)) => {
                 give(&records);
-                problems
+                Ok(problems)
             }
-            Err(failed) => {
-                self.pause_after(&failed);
-                vec![failed.problem()]
-            }
+            // Who did not answer in time is not asked for more.
+            Err(failed) if matches!(failed.trouble, Trouble::TimedOut(_)) => Err((failed, Vec::new())),
+            Err(failed) => Ok(vec![Problem {
+                message: format!("{}; what is new is found by its words alone", failed.trouble),
+                ..failed.problem()
+            }]),
         }
     }
 
@@ -224,13 +254,13 @@ impl Memory {
 
     /// Says once what went wrong, and asks nobody for a while where somebody waited for it.
     pub(super) fn failed(&self, failed: &Failed) -> Vec<Problem> {
-        self.pause_after(failed);
+        self.pause_after(failed, std::time::Duration::ZERO);
         self.once(vec![failed.problem()])
     }
 
     /// Asks nobody for a while where somebody waited for it.
-    fn pause_after(&self, failed: &Failed) {
-        if matches!(failed.trouble, Trouble::TimedOut(_)) {
+    pub(super) fn pause_after(&self, failed: &Failed, took: std::time::Duration) {
+        if matches!(failed.trouble, Trouble::TimedOut(_)) || took > LONG {
             let pause = Pause {
                 until: self.now() + PAUSE,
                 address: failed.address.clone(),
@@ -247,8 +277,8 @@ impl Memory {
     pub(super) fn paused(&self) -> Option<Problem> {
         let kept = || {
             let mut text = String::new();
-            let mut file = self.store.open_cache(&pause_file()).ok()?;
-            std::io::Read::read_to_string(&mut file, &mut text).ok()?;
+            let file = self.store.open_cache(&pause_file()).ok()?;
+            file.take(MAX_PAUSE).read_to_string(&mut text).ok()?;
             serde_json::from_str::<Pause>(&text).ok()
         };
         let pause = self.state().pause.clone().or_else(kept)?;
@@ -267,7 +297,7 @@ impl Memory {
     }
 
     /// Forgets that a server did not answer.
-    fn end_pause(&self) {
+    pub(super) fn end_pause(&self) {
         self.state().pause = None;
         let _ = self.store.remove_cache(&pause_file());
     }
@@ -331,6 +361,12 @@ impl Memory {
             }
         }
     }
+}
+
+/// Returns whether so many entries have no vector that the others would get ahead of them for having one.
+fn is_half(pending: &[(usize, RowId)], catalogs: &[&Catalog]) -> bool {
+    let all: usize = catalogs.iter().map(|catalog| catalog.len()).sum();
+    pending.len() > FEW && pending.len() * 10 > all
 }
 
 fn pause_file() -> String {

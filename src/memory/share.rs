@@ -1,6 +1,7 @@
 //! Vectors on a server that a team shares: filled from the files, and compared with them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read as _;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,10 +11,13 @@ use super::meaning::warning;
 use crate::catalog::Area;
 use crate::entry::{Id, read};
 use crate::error::{Error, Problem, Result};
-use crate::semantic::chunk::{self, Chunk};
+use crate::semantic::chunk::Chunk;
 use crate::semantic::qdrant::{Anew, Point, Stored};
-use crate::semantic::vectors::{FOLDER, Looked, Record, Vectors};
+use crate::semantic::vectors::{FOLDER, Record, Vectors};
 use crate::semantic::{Ollama, Patience, Qdrant};
+
+/// The longest list of what a server has that is read, in bytes: of about a million entries.
+const MAX_KNOWN: u64 = 64 * 1024 * 1024;
 
 impl Memory {
     /// Makes the Qdrant server say what the files say: stores what it lacks or has differently, and removes what is in
@@ -33,8 +37,11 @@ impl Memory {
             Ok(bounded(std::mem::take(result)))
         };
         let shared = |trouble| Failed::of_shared(qdrant, trouble);
-        let dimensions = match ollama.embed_query("dimensions") {
-            Ok(vector) => vector.len(),
+        let dimensions = match ollama.embed_document("dimensions", Patience::Batch) {
+            Ok(vector) => {
+                self.end_pause();
+                vector.len()
+            }
             Err(trouble) => return failed(&mut result, Failed::of(ollama, trouble)),
         };
         let live = self.catalog(Area::Live);
@@ -78,21 +85,22 @@ impl Memory {
         for stored in stored {
             there.entry(stored.entry.clone()).or_default().push(stored);
         }
-        let mut known: Vec<u64> = Vec::new();
+        let before = self.known_there(ollama, qdrant);
+        let mut known: Vec<(Id, u64)> = Vec::new();
         let mut pending = Vec::new();
         for row in rows {
             let (path, Some(id)) = (live.path(row), live.id(row)) else { continue };
             let Ok(file) = self.store.read(&path) else { continue };
-            let entry = read(&path, &file.bytes);
-            let chunks = chunk::chunks(&entry, id.stem());
+            let chunks = self.chunks(&path, &file.bytes);
             let stored = there.remove(&id).unwrap_or_default();
-            if is_same(&stored, &chunks, entry.head.feature.as_deref(), qdrant.model()) {
-                known.push(xxh3_64(&file.bytes));
+            if is_same(&stored, &chunks, live.head(row).feature.as_deref(), qdrant.model()) {
+                known.push((id, xxh3_64(&file.bytes)));
             } else {
                 pending.push(path);
             }
         }
-        let gone: Vec<Id> = there.into_keys().collect();
+        // Of what was never here nobody here can say that it is gone: others may have it, on another branch.
+        let gone: Vec<Id> = there.into_keys().filter(|id| before.contains_key(id.as_str())).collect();
         if let Err(trouble) = qdrant.remove(&gone) {
             return failed(&mut result, shared(trouble));
         }
@@ -114,28 +122,37 @@ impl Memory {
                 }
             };
             result.problems.extend(problems);
-            let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
-            result.new += records.iter().filter(|record| record.number == 0).count();
-            known.extend(files);
-            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
-            vectors.add(&self.store, &lock, &records).map_err(|source| self.vectors_error(source))?;
+            let now = self.there_now(group, &records);
+            result.new += now.len();
+            known.extend(now);
+            // The server has them: a cache that cannot be written costs embedding them once more, some day.
+            if let Some(lock) = self.store.cache_lock() {
+                let _ = vectors.add(&self.store, &lock, &records);
+            }
         }
         say(pending.len(), pending.len());
         result.entries += result.new;
         // Without this list the next call asks the server again, no more.
-        let bytes: Vec<u8> = known.iter().flat_map(|file| file.to_le_bytes()).collect();
-        let _ = self.store.write_cache(&known_file(ollama, qdrant), &bytes);
+        let _ = self.store.write_cache(&known_file(ollama, qdrant), known_lines(&known).as_bytes());
         Ok(bounded(result))
     }
 
-    /// Returns the files that the server had when it was last filled or asked from here.
-    pub(super) fn known_there(&self, ollama: &Ollama, qdrant: &Qdrant) -> Looked {
-        let mut bytes = Vec::new();
-        if let Ok(mut file) = self.store.open_cache(&known_file(ollama, qdrant)) {
-            let _ = std::io::Read::read_to_end(&mut file, &mut bytes);
+    /// Returns the entries that the server had when it was last filled from here, and the fingerprints of their files.
+    pub(super) fn known_there(&self, ollama: &Ollama, qdrant: &Qdrant) -> HashMap<String, u64> {
+        let mut text = String::new();
+        if let Ok(file) = self.store.open_cache(&known_file(ollama, qdrant)) {
+            // What is no text is not known.
+            let _ = file.take(MAX_KNOWN).read_to_string(&mut text);
         }
-        let files = bytes.chunks_exact(8).filter_map(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk()?)));
-        Looked { best: files.map(|file| (file, 0.0)).collect(), records: 0 }
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        lines.filter_map(|(id, file)| Some((id.to_owned(), u64::from_str_radix(file, 16).ok()?))).collect()
+    }
+
+    /// Returns those of the files that have these vectors: their ids, and their fingerprints.
+    pub(super) fn there_now(&self, paths: &[String], records: &[Record]) -> Vec<(Id, u64)> {
+        let files: BTreeSet<u64> = records.iter().map(|record| record.file).collect();
+        let of = |path: &String| Some((Id::of_path(path)?, xxh3_64(&self.store.read(path).ok()?.bytes)));
+        paths.iter().filter_map(of).filter(|(_, file)| files.contains(file)).collect()
     }
 
     /// Returns the vectors as points of the entries that are live.
@@ -177,7 +194,13 @@ fn is_same(stored: &[Stored], chunks: &[Chunk], feature: Option<&str>, model: &s
     stored.len() == chunks.len() && chunks.iter().enumerate().all(|(number, chunk)| has(number, chunk))
 }
 
-/// Returns the file of the cache that lists what a server was seen to have, by the files' fingerprints.
+/// Writes down what a server has.
+pub(super) fn known_lines(known: &[(Id, u64)]) -> String {
+    known.iter().fold(String::new(), |lines, (id, file)| lines + &format!("{id}\t{file:016x}\n"))
+}
+
+/// Returns the file of the cache that lists what a server was seen to have: an id and a fingerprint a line, of which
+/// the last of an id counts.
 pub(super) fn known_file(ollama: &Ollama, qdrant: &Qdrant) -> String {
     let name = format!("{}\n{}\n{}", qdrant.url(), qdrant.place(), ollama.model());
     format!("{FOLDER}/{:016x}.there", xxh3_64(name.as_bytes()))

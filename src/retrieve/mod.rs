@@ -210,7 +210,7 @@ fn points(
     });
     // As it is, and not beside the closest: that one may have little to do with the query, and would count in full.
     // Measured on bugs with vectors of all-MiniLM-L6-v2: .701 instead of .680 nDCG@10 with shares of the closest, and
-    // .660 with shares of what the limit leaves over; on notes WHAT.
+    // .660 with shares of what the limit leaves over.
     #[expect(clippy::cast_possible_truncation, reason = "scores are rounded to millionths")]
     let points = |similarity: f32| (factor * f64::from(similarity) * 1_000_000.0).round() as i64;
     let wanted = wanted.take(meaning.limit);

@@ -14,6 +14,8 @@ use ureq::{Agent, Timeout};
 
 /// The longest answer that is read, in bytes: a batch of vectors is about one megabyte.
 const MAX_ANSWER: u64 = 64 * 1024 * 1024;
+/// The longest answer of a server that says no, in bytes: one line of it is shown.
+const MAX_REFUSAL: u64 = 64 * 1024;
 /// How much of a text that is no JSON stands in a message, in characters.
 const MAX_TEXT: usize = 200;
 /// How often a call that may do better is made, at most.
@@ -99,8 +101,9 @@ impl Server {
         longest: Duration,
     ) -> Result<T, Trouble> {
         let text = self.text(method, path, body, longest)?;
-        serde_json::from_slice(&text)
-            .map_err(|error| Trouble::Broken(format!("{error}, in {}", shown(&self.without_key(&text)))))
+        serde_json::from_slice(&text).map_err(|error| {
+            Trouble::Broken(shown(&self.without_key(format!("{error}, in {}", shown(&text)).as_bytes())))
+        })
     }
 
     /// Does the same, and returns the answer as it is.
@@ -154,7 +157,8 @@ impl Server {
         let request = self.agent.configure_request(request).timeout_global(Some(left)).build();
         let mut response = self.agent.run(request).map_err(trouble)?;
         let status = response.status();
-        let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec().map_err(trouble)?;
+        let limit = if status.is_success() { MAX_ANSWER } else { MAX_REFUSAL };
+        let text = response.body_mut().with_config().limit(limit).read_to_vec().map_err(trouble)?;
         if status.is_success() {
             Ok(text)
         } else {

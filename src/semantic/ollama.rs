@@ -11,6 +11,8 @@ use crate::settings;
 const BATCH: usize = 16;
 /// How many words of a query are sent: more than any model looks at.
 const QUERY_WORDS: usize = 400;
+/// The longest word of a query that is sent, in bytes.
+const MAX_WORD: usize = 200;
 /// The most dimensions that a vector may have.
 const MAX_DIMENSIONS: usize = 8_192;
 
@@ -122,7 +124,8 @@ impl Ollama {
     ///
     /// Those of the call, and [`Trouble::Broken`] where the answer is no vector.
     pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, Trouble> {
-        let words: Vec<&str> = text.split_whitespace().take(QUERY_WORDS).collect();
+        let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
+        let words: Vec<&str> = words.take(QUERY_WORDS).collect();
         let mut vectors = self.embed(vec![format!("{}{}", self.prefixes.query, words.join(" "))], self.query)?;
         vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
     }
@@ -146,6 +149,11 @@ impl Ollama {
     pub fn embed_document(&self, text: &str, patience: Patience) -> Result<Vec<f32>, Trouble> {
         let mut vectors = self.embed_documents(&[text.to_owned()], patience)?;
         vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+    }
+
+    /// Returns how long somebody who asked something else waits.
+    pub fn patience(&self) -> Duration {
+        self.query
     }
 
     /// Returns how many texts may be sent at once.
@@ -181,7 +189,9 @@ fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     }
     #[expect(clippy::cast_possible_truncation, reason = "a factor for numbers of 24 bits")]
     let factor = (1.0 / length) as f32;
-    vector.iter_mut().for_each(|value| *value *= factor);
+    for value in &mut vector {
+        *value *= factor;
+    }
     Some(vector)
 }
 

@@ -13,7 +13,7 @@
 //! Numbers are little-endian. Records are only ever added, those of an entry together; what is torn or flipped is
 //! left out. The file holds no text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -62,6 +62,7 @@ impl Record {
     }
 
     /// Returns the same vector for a chunk of the same text elsewhere.
+    #[must_use]
     pub fn at(&self, file: u64, number: u16, of: u16) -> Record {
         Record { file, number, of, ..self.clone() }
     }
@@ -211,17 +212,17 @@ impl Vectors {
         let mut bytes = Vec::with_capacity(records.len() * (AROUND + dimensions) + HEADER);
         if self.dimensions(store) != Some(dimensions) {
             bytes.extend(header(dimensions));
-            records.iter().for_each(|record| record.write(&mut bytes));
+            write_all(records, &mut bytes);
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
         // A process that was killed may have left a part of a record, and every one behind it would be shifted.
         let whole = file.metadata()?.len();
-        let surplus = (whole - HEADER as u64) % (AROUND + dimensions) as u64;
+        let surplus = whole.saturating_sub(HEADER as u64) % (AROUND + dimensions) as u64;
         if surplus > 0 {
             file.set_len(whole - surplus)?;
         }
-        records.iter().for_each(|record| record.write(&mut bytes));
+        write_all(records, &mut bytes);
         file.write_all(&bytes)
     }
 
@@ -233,9 +234,9 @@ impl Vectors {
     pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
         let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
         let mut bytes = header(dimensions);
-        let mut kept: HashMap<(u64, u16), ()> = HashMap::new();
+        let mut kept: HashSet<(u64, u16)> = HashSet::new();
         self.each(store, Some(dimensions), &mut |record| {
-            if keeps(record.file) && kept.insert((record.file, record.number), ()).is_none() {
+            if keeps(record.file) && kept.insert((record.file, record.number)) {
                 record.to_owned().write(&mut bytes);
             }
         });
@@ -277,7 +278,8 @@ impl<'a> View<'a> {
         let (data, sum) = bytes.split_last_chunk::<4>()?;
         let (head, numbers) = data.split_first_chunk::<24>()?;
         let scale = f32::from_le_bytes(*head.last_chunk()?);
-        let is_whole = u32::from_le_bytes(*sum) == checksum(data) && scale.is_finite();
+        // No number of a vector of length 1 is over 1.
+        let is_whole = u32::from_le_bytes(*sum) == checksum(data) && (0.0..=1.0).contains(&scale);
         is_whole.then_some(View {
             file: u64::from_le_bytes(*head.first_chunk()?),
             content: u64::from_le_bytes(*head[8..].first_chunk()?),
@@ -297,6 +299,12 @@ impl<'a> View<'a> {
             scale: self.scale,
             numbers: self.numbers.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
         }
+    }
+}
+
+fn write_all(records: &[Record], bytes: &mut Vec<u8>) {
+    for record in records {
+        record.write(bytes);
     }
 }
 

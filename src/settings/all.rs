@@ -292,12 +292,12 @@ pub const ALL: [Setting; 50] = [
     Setting {
         key: "qdrant.collection",
         help: "the name of the one for all",
-        value: Value::Model(|settings| &mut settings.qdrant.collection),
+        value: Value::Place(|settings| &mut settings.qdrant.collection),
     },
     Setting {
         key: "qdrant.project",
         help: "what tells this project's entries from those of others on the same server",
-        value: Value::Model(|settings| &mut settings.qdrant.project),
+        value: Value::Place(|settings| &mut settings.qdrant.project),
     },
     whole(
         "qdrant.timeout_ms",

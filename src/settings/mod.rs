@@ -240,6 +240,7 @@ impl Settings {
             match ALL.iter().find(|setting| setting.key == key) {
                 Some(setting) if setting.is_users_own() && origin == Origin::Project => {
                     let (code, what) = match setting.value {
+                        Value::Place(_) => ("address-in-project", "names a place on a server"),
                         Value::Address(_) => ("address-in-project", "names an address to send text to"),
                         Value::Key(_) => ("key-in-project", "is a secret"),
                         _ => ("command-in-project", "names a command"),
@@ -282,9 +283,12 @@ impl Settings {
                         let items = value.split(',').map(|item| item.trim().to_owned());
                         Said::List(items.filter(|item| !item.is_empty()).collect())
                     }
-                    Value::Choice { .. } | Value::Model(_) | Value::Command(_) | Value::Address(_) | Value::Key(_) => {
-                        Said::Text(value.trim().to_owned())
-                    }
+                    Value::Choice { .. }
+                    | Value::Model(_)
+                    | Value::Command(_)
+                    | Value::Address(_)
+                    | Value::Key(_)
+                    | Value::Place(_) => Said::Text(value.trim().to_owned()),
                 };
                 setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
             }
@@ -417,8 +421,8 @@ mod tests {
                 url: String::new(),
                 api_key: String::new(),
                 collections: "per-feature".to_owned(),
-                collection: "x".to_owned(),
-                project: "x".to_owned(),
+                collection: "ralph-memory".to_owned(),
+                project: String::new(),
                 timeout_ms: 1,
                 m: 1,
                 ef_construct: 1,
@@ -538,14 +542,16 @@ mod tests {
     fn a_project_names_no_command_and_no_address() {
         let own: Vec<&Setting> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
         let keys: Vec<&str> = own.iter().map(|setting| setting.key).collect();
-        assert_eq!(keys, ["run.agent", "run.verify", "run.summarize", "ollama.url", "qdrant.url", "qdrant.api_key"]);
+        let servers = ["ollama.url", "qdrant.url", "qdrant.api_key", "qdrant.collection", "qdrant.project"];
+        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize"][..], &servers].concat());
         for setting in own {
-            let text = format!("{} = \"https://example.org/x\"\n", setting.key);
+            let value = if matches!(setting.value, Value::Place(_)) { "elsewhere" } else { "https://example.org/x" };
+            let text = format!("{} = \"{value}\"\n", setting.key);
             let mut settings = Settings::default();
             let problems = settings.read_file(&text, "c", Origin::Project).unwrap();
             assert_eq!(settings, Settings::default());
             let code = match setting.key {
-                "ollama.url" | "qdrant.url" => "address-in-project",
+                "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
                 _ => "command-in-project",
             };

@@ -80,7 +80,8 @@ pub struct Qdrant {
     pub collections: String,
     /// `qdrant.collection`: the name of the one for all.
     pub collection: String,
-    /// `qdrant.project`: what tells this project's entries from those of others on the same server.
+    /// `qdrant.project`: what tells this project's entries from those of others on the same server; where it is
+    /// empty, the name of the folder that holds `.ralph/`.
     pub project: String,
     /// `qdrant.timeout_ms`: how long a call may take, in milliseconds.
     pub timeout_ms: u64,

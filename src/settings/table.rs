@@ -38,6 +38,8 @@ pub(super) enum Value {
     Command(OfText),
     /// The address of a server, which a project's file may not name.
     Address(OfText),
+    /// Where on a server something lies: a word, or nothing. A project's file could name another project's place.
+    Place(OfText),
     /// What a server asks for, which must not be in a project's file.
     Key(OfText),
 }
@@ -66,6 +68,7 @@ impl Setting {
             | Value::Model(of_text)
             | Value::Command(of_text)
             | Value::Address(of_text)
+            | Value::Place(of_text)
             | Value::Key(of_text) => format!("\"{}\"", of_text(&mut settings)),
             Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
             Value::Models => format!("{:?}", settings.models),
@@ -83,9 +86,9 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command or an address, or is a secret: a project's file may not set it.
+    /// Returns whether it names a command, an address or a place there, or is a secret: a project's file may not set it.
     pub fn is_users_own(&self) -> bool {
-        matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Key(_))
+        matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_))
     }
 
     /// Takes over a value, or says what it must be.
@@ -108,10 +111,10 @@ impl Setting {
             (Value::Choice { of, .. }, _) => return Err(must(&format!("one of {}", of.join(", ")))),
             (Value::Switch(of_switch), Said::Bool(on)) => *of_switch(settings) = on,
             (Value::Switch(_), _) => return Err(must("true or false")),
-            (Value::Model(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
+            (Value::Model(of_text) | Value::Place(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
                 *of_text(settings) = text;
             }
-            (Value::Model(_), _) => return Err(must(MODEL)),
+            (Value::Model(_) | Value::Place(_), _) => return Err(must(MODEL)),
             (Value::Models, Said::List(models))
                 if (1..=MAX_MODELS).contains(&models.len()) && models.iter().all(|model| is_model(model)) =>
             {

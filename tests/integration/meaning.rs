@@ -166,6 +166,13 @@ fn secrets_stay_here() {
     search(&base, &ollama.url, "latency").run().json(0);
     let texts = ollama.texts().join("\n");
     assert!(texts.contains("A leak") && !texts.contains(&token[8..]), "{texts}");
+    // Neither where a value stands in another piece than its name, nor where somebody looks for it.
+    let value = "wJalrXUtnFEMI1K7MDENGbPxRfiCYzXq9LmT4vBd";
+    base.entry("long-leak", "Long", "x", &format!("{}aws_secret_access_key = {value}", "word ".repeat(198)));
+    let _ = search(&base, &ollama.url, &format!("who wrote {token}")).run();
+    let texts = ollama.texts().join("\n");
+    assert!(texts.contains("Long") && texts.contains("who wrote"), "{texts}");
+    assert!(!texts.contains(value) && !texts.contains(&token[8..]), "{texts}");
 }
 
 #[test]
@@ -377,6 +384,12 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
     );
     let found = search(&base, &ollama.url, "persistence").run().json(0);
     assert_eq!(ids(&found), ["knowledge/wal"]);
+    // It is also told from a server that is ill where it is alone.
+    let again = base.with(["index", "--json"]).env(URL, &ollama.url).run();
+    assert_eq!(
+        (problem(&again, 0).0.as_str(), &again.json(0)["vectors"]["entries"]),
+        ("semantic-refused", &Value::from(3))
+    );
 }
 
 #[test]
@@ -463,12 +476,32 @@ fn files_decide_what_a_shared_server_may_say() {
     other.entry("slow-bench", "The bench is slow", "tests", "The latency has other reasons: storage.");
     other.entry("theirs", "Their benchmark", "x", "Performance.");
     shared(other.with(["index", "--remote"]), &ollama, &server).run().answer(0);
+    assert_eq!(server.count("ralph-memory"), Some(4), "what was never there is not theirs to remove");
     let answer = there(&["search", "latency", "--json"]).json(1);
     assert_eq!(ids(&answer), [""; 0], "neither their entry nor their text is ours");
     there(&["index", "--remote"]).answer(0);
     assert_eq!(ids(&there(&["search", "latency", "--json"]).json(0)), ["knowledge/slow-bench"]);
     let payloads = server.payloads("ralph-memory");
     assert!(payloads.iter().all(|payload| !payload.to_string().contains("samples")), "no text: {payloads:?}");
+}
+
+/// Two projects on one server have the same ids, and neither a collection nor a name of its own.
+#[test]
+fn projects_are_told_apart() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
+    let other = TestBase::new();
+    fs::create_dir(other.at("inner")).unwrap();
+    other.with(["init"]).folder(other.at("inner")).run().answer(0);
+    // A file that comes with a repository cannot make it another project.
+    other.write("inner/.ralph/config.toml", "format = 1\n[qdrant]\nproject = \"project\"\n");
+    other.write("inner/.ralph/knowledge/wal.md", "---\ntitle: \"W\"\ntags: [x]\n---\n\nA crash.\n");
+    let inner = |arguments: &[&str]| shared(other.with(arguments).folder(other.at("inner")), &ollama, &server).run();
+    assert_eq!(inner(&["search", "bench", "--json"]).json(1)["problems"][0]["code"], "address-in-project");
+    assert_eq!(inner(&["index", "--rebuild", "--remote"]).code, Some(0));
+    assert_eq!(server.count("ralph-memory"), Some(4));
+    let answer = shared(base.with(["search", "storage", "--json"]), &ollama, &server).run().json(0);
+    assert_eq!(ids(&answer), ["knowledge/wal"]);
 }
 
 #[test]
@@ -482,6 +515,12 @@ fn what_is_written_is_shared() {
     there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
     assert_eq!(server.count("ralph-memory"), Some(4));
     assert_eq!(ids(&there(&["search", "segfault", "--json"]).json(0)), ["knowledge/panics"]);
+    // Another name and a copy are other entries there.
+    fs::rename(base.at(".ralph/knowledge/panics.md"), base.at(".ralph/knowledge/aborts.md")).unwrap();
+    fs::copy(base.at(".ralph/knowledge/aborts.md"), base.at(".ralph/knowledge/copy.md")).unwrap();
+    let mut found = ids(&there(&["search", "segfault", "--json"]).json(0));
+    found.sort();
+    assert_eq!(found, ["knowledge/aborts", "knowledge/copy"]);
     let doctor = there(&["doctor"]);
     assert!(doctor.stdout.contains("RAG: active (qdrant ok, ollama nomic-embed-text 96d)"), "{doctor}");
 }

@@ -113,7 +113,9 @@ pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f64> {
         *counts.entry(at).or_default() += weight;
     }
     let mut vector = vec![0.0; dimensions];
-    counts.into_iter().for_each(|(at, count)| vector[at] = count);
+    for (at, count) in counts {
+        vector[at] = count;
+    }
     if counts_nothing(&vector) {
         vector[dimensions - 1] = 1.0;
     }
