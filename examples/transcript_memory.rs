@@ -49,7 +49,7 @@ impl Stream {
             ),
             (_, 1) => write!(
                 line,
-                r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"c{number}","name":"Edit","input":{{"file_path":"/work/project/src/f{number}.rs"}}}}]}},"session_id":"s"}}"#
+                r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"c{number}","name":"Edit","input":{{"file_path":"/repo/project/src/f{number}.rs"}}}}]}},"session_id":"s"}}"#
             ),
             (_, 2) => write!(
                 line,
@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let started = Instant::now();
-    let options = Options { root: "/work/project".to_owned(), ..Options::default() };
+    let options = Options { root: "/repo/project".to_owned(), ..Options::default() };
     let said = Reader::new(options).read(BufReader::new(stream))?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();

@@ -138,9 +138,9 @@ mod tests {
         check("/p", Some("/p/sub"), "a.rs", Some("sub/a.rs"));
         check("/p", Some("/p/sub"), "../a.rs", Some("a.rs"));
         check("/p", Some("/p/sub"), "/p/b/../a.rs", Some("a.rs"));
-        check("/p", Some("/work"), "/work/src/a.rs", Some("src/a.rs"));
-        check("/p", Some("/work"), "src/a.rs", Some("src/a.rs"));
-        check("", Some("/work"), "/work/a.rs", Some("a.rs"));
+        check("/p", Some("/repo"), "/repo/src/a.rs", Some("src/a.rs"));
+        check("/p", Some("/repo"), "src/a.rs", Some("src/a.rs"));
+        check("", Some("/repo"), "/repo/a.rs", Some("a.rs"));
         check("", None, "a b/ü.rs", Some("a b/ü.rs"));
     }
 
@@ -150,7 +150,7 @@ mod tests {
         check("/p", None, "/pq/a.rs", None);
         check("/p", Some("/p"), "../q/a.rs", None);
         check("/p", Some("/p"), "/etc/passwd", None);
-        check("/p", Some("/work"), "/etc/passwd", None);
+        check("/p", Some("/repo"), "/etc/passwd", None);
         check("/p", None, "../../../../a", None);
         check("/p", None, "", None);
         check("/p", None, "a\0b", None);

@@ -8,7 +8,7 @@ const CLAUDE: &str = include_str!("../../fixtures/transcripts/claude-done.jsonl"
 const CODEX: &str = include_str!("../../fixtures/transcripts/codex-done.jsonl");
 
 fn read(text: &str, format: Format) -> Transcript {
-    read_in("/work/project", text.as_bytes(), format)
+    read_in("/repo/project", text.as_bytes(), format)
 }
 
 fn read_in(root: &str, bytes: &[u8], format: Format) -> Transcript {
@@ -226,7 +226,7 @@ fn everything_has_its_limit() {
 
 /// Reads in pieces of a size.
 fn in_pieces(bytes: &[u8], size: usize, format: Format) -> Transcript {
-    let options = Options { format, root: "/work/project".to_owned(), ..Options::default() };
+    let options = Options { format, root: "/repo/project".to_owned(), ..Options::default() };
     let mut reader = Reader::new(options);
     bytes.chunks(size).for_each(|piece| reader.push(piece));
     reader.finish()
@@ -236,7 +236,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_the_same_in_any_pieces(bytes: Vec<u8>, size in 1usize..40) {
         for format in [Format::Auto, Format::Text, Format::Claude, Format::Codex] {
-            let whole = read_in("/work/project", &bytes, format);
+            let whole = read_in("/repo/project", &bytes, format);
             prop_assert_eq!(&in_pieces(&bytes, size, format), &whole);
             if whole.format == Format::Text {
                 prop_assert_eq!(whole.text, String::from_utf8_lossy(&bytes).into_owned());
@@ -260,7 +260,7 @@ proptest! {
             }
         }
         for format in [Format::Auto, Format::Claude, Format::Codex] {
-            let whole = read_in("/work/project", &bytes, format);
+            let whole = read_in("/repo/project", &bytes, format);
             prop_assert_eq!(&in_pieces(&bytes, size, format), &whole);
             let n_lines = bytes.split(|byte| *byte == b'\n').count() as u64;
             prop_assert!(whole.format == Format::Text || whole.n_events + whole.broken.len() as u64 <= n_lines);

@@ -205,7 +205,7 @@ fn unredacted(text: &str, found: &[ralph_memory::secret::Secret]) -> usize {
 pub(crate) fn transcripts(data: &[u8]) {
     let Some((first, bytes)) = data.split_first() else { return };
     for format in [Format::Auto, Format::Claude, Format::Codex] {
-        let reader = || Reader::new(Options { format, root: "/work/project".to_owned(), ..Options::default() });
+        let reader = || Reader::new(Options { format, root: "/repo/project".to_owned(), ..Options::default() });
         let whole = reader().read(bytes).expect("bytes in memory can be read");
         let mut pieces = reader();
         bytes.chunks(usize::from(*first) + 1).for_each(|piece| pieces.push(piece));

@@ -19,8 +19,8 @@ pub(crate) struct Args {
     /// Make it anew from the files
     #[arg(long)]
     rebuild: bool,
-    /// Make the Qdrant server of `qdrant.url` say what the files say: store what it lacks, remove what is in no file;
-    /// with `--rebuild` make what this project has there anew
+    /// Make the Qdrant server of `qdrant.url` say what the files say: store what it lacks, remove what was put there
+    /// from here and is in no file; with `--rebuild` make what this project has there anew
     #[arg(long)]
     remote: bool,
 }
