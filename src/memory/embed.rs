@@ -83,7 +83,7 @@ pub struct Embedded {
     pub entries: usize,
     /// How many of them were embedded, or stored on the server.
     pub new: usize,
-    /// How many entries were removed from the server: they are in no file.
+    /// How many entries were removed from the server: they were put there from here, and are in no file any more.
     pub removed: usize,
     /// What stood in the way.
     pub problems: Vec<Problem>,

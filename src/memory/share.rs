@@ -20,8 +20,9 @@ use crate::semantic::{Ollama, Patience, Qdrant};
 const MAX_KNOWN: u64 = 64 * 1024 * 1024;
 
 impl Memory {
-    /// Makes the Qdrant server say what the files say: stores what it lacks or has differently, and removes what is in
-    /// no file. With `anew`, what this project has there is made anew, which a model of other dimensions needs.
+    /// Makes the Qdrant server say what the files say: stores what it lacks or has differently, and removes what was
+    /// put there from here and is in no file any more. What others put there stays: it may be on another branch. With
+    /// `anew`, what this project has there is made anew, which a model of other dimensions needs.
     ///
     /// # Errors
     ///
