@@ -90,19 +90,18 @@ impl Memory {
         let tasks = catalogs.iter().flat_map(|catalog| {
             catalog.journal_rows().filter_map(|row| Some((catalog.id(row)?, catalog.head(row).task_id?)))
         });
-        let mut written: HashMap<Id, _> = HashMap::new();
+        let mut replaced: HashMap<Id, Vec<_>> = HashMap::new();
         let hidden = superseded(&[&live], now);
         for (new, old) in replacements(&[&live], now) {
-            let at = live.row_of_id(&new).and_then(|row| live.head(row).recency());
+            let written = live.row_of_id(&new).and_then(|row| live.head(row).recency());
             if hidden.contains(&old) && new != old {
-                let known = written.entry(old).or_insert(at);
-                *known = (*known).min(at);
+                replaced.entry(old).or_default().push((new, written));
             }
         }
         let record = Record {
             attempts: pasts(&catalogs, |catalog| catalog.journal_rows().collect()),
             tasks: tasks.collect(),
-            superseded: written,
+            superseded: replaced,
         };
         let moves = retention::prune(&items, &record, now, &self.settings.tending, self.settings.events);
         let mut taken = Taken::of(&archive);

@@ -69,8 +69,8 @@ pub struct Record {
     pub attempts: Vec<Past>,
     /// The task of each attempt that has one.
     pub tasks: HashMap<Id, String>,
-    /// The entries that a live one replaces, and when that one was written.
-    pub superseded: HashMap<Id, Option<DateTime<Utc>>>,
+    /// The entries that live ones replace: by which, and when each of those was written.
+    pub superseded: HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>,
 }
 
 /// Returns which of the live entries are to go to the archive, in the given order.
@@ -96,7 +96,8 @@ pub fn prune(live: &[Item], record: &Record, now: DateTime<Utc>, rules: &Tending
         if item.head.is_expired(now) {
             return Some(Reason::Expired);
         }
-        if let Some(since) = record.superseded.get(&item.id) {
+        if let Some(by) = record.superseded.get(&item.id) {
+            let since = by.iter().map(|(_, written)| *written).min().flatten();
             return since.is_some_and(|since| is_past(since, rules.superseded_days, now)).then_some(Reason::Superseded);
         }
         if beyond.contains(&item.id) {
@@ -105,8 +106,35 @@ pub fn prune(live: &[Item], record: &Record, now: DateTime<Utc>, rules: &Tending
         let is_old = item.head.recency().is_some_and(|at| is_past(at, rules.knowledge_days, now));
         (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item, rules))).then_some(Reason::Unused)
     };
-    let to_move = |item: &Item| Some(Move { id: item.id.clone(), path: item.path.clone(), reason: reason(item)? });
-    live.iter().filter(|item| item.head.valid).filter_map(to_move).collect()
+    let live: Vec<&Item> = live.iter().filter(|item| item.head.valid).collect();
+    let mut reasons: HashMap<&Id, Reason> = live.iter().filter_map(|item| Some((&item.id, reason(item)?))).collect();
+    with_replaced(&live, record, &mut reasons);
+    let to_move = |item: &&Item| {
+        let reason = *reasons.get(&item.id)?;
+        Some(Move { id: item.id.clone(), path: item.path.clone(), reason })
+    };
+    live.iter().filter_map(to_move).collect()
+}
+
+/// Adds what nobody would replace any more: with what replaced it in the archive it would be told again, though
+/// something newer and better went there.
+fn with_replaced<'a>(live: &[&'a Item], record: &Record, reasons: &mut HashMap<&'a Id, Reason>) {
+    let mut hidden: Vec<&Item> = live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
+    hidden.retain(|item| record.superseded.contains_key(&item.id));
+    loop {
+        let n_hidden = hidden.len();
+        hidden.retain(|item| {
+            let is_left_alone = record.superseded[&item.id].iter().all(|(by, _)| reasons.contains_key(by));
+            if is_left_alone {
+                reasons.insert(&item.id, Reason::Superseded);
+            }
+            !is_left_alone
+        });
+        // What went may have replaced others in turn.
+        if hidden.len() == n_hidden {
+            return;
+        }
+    }
 }
 
 /// Returns whether a time lies so many days back.
@@ -282,12 +310,33 @@ mod tests {
         let invalid =
             Item { head: Head { valid: false, ..live[0].head.clone() }, ..knowledge("invalid", "2020-01-01") };
         live.push(invalid);
-        let superseded = [(live[1].id.clone(), Some(at("2026-02-01")))].into();
+        let superseded = [(live[1].id.clone(), vec![(live[3].id.clone(), Some(at("2026-02-01")))])].into();
         let record = Record { superseded, ..Record::default() };
         let beyond = ("least", Reason::BeyondCaps);
         check(&live, &record, "2026-02-28", &[beyond]);
         let all = [("expired", Reason::Expired), ("replaced", Reason::Superseded), beyond];
         check(&live, &record, "2026-03-03", &all);
+    }
+
+    #[test]
+    fn what_is_replaced_goes_with_all_that_replace_it() {
+        let hint = |name: &str| {
+            let item = knowledge(name, "2026-02-25");
+            Item { head: Head { category: Some("hint".into()), importance: 90, ..item.head }, ..item }
+        };
+        let mut live = vec![knowledge("oldest", "2026-02-24"), knowledge("old", "2026-02-24"), hint("first")];
+        live.extend((0..30).map(|number| hint(&format!("event-{number}"))));
+        live[2].head.importance = 10;
+        live.push(knowledge("second", "2026-02-25"));
+        let by = |names: &[&str]| names.iter().map(|name| (Id::parse(name).unwrap(), Some(at("2026-02-25")))).collect();
+        let superseded = |of_old: &[&str]| Record {
+            superseded: [(live[0].id.clone(), by(&["old"])), (live[1].id.clone(), by(of_old))].into(),
+            ..Record::default()
+        };
+        let first = ("first", Reason::BeyondCaps);
+        let with_all = [("oldest", Reason::Superseded), ("old", Reason::Superseded), first];
+        check(&live, &superseded(&["first"]), "2026-02-28", &with_all);
+        check(&live, &superseded(&["first", "second"]), "2026-02-28", &[first]);
     }
 
     #[test]
