@@ -1,6 +1,7 @@
 //! Vectors for entries: made where they are missing, and kept in the cache.
 
 use std::collections::{HashMap, HashSet};
+use std::io::{Read as _, Write as _};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -22,6 +23,8 @@ use crate::semantic::{Ollama, Patience, Qdrant, Trouble};
 pub(super) const GROUP: usize = 64;
 /// How many entries that cannot be embedded are named.
 const MAX_NAMED: usize = 5;
+/// The longest list of them that is read, in bytes: of about 60,000.
+const MAX_REFUSED: u64 = 1024 * 1024;
 
 /// A server that did not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +35,22 @@ pub(super) struct Failed {
 }
 
 impl Failed {
+    /// What Ollama did while somebody waited for something else.
     pub(super) fn of(ollama: &Ollama, trouble: Trouble) -> Failed {
+        Failed::within(ollama, trouble, "query_timeout_ms")
+    }
+
+    /// What Ollama did while somebody waited for vectors.
+    pub(super) fn of_batch(ollama: &Ollama, trouble: Trouble) -> Failed {
+        Failed::within(ollama, trouble, "embed_timeout_ms")
+    }
+
+    /// What Ollama did within the time-out of a setting.
+    pub(super) fn within(ollama: &Ollama, trouble: Trouble, setting: &str) -> Failed {
         let mend = match &trouble {
             Trouble::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
             Trouble::TimedOut(_) => {
-                "see whether the model fits into memory with `ollama ps`, or raise `ollama.query_timeout_ms`".to_owned()
+                format!("see whether the model fits into memory with `ollama ps`, or raise `ollama.{setting}`")
             }
             Trouble::Refused { status: 404, .. } => format!("run `ollama pull {}`", ollama.model()),
             Trouble::Refused { .. } => "look into the log of Ollama".to_owned(),
@@ -89,6 +103,17 @@ pub struct Embedded {
     pub problems: Vec<Problem>,
 }
 
+/// What came of asking for vectors of files.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Made {
+    /// The vectors, all of a file or none, in the order of the files.
+    pub(super) records: Vec<Record>,
+    /// Which files have none, and why.
+    pub(super) problems: Vec<Problem>,
+    /// The fingerprints of those that the model did not take.
+    pub(super) refused: Vec<u64>,
+}
+
 /// A chunk that needs a vector.
 struct Piece {
     path: String,
@@ -120,7 +145,7 @@ impl Memory {
                 vector.len()
             }
             Err(trouble) => {
-                result.problems = self.failed(&Failed::of(ollama, trouble));
+                result.problems = self.failed(&Failed::of_batch(ollama, trouble));
                 return Ok(result);
             }
         };
@@ -138,21 +163,24 @@ impl Memory {
         let all = paths(&|_| true).len();
         let pending = paths(&|file| !looked.best.contains_key(&file));
         let known = self.known_contents(&vectors, &pending, Some(dimensions));
+        let mut refused = Vec::new();
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
-            let (records, problems) = match self.vectors_of(ollama, group, &known, Patience::Batch) {
+            let made = match self.vectors_of(ollama, group, &known, Patience::Batch) {
                 Ok(made) => made,
                 Err(failed) => {
                     result.problems.extend(self.failed(&failed));
                     break;
                 }
             };
-            result.problems.extend(problems);
-            result.new += records.iter().filter(|record| record.number == 0).count();
+            result.problems.extend(made.problems);
+            refused.extend(made.refused);
+            result.new += made.records.iter().filter(|record| record.number == 0).count();
             let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
-            vectors.add(&self.store, &lock, &records).map_err(|source| self.vectors_error(source))?;
+            vectors.add(&self.store, &lock, &made.records).map_err(|source| self.vectors_error(source))?;
         }
         say(pending.len(), pending.len());
+        self.set_refused(ollama, &refused);
         result.entries = all - pending.len() + result.new;
         let live: HashSet<u64> =
             catalogs.iter().flat_map(|catalog| catalog.rows().map(|row| catalog.fingerprint(row))).collect();
@@ -167,30 +195,53 @@ impl Memory {
 
     /// Gives vectors to a few entries that were just written or found to have none, and returns them. A query's
     /// patience is enough for that.
-    pub(super) fn embed_paths(
-        &self,
-        paths: &[String],
-        dimensions: Option<usize>,
-    ) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+    pub(super) fn embed_paths(&self, paths: &[String], dimensions: Option<usize>) -> std::result::Result<Made, Failed> {
         let Some(ollama) = self.ollama() else { return Ok(Default::default()) };
         let vectors = Vectors::of(ollama.model());
         let known = self.known_contents(&vectors, paths, dimensions);
-        let (records, problems) = self.vectors_of(ollama, paths, &known, Patience::Query)?;
-        if let Some(lock) = self.store.try_cache_lock() {
+        let made = self.vectors_of(ollama, paths, &known, Patience::Query)?;
+        // Another process may write the cache for a moment, and what was made took longer than that.
+        if let Some(lock) = self.store.cache_lock() {
             // A cache that cannot be written costs the next call the same.
-            let _ = vectors.add(&self.store, &lock, &records);
+            let _ = vectors.add(&self.store, &lock, &made.records);
+        }
+        if !made.refused.is_empty() {
+            self.add_refused(ollama, &made.refused);
         }
         if let Some(qdrant) = self.qdrant() {
-            qdrant.put(&self.points(paths, &records)).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
-            let lines = known_lines(&self.there_now(paths, &records));
+            let points = self.points(paths, &made.records);
+            qdrant.put(&points, Patience::Query).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
+            let lines = known_lines(&self.there_now(paths, &made.records));
             if let Ok(mut file) = self.store.append_cache(&known_file(ollama, qdrant)) {
-                let _ = std::io::Write::write_all(&mut file, lines.as_bytes());
+                let _ = file.write_all(lines.as_bytes());
             }
         }
-        Ok((records, problems))
+        Ok(made)
     }
 
-    /// Gives vectors to entries that this call has written, where that is asked for. Nothing waits for locks here.
+    /// Returns the fingerprints of files that the model did not take. They are not sent again with every search;
+    /// `index` tries them again.
+    pub(super) fn refused(&self, ollama: &Ollama) -> HashSet<u64> {
+        let mut text = String::new();
+        if let Ok(file) = self.store.open_cache(&refused_file(ollama)) {
+            // What is no text is not known.
+            let _ = file.take(MAX_REFUSED).read_to_string(&mut text);
+        }
+        text.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect()
+    }
+
+    fn add_refused(&self, ollama: &Ollama, files: &[u64]) {
+        if let Ok(mut file) = self.store.append_cache(&refused_file(ollama)) {
+            // They are sent once more where this fails.
+            let _ = file.write_all(refused_lines(files).as_bytes());
+        }
+    }
+
+    pub(super) fn set_refused(&self, ollama: &Ollama, files: &[u64]) {
+        let _ = self.store.write_cache(&refused_file(ollama), refused_lines(files).as_bytes());
+    }
+
+    /// Gives vectors to entries that this call has written, where that is asked for.
     pub(super) fn embed_written(&self, paths: &[String]) -> Vec<Problem> {
         if paths.is_empty() || self.ollama().is_none() || self.settings.semantic.weight <= 0.0 {
             return Vec::new();
@@ -200,7 +251,7 @@ impl Memory {
         }
         let begun = Instant::now();
         match self.embed_paths(paths, None) {
-            Ok((_, problems)) => problems,
+            Ok(made) => made.problems,
             Err(failed) => {
                 self.pause_after(&failed, begun.elapsed());
                 self.once(vec![failed.problem()])
@@ -251,14 +302,15 @@ impl Memory {
         pieces
     }
 
-    /// Returns the vectors of files, all of a file or none, in the order of the files; and which cannot have any.
+    /// Returns the vectors of files, and which cannot have any.
     pub(super) fn vectors_of(
         &self,
         ollama: &Ollama,
         paths: &[String],
         known: &HashMap<u64, Record>,
         patience: Patience,
-    ) -> std::result::Result<(Vec<Record>, Vec<Problem>), Failed> {
+    ) -> std::result::Result<Made, Failed> {
+        let failed = if patience == Patience::Query { Failed::of } else { Failed::of_batch };
         let begun = Instant::now();
         let pieces = self.pieces(paths);
         let mut made: HashMap<u64, Record> = HashMap::new();
@@ -270,7 +322,7 @@ impl Memory {
         for batch in missing.chunks(ollama.batch()) {
             if patience == Patience::Query && begun.elapsed() >= ollama.patience() {
                 let waited = u64::try_from(ollama.patience().as_millis()).unwrap_or(u64::MAX);
-                return Err(Failed::of(ollama, Trouble::TimedOut(waited)));
+                return Err(failed(ollama, Trouble::TimedOut(waited)));
             }
             let texts: Vec<String> = batch.iter().map(|piece| piece.chunk.text.clone()).collect();
             let vectors: Vec<_> = match ollama.embed_documents(&texts, patience) {
@@ -281,11 +333,11 @@ impl Memory {
                     let alone: Vec<_> = texts.iter().map(alone).collect();
                     let is_ill = || ollama.embed_document("a text that every model takes", patience).is_err();
                     if alone.iter().all(std::result::Result::is_err) && is_ill() {
-                        return Err(Failed::of(ollama, trouble));
+                        return Err(failed(ollama, trouble));
                     }
                     alone
                 }
-                Err(trouble) => return Err(Failed::of(ollama, trouble)),
+                Err(trouble) => return Err(failed(ollama, trouble)),
             };
             for (piece, vector) in batch.iter().zip(vectors) {
                 let content = piece.chunk.content;
@@ -300,28 +352,38 @@ impl Memory {
             // A model of the same name by now gives other vectors, which cannot stand beside those.
             return self.vectors_of(ollama, paths, &HashMap::new(), patience);
         }
-        let (mut records, mut problems) = (Vec::new(), Vec::new());
+        let mut result = Made::default();
         for pieces in pieces.chunk_by(|one, other| one.path == other.path) {
             let vector = |piece: &Piece| {
                 let record = known.get(&piece.chunk.content).or_else(|| made.get(&piece.chunk.content))?;
                 Some(record.at(piece.file, piece.number, piece.of))
             };
             if let Some(all) = pieces.iter().map(vector).collect::<Option<Vec<Record>>>() {
-                records.extend(all);
+                result.records.extend(all);
             } else if let Some(trouble) = pieces.iter().find_map(|piece| refused.get(&piece.chunk.content)) {
-                problems.push(Problem {
+                result.refused.push(pieces[0].file);
+                result.problems.push(Problem {
                     message: format!("it cannot be embedded: {trouble}"),
-                    hint: "it is found by its words alone".to_owned(),
+                    hint: "it is found by its words alone; `ralph-memory index` tries it again".to_owned(),
                     ..warning("semantic-refused", &shown(&pieces[0].path))
                 });
             }
         }
-        Ok((records, problems))
+        Ok(result)
     }
 
     pub(super) fn vectors_error(&self, source: std::io::Error) -> Error {
         Error::Io { action: "write", path: self.store.cache().join(FOLDER), source }
     }
+}
+
+/// Returns the file of the cache that lists what a model did not take: a fingerprint a line.
+fn refused_file(ollama: &Ollama) -> String {
+    format!("{}.refused", Vectors::of(ollama.model()).path())
+}
+
+fn refused_lines(files: &[u64]) -> String {
+    files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\n"))
 }
 
 /// Returns whether it may be a text that the model does not take, and not the server.

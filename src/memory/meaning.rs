@@ -139,7 +139,9 @@ impl Memory {
         let prepared = Prepared::new(&vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?);
         let mut looked = Vectors::of(ollama.model()).look(&self.store, Some(&prepared));
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-        let pending = pending(&catalogs, &looked);
+        let refused = self.refused(ollama);
+        let mut pending = pending(&catalogs, &looked);
+        pending.retain(|(number, row)| !refused.contains(&catalogs[*number].fingerprint(*row)));
         let dimensions = prepared.dimensions();
         let problems = self.few(ollama, dimensions, &catalogs, &pending, "index", &mut |records| {
             for record in records {
@@ -157,7 +159,7 @@ impl Memory {
             similar
                 .extend(rows.filter(|(_, best)| *best >= least && *best > 0.0).map(|(row, best)| (number, row, best)));
         }
-        similar.sort_by(|one, other| other.2.total_cmp(&one.2).then_with(|| (one.0, one.1).cmp(&(other.0, other.1))));
+        sort(&mut similar, &catalogs);
         Ok((similar, problems))
     }
 
@@ -178,7 +180,9 @@ impl Memory {
         let is_there = |row: RowId| {
             live.id(row).is_some_and(|id| known.get(id.as_str()).is_some_and(|file| *file == live.fingerprint(row)))
         };
+        let refused = self.refused(ollama);
         let rows = live.rows().filter(|row| live.is_indexable(*row) && !is_there(*row));
+        let rows = rows.filter(|row| !refused.contains(&live.fingerprint(*row)));
         let pending: Vec<(usize, RowId)> = rows.map(|row| (0, row)).collect();
         let problems = self.few(ollama, vector.len(), &catalogs, &pending, "index --remote", &mut |_| {})?;
         if is_half(&pending, &catalogs[..1]) {
@@ -206,6 +210,7 @@ impl Memory {
                 similar.push((number, row, found.score));
             }
         }
+        sort(&mut similar, &catalogs);
         Ok((similar, problems))
     }
 
@@ -232,9 +237,9 @@ impl Memory {
         }
         let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
         match self.embed_paths(&paths, Some(dimensions)) {
-            Ok((records, problems)) => {
-                give(&records);
-                Ok(problems)
+            Ok(made) => {
+                give(&made.records);
+                Ok(made.problems)
             }
             // Who did not answer in time is not asked for more.
             Err(failed) if matches!(failed.trouble, Trouble::TimedOut(_)) => Err((failed, Vec::new())),
@@ -281,10 +286,16 @@ impl Memory {
             file.take(MAX_PAUSE).read_to_string(&mut text).ok()?;
             serde_json::from_str::<Pause>(&text).ok()
         };
-        let pause = self.state().pause.clone().or_else(kept)?;
-        let left = pause.until - self.now();
-        // A clock that was put back would make it last.
-        (left > Duration::zero() && left <= PAUSE && self.has_address(&pause.address)).then(|| Problem {
+        let left = |pause: &Pause| {
+            let left = pause.until - self.now();
+            // A clock that was put back would make it last.
+            (left > Duration::zero() && left <= PAUSE && self.has_address(&pause.address)).then_some(left)
+        };
+        let holds = |pause: Pause| left(&pause).map(|left| (pause, left));
+        // Another process may have waited since this one did.
+        let own = self.state().pause.clone().and_then(holds);
+        let (pause, left) = own.or_else(|| kept().and_then(holds))?;
+        Some(Problem {
             message: format!("{}; it is not asked for {} s, and words alone count", pause.message, left.num_seconds()),
             hint: "run `ralph-memory doctor`, which asks it again".to_owned(),
             ..warning("semantic-paused", &pause.address)
@@ -302,10 +313,11 @@ impl Memory {
         let _ = self.store.remove_cache(&pause_file());
     }
 
-    /// Returns those of the problems that were not told yet.
+    /// Returns those of the problems that were not told yet: another one of the same server has another mend.
     pub(super) fn once(&self, problems: Vec<Problem>) -> Vec<Problem> {
         let mut state = self.state();
-        problems.into_iter().filter(|problem| state.told.insert(format!("{} {}", problem.code, problem.path))).collect()
+        let key = |problem: &Problem| format!("{} {} {}", problem.code, problem.path, problem.hint);
+        problems.into_iter().filter(|problem| state.told.insert(key(problem))).collect()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -332,7 +344,8 @@ impl Memory {
             return off("`semantic.weight` is 0", None);
         }
         let asked = || -> Result<String, Failed> {
-            let embedded = ollama.check().and_then(|()| ollama.embed_query("how does it do"));
+            ollama.check().map_err(|trouble| Failed::within(ollama, trouble, "check_timeout_ms"))?;
+            let embedded = ollama.embed_query("how does it do");
             let dimensions = embedded.map_err(|trouble| Failed::of(ollama, trouble))?.len();
             let of_ollama = format!("ollama {} {dimensions}d", ollama.model());
             let Some(qdrant) = self.qdrant() else { return Ok(of_ollama) };
@@ -361,6 +374,15 @@ impl Memory {
             }
         }
     }
+}
+
+/// Sorts what was found, most alike first; of those that are equally alike the newer first, then by id, as hits are.
+fn sort(similar: &mut Similar, catalogs: &[&Catalog]) {
+    let recency = |found: &(usize, RowId, f32)| catalogs[found.0].recency(found.1);
+    let id = |found: &(usize, RowId, f32)| catalogs[found.0].id(found.1);
+    similar.sort_by(|one, other| {
+        other.2.total_cmp(&one.2).then_with(|| recency(other).cmp(&recency(one))).then_with(|| id(one).cmp(&id(other)))
+    });
 }
 
 /// Returns whether so many entries have no vector that the others would get ahead of them for having one.

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::embed::{Embedded, Failed, GROUP, bounded};
+use super::embed::{Embedded, Failed, GROUP, Made, bounded};
 use super::meaning::warning;
 use crate::catalog::Area;
 use crate::entry::{Id, read};
@@ -29,8 +29,9 @@ impl Memory {
     /// Those of [`Memory::embed`].
     pub fn share(&self, anew: bool, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
         let (Some(ollama), Some(qdrant)) = (self.ollama(), self.qdrant()) else {
-            let reason = "`ollama.url` and `qdrant.url` must both be set".to_owned();
-            return Err(Error::Settings { place: "your own settings".to_owned(), reason });
+            let what = if self.ollama().is_none() { "ollama.url" } else { "qdrant.url" };
+            let reason = "it is not set, and to fill the server both it and the other address are needed".to_owned();
+            return Err(Error::Invalid { what: what.to_owned(), reason });
         };
         let mut result = Embedded::default();
         let failed = |result: &mut Embedded, failed: Failed| {
@@ -43,7 +44,7 @@ impl Memory {
                 self.end_pause();
                 vector.len()
             }
-            Err(trouble) => return failed(&mut result, Failed::of(ollama, trouble)),
+            Err(trouble) => return failed(&mut result, Failed::of_batch(ollama, trouble)),
         };
         let live = self.catalog(Area::Live);
         let rows: Vec<_> = live.rows().filter(|row| live.is_indexable(*row)).collect();
@@ -109,13 +110,14 @@ impl Memory {
         result.entries = known.len();
         let vectors = Vectors::of(ollama.model());
         let contents = self.known_contents(&vectors, &pending, Some(dimensions));
+        let mut refused = Vec::new();
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
-            let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|(records, problems)| {
-                qdrant.put(&self.points(group, &records)).map_err(shared)?;
-                Ok((records, problems))
+            let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|made| {
+                qdrant.put(&self.points(group, &made.records), Patience::Batch).map_err(shared)?;
+                Ok(made)
             });
-            let (records, problems) = match made {
+            let Made { records, problems, refused: taken_not } = match made {
                 Ok(made) => made,
                 Err(problem) => {
                     result.problems.extend(self.failed(&problem));
@@ -123,6 +125,7 @@ impl Memory {
                 }
             };
             result.problems.extend(problems);
+            refused.extend(taken_not);
             let now = self.there_now(group, &records);
             result.new += now.len();
             known.extend(now);
@@ -133,6 +136,7 @@ impl Memory {
         }
         say(pending.len(), pending.len());
         result.entries += result.new;
+        self.set_refused(ollama, &refused);
         // Without this list the next call asks the server again, no more.
         let _ = self.store.write_cache(&known_file(ollama, qdrant), known_lines(&known).as_bytes());
         Ok(bounded(result))

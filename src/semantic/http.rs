@@ -12,8 +12,8 @@ use ureq::http::Request;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Timeout};
 
-/// The longest answer that is read, in bytes: a batch of vectors is about one megabyte.
-const MAX_ANSWER: u64 = 64 * 1024 * 1024;
+/// The longest answer that is read, in bytes: a batch of vectors is about one megabyte, and three at the most.
+const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 /// The longest answer of a server that says no, in bytes: one line of it is shown.
 const MAX_REFUSAL: u64 = 64 * 1024;
 /// How much of a text that is no JSON stands in a message, in characters.

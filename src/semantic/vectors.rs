@@ -152,6 +152,11 @@ impl Vectors {
         Vectors { name: format!("{FOLDER}/{:016x}", xxh3_64(full_name(model).as_bytes())) }
     }
 
+    /// Returns the path of their file, below `cache/`.
+    pub fn path(&self) -> &str {
+        &self.name
+    }
+
     /// Returns how many dimensions they have; none where there are no vectors that can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
         read_header(&mut store.open_cache(&self.name).ok()?)

@@ -65,15 +65,16 @@ impl Touched {
 
     /// Notes what was done to a file.
     pub(super) fn note(&mut self, path: String, done: Done) {
-        if self.counts[done as usize] >= MAX_FILES {
+        if let Some((known, _)) = self.done.get_mut(&path) {
+            // That it was changed counts however long the list of what was changed is.
+            *known = done.max(*known);
             return;
         }
-        let next = self.counts.iter().sum();
-        let (known, _) = self.done.entry(path).or_insert_with(|| {
+        if self.counts[done as usize] < MAX_FILES {
+            let next = self.counts.iter().sum();
             self.counts[done as usize] += 1;
-            (done, next)
-        });
-        *known = done.max(*known);
+            self.done.insert(path, (done, next));
+        }
     }
 
     /// Notes that a file is gone: one that was made here was never there.
@@ -170,8 +171,25 @@ mod tests {
         for number in 0..2 * MAX_FILES {
             touched.note(format!("r{number}"), Done::Read);
         }
+        // What was read is changed, and there was no room left for another one that is read.
+        touched.note("r1".to_owned(), Done::Modified);
         let files = touched.files();
-        assert_eq!((files.created.len(), files.modified.as_slice()), (0, &["a".to_owned(), "c".to_owned()][..]));
-        assert!(files.read.len() >= MAX_FILES - 1 && files.read[0] == "r0");
+        let modified = ["a", "c", "r1"].map(str::to_owned);
+        assert_eq!((files.created.len(), files.modified.as_slice()), (0, &modified[..]));
+        assert_eq!((files.read.len(), files.read[0].as_str()), (MAX_FILES - 2, "r0"));
+    }
+
+    #[test]
+    fn a_full_list_of_changes_drops_no_change_of_what_was_read() {
+        let mut touched = Touched::new("/p");
+        touched.note("read".to_owned(), Done::Read);
+        for number in 0..MAX_FILES {
+            touched.note(format!("m{number}"), Done::Modified);
+        }
+        touched.note("read".to_owned(), Done::Modified);
+        touched.note("one-more".to_owned(), Done::Modified);
+        let files = touched.files();
+        assert_eq!((files.read.len(), files.modified.len()), (0, MAX_FILES + 1));
+        assert_eq!(files.modified[0], "read");
     }
 }

@@ -1,6 +1,7 @@
 //! The server for agents: the real program at the other end of two pipes.
 
 use std::fs::{self, File};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, HANDSHAKE, STATELESS, hello, meta};
 use crate::frames;
 use crate::schemas::{assert_valid, assert_well_formed};
+use crate::standin::ollama::Standin;
 use crate::support::TestBase;
 
 /// The tools, in their order.
@@ -348,6 +350,42 @@ fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
     assert_eq!(answered, begun[..9]);
     assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
     assert!(base.at(".ralph/knowledge/t8.md").exists() && !base.at(".ralph/knowledge/t9.md").exists());
+}
+
+#[test]
+fn searches_that_wait_for_a_server_keep_nobody_from_reading() {
+    let (base, ollama) = (sample(), Standin::start());
+    // Longer than a test may take.
+    ollama.knobs.delay_ms.store(600_000, Ordering::SeqCst);
+    let run = base.with(["mcp"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url);
+    let mut agent = Agent::greeted(run.env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "600000").command());
+    let arguments = json!({"name": "search_memory", "arguments": {"query": "readers"}});
+    for _ in 0..10 {
+        agent.begin("tools/call", arguments.clone());
+    }
+    agent.begin("prompts/get", json!({"name": "recall", "arguments": {"task": "readers"}}));
+    assert_eq!(agent.call("read_entry", &json!({"id": "wal"}))["structuredContent"]["id"], "knowledge/wal");
+    assert_eq!(agent.heard(), [Value::Null; 0], "the others wait still");
+    let resource = agent.ask("resources/read", json!({"uri": "memory://knowledge/wal"}));
+    assert!(resource["error"].is_null(), "{resource}");
+}
+
+/// What an agent finds with a server that knows meanings.
+#[test]
+fn what_means_the_same_is_found() {
+    let (base, ollama) = (sample(), Standin::start());
+    let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url).command());
+    let found = |agent: &mut Agent| {
+        let result = agent.call("search_memory", &json!({"query": "latency"}));
+        let hits = result["structuredContent"]["hits"].as_array().unwrap().clone();
+        hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // The second speaks of the first.
+    assert_eq!(found(&mut agent), ["knowledge/bench", "knowledge/wal"]);
+    // It is gone, and words alone count, which find nothing.
+    drop(ollama);
+    assert_eq!(found(&mut agent), [""; 0]);
+    assert_eq!(agent.call("search_memory", &json!({"query": "nightly"}))["isError"], false);
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ralph_memory::{Memory, Query};
 
 use serde_json::Value;
 
@@ -261,6 +264,50 @@ fn what_is_slow_is_waited_for_once() {
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waited for a whole answer");
 }
 
+/// A program that keeps a memory open, as a loop does.
+fn opened(base: &TestBase, variables: &[(&str, &str)], seconds: &Arc<AtomicU64>) -> Memory {
+    let root = base.root();
+    let memory = Memory::open_for_user(Some(&root), &root, None, variables.iter().copied()).unwrap();
+    let seconds = Arc::clone(seconds);
+    memory.with_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.load(Ordering::SeqCst)))
+}
+
+/// The codes of what a search tells.
+fn told(memory: &Memory) -> Vec<String> {
+    let query = Query { text: "bench".to_owned(), ..Query::default() };
+    memory.search(&query, 5).unwrap().problems.into_iter().map(|problem| problem.code).collect()
+}
+
+#[test]
+fn whoever_waited_long_ago_heeds_who_waited_since() {
+    let (base, ollama, seconds) = (base(), Standin::start(), Arc::new(AtomicU64::new(1_800_000_000)));
+    let variables = [(URL, ollama.url.as_str()), ("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "100")];
+    let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
+    ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    let first = opened(&base, &variables, &seconds);
+    assert_eq!(told(&first), ["semantic-off"]);
+    seconds.fetch_add(70, Ordering::SeqCst);
+    assert_eq!(told(&opened(&base, &variables, &seconds)), ["semantic-off"]);
+    let before = n_calls();
+    seconds.fetch_add(10, Ordering::SeqCst);
+    assert_eq!(told(&first), ["semantic-paused"]);
+    assert_eq!(n_calls(), before, "nobody is asked");
+}
+
+#[test]
+fn each_way_to_fail_is_told_once() {
+    let (base, ollama, seconds) = (base(), Standin::start(), Arc::new(AtomicU64::new(1_800_000_000)));
+    let memory = opened(&base, &[(URL, ollama.url.as_str())], &seconds);
+    let fails = |status, body: &str| {
+        *ollama.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
+        told(&memory)
+    };
+    assert_eq!(fails(404, "no such model"), ["semantic-off"]);
+    assert_eq!(fails(404, "no such model"), [""; 0]);
+    assert_eq!(fails(200, "<html>"), ["semantic-off"], "it has another mend");
+    assert_eq!(fails(404, "no such model"), [""; 0]);
+}
+
 /// A call that has waited holds no lock meanwhile.
 #[test]
 fn others_write_while_one_waits() {
@@ -390,6 +437,33 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
         (problem(&again, 0).0.as_str(), &again.json(0)["vectors"]["entries"]),
         ("semantic-refused", &Value::from(3))
     );
+}
+
+#[test]
+fn what_the_model_refused_is_not_sent_with_every_search() {
+    let (base, ollama) = (base(), Standin::start());
+    base.entry("odd", "Odd", "x", "A zyzzyva crash.");
+    ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
+    let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
+    let found = |n_problems: usize| {
+        let before = n_calls();
+        let answer = search(&base, &ollama.url, "persistence").run().json(0);
+        assert_eq!(ids(&answer), ["knowledge/wal"]);
+        assert_eq!(answer["problems"].as_array().unwrap().len(), n_problems, "{answer}");
+        n_calls() - before
+    };
+    // The first one finds it out: the query, all at once, and each alone.
+    assert!(found(1) > 2);
+    assert_eq!(found(0), 1, "the query alone");
+    // Other words are tried, and `index` tries all.
+    base.entry("odd", "Odd", "x", "Another zyzzyva crash.");
+    assert!(found(1) > 1);
+    assert_eq!(found(0), 1);
+    assert_eq!(problem(&base.with(["index", "--json"]).env(URL, &ollama.url).run(), 0).0, "semantic-refused");
+    assert_eq!(found(0), 1);
+    ollama.state.lock().unwrap().poison = None;
+    assert_eq!(base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0)["vectors"]["entries"], 4);
+    assert_eq!(ids(&search(&base, &ollama.url, "segfault").run().json(0)), ["knowledge/odd"]);
 }
 
 #[test]
@@ -567,7 +641,7 @@ fn a_shared_server_that_fails_costs_one_warning() {
     // Without a server for vectors it has nothing to share.
     let alone = base.with(["index", "--remote"]).env(SHARED, &server.url).run();
     assert!(
-        alone.code == Some(2) && alone.stderr.contains("`ollama.url` and `qdrant.url` must both be set"),
+        alone.code == Some(2) && alone.stderr.contains("ollama.url: it is not set, and to fill the server both"),
         "{alone}"
     );
 }

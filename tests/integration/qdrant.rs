@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::process;
 
+use ralph_memory::semantic::Patience;
 use ralph_memory::semantic::qdrant::{Anew, Difference, Match, Point, Prepared, Qdrant, Stored};
 use ralph_memory::{Id, Kind, settings};
 use serde_json::{Value, json};
@@ -151,8 +152,8 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
         point("journal/run-1a2b3c4d/0001", 0, 1, [0.6, 0.0, 0.0, 0.8], Some("login")),
         point("knowledge/other", 0, 1, [0.0, 1.0, 0.0, 0.0], None),
     ];
-    qdrant.put(&points).unwrap();
-    qdrant.put(&points).unwrap();
+    qdrant.put(&points, Patience::Batch).unwrap();
+    qdrant.put(&points, Patience::Batch).unwrap();
     let all = [
         "knowledge/wal#0 1.00",
         "knowledge/also-keys#0 0.80",
@@ -177,11 +178,11 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     let same_model = Qdrant::new(&home.settings, "all-minilm:latest").unwrap();
     assert_eq!(shown(&same_model.search(&x, 10, 0.4, None, None).unwrap()), all);
     let other = home.open_other();
-    other.put(&points[..1]).unwrap();
+    other.put(&points[..1], Patience::Batch).unwrap();
     assert_eq!(shown(&other.search(&x, 10, 0.0, None, None).unwrap()), ["knowledge/wal#0 1.00"]);
 
     // An entry that grew shorter has no chunk too many; removing takes all of an entry.
-    qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))]).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))], Patience::Batch).unwrap();
     let expected = [
         "journal/run-1a2b3c4d/0001#0/1",
         "knowledge/also-keys#0/1",
@@ -203,7 +204,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     // A long entry has all the best chunks, and the others are found all the same.
     let long: Vec<Point> =
         (0..1_200).map(|number| point("knowledge/long", number, 1_200, [1.0, 0.0, 0.0, 0.01], None)).collect();
-    qdrant.put(&long).unwrap();
+    qdrant.put(&long, Patience::Batch).unwrap();
     assert_eq!(shown(&qdrant.search(&x, 20, 0.4, None, None).unwrap()).len(), 4);
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
 
@@ -211,7 +212,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
     let mut wrong = points[0].clone();
     wrong.vector.pop();
-    assert!(qdrant.put(&[wrong]).unwrap_err().is_wrong_dimension());
+    assert!(qdrant.put(&[wrong], Patience::Batch).unwrap_err().is_wrong_dimension());
     let prepared = qdrant.prepare(3, &[None]).unwrap();
     assert_eq!((prepared.wrong_dimension(), prepared.is_usable()), (Some(4), false));
     let collection = home.settings.collection.clone();
@@ -243,17 +244,16 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     // Nothing was stored of that one yet, which is no trouble, unless it is to be stored now.
     assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
     let wal = point("knowledge/wal", 0, 1, x, Some(search));
-    assert!(qdrant.put(&[wal]).unwrap_err().is_missing_collection());
+    assert!(qdrant.put(&[wal], Patience::Batch).unwrap_err().is_missing_collection());
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [collection_of(search)]);
 
-    qdrant
-        .put(&[
-            point("knowledge/wal", 0, 2, x, Some(login)),
-            point("knowledge/wal", 1, 2, [0.8, 0.6, 0.0, 0.0], Some(login)),
-            point("knowledge/keys", 0, 1, [0.8, 0.6, 0.0, 0.0], Some(search)),
-            point("knowledge/plain", 0, 1, [0.6, 0.8, 0.0, 0.0], None),
-        ])
-        .unwrap();
+    let points = [
+        point("knowledge/wal", 0, 2, x, Some(login)),
+        point("knowledge/wal", 1, 2, [0.8, 0.6, 0.0, 0.0], Some(login)),
+        point("knowledge/keys", 0, 1, [0.8, 0.6, 0.0, 0.0], Some(search)),
+        point("knowledge/plain", 0, 1, [0.6, 0.8, 0.0, 0.0], None),
+    ];
+    qdrant.put(&points, Patience::Batch).unwrap();
     let all = ["knowledge/wal#0 1.00", "knowledge/keys#0 0.80", "knowledge/plain#0 0.60"];
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
@@ -275,23 +275,25 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!(count(&base), Some(1));
     assert_eq!(count(&collection_of(login)), Some(2));
 
-    // An entry whose feature is another one moves.
-    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))]).unwrap();
+    // An entry whose feature is another one moves, when there is time to look where it was.
+    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Patience::Query).unwrap();
+    assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(2), Some(2)));
+    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Patience::Batch).unwrap();
     assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1", "knowledge/wal#0/1"]);
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // One that lies where nobody looks is listed, and storing or removing it mends that.
     let shared = settings::Qdrant { collections: "shared".to_owned(), ..home.settings.clone() };
     let shared = Qdrant::new(&shared, "all-minilm").unwrap();
-    shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))]).unwrap();
+    shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Patience::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");
-    qdrant.put(&[point("knowledge/astray", 0, 1, x, Some(login))]).unwrap();
+    qdrant.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Patience::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1");
     assert_eq!(stored(&shared), ["knowledge/plain#0/1"]);
 
     // Removed wherever it is, and only this project's.
     let other = home.open_other();
-    other.put(&[point("knowledge/wal", 0, 1, x, Some(login))]).unwrap();
+    other.put(&[point("knowledge/wal", 0, 1, x, Some(login))], Patience::Batch).unwrap();
     qdrant.remove(&["knowledge/wal", "knowledge/astray"].map(|id| Id::parse(id).unwrap())).unwrap();
     assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1"]);
     assert_eq!(stored(&other), ["knowledge/wal#0/1"]);
@@ -359,7 +361,7 @@ fn a_project_without_a_name_has_its_own_entries() {
     let named = home.open();
     named.prepare(4, &[None]).unwrap();
     for qdrant in [&nameless, &named] {
-        qdrant.put(&[point("knowledge/wal", 0, 1, [1.0; 4], None)]).unwrap();
+        qdrant.put(&[point("knowledge/wal", 0, 1, [1.0; 4], None)], Patience::Batch).unwrap();
     }
     assert_eq!(stored(&nameless), ["knowledge/wal#0/1"]);
     nameless.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ralph_memory::semantic::Trouble;
-use ralph_memory::semantic::qdrant::Qdrant;
+use ralph_memory::semantic::qdrant::{Point, Qdrant};
+use ralph_memory::semantic::{Patience, Trouble};
 use ralph_memory::{Id, settings};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn filled() -> (Standin, Qdrant) {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     qdrant.prepare(4, &[None]).unwrap();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
     (standin, qdrant)
 }
 
@@ -37,7 +37,7 @@ fn troubles(qdrant: &Qdrant) -> Vec<Trouble> {
         qdrant.check().unwrap_err(),
         qdrant.prepare(4, &[None]).unwrap_err(),
         qdrant.recreate(4, &[None]).unwrap_err(),
-        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap_err(),
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap_err(),
         qdrant.remove(&[entry]).unwrap_err(),
         qdrant.search(&X, 5, 0.0, None, None).unwrap_err(),
         qdrant.stored().unwrap_err(),
@@ -75,8 +75,8 @@ fn silence_takes_the_time_of_one_call() {
 #[test]
 fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let standin = Standin::start(None);
-    let features: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
-    let features: Vec<Option<&str>> = features.iter().map(|name| Some(name.as_str())).collect();
+    let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
+    let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
     let slow = |settings: &mut settings::Qdrant| settings.collections = "per-feature".to_owned();
     open(&standin.url, slow).prepare(4, &features).unwrap();
     standin.knobs.delay_ms.store(60, Ordering::SeqCst);
@@ -88,6 +88,12 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let begun = Instant::now();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(Trouble::TimedOut(300)));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    // So do the 40 that store this take, where somebody waits for something else.
+    let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
+    let begun = Instant::now();
+    assert_eq!(qdrant.put(&points, Patience::Query), Err(Trouble::TimedOut(300)));
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    qdrant.put(&points, Patience::Batch).unwrap();
 }
 
 #[test]
@@ -96,7 +102,7 @@ fn a_server_that_fails_now_and_then_is_asked_again() {
     standin.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
         assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
-        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
         assert!(qdrant.check().unwrap().is_prepared);
     }
     standin.knobs.fail_every.store(1, Ordering::SeqCst);
@@ -119,7 +125,7 @@ fn a_connection_that_ends_is_told() {
     }
     // All of it can be done again when it is well again.
     standin.knobs.is_cut.store(false, Ordering::SeqCst);
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
 }
 
@@ -154,7 +160,7 @@ fn a_collection_that_is_gone_is_told() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
-    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)]).unwrap_err().is_missing_collection());
+    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap_err().is_missing_collection());
     assert!(qdrant.search(&X, 5, 0.0, None, None).unwrap_err().is_missing_collection());
     assert!(qdrant.stored().unwrap_err().is_missing_collection());
     // There is nothing to remove, so all is as it should be.
@@ -198,7 +204,7 @@ fn what_a_server_refuses_is_told_in_its_words() {
     // A vector with a number that is none is refused, and replaces nothing.
     *standin.knobs.instead.lock().unwrap() = None;
     let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
-    assert!(matches!(qdrant.put(&[broken]), Err(Trouble::Refused { status: 400, .. })));
+    assert!(matches!(qdrant.put(&[broken], Patience::Batch), Err(Trouble::Refused { status: 400, .. })));
     assert_eq!(qdrant.search(&X, 5, 0.9, None, None).unwrap().len(), 1);
 }
 
@@ -254,7 +260,7 @@ fn more_collections_than_can_be_looked_at_are_refused() {
 #[test]
 fn no_text_of_an_entry_is_sent() {
     let (standin, qdrant) = filled();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))]).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Patience::Batch).unwrap();
     assert_eq!(standin.count("ralph-memory"), Some(1));
     let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
         "feature": "login", "kind": "knowledge", "model": "all-minilm" });

@@ -266,7 +266,9 @@ fn folds(it: &Garden) -> Vec<String> {
         let context = it.memory.context(&request).unwrap();
         let previous =
             context.text.split("### Previous Attempts").nth(1).map(|text| text.split("\n## ").next().unwrap());
-        folds.push(previous.map(|text| text.split("### Learnings").next().unwrap()).unwrap_or_default().to_owned());
+        let previous = previous.map(|text| text.split("### Learnings").next().unwrap()).unwrap_or_default();
+        // How it ends depends on which section follows.
+        folds.push(previous.trim_end().to_owned());
     }
     let attempts = it.memory.attempts_of_run("run-1");
     folds.extend(attempts.iter().map(|(id, attempt)| format!("{id} {}", attempt.head.outcome.as_str())));

@@ -146,7 +146,7 @@ impl Qdrant {
             self.call::<Value>("DELETE", &path(&name), None::<&()>)?;
         }
         for name in to_empty {
-            self.delete(&name, &json!({ "must": [self.own()] }))?;
+            self.delete(None, &name, &json!({ "must": [self.own()] }))?;
         }
         self.prepare(dimensions, features).map(Anew::Made)
     }

@@ -192,6 +192,20 @@ impl Qdrant {
         Ok(answer.result)
     }
 
+    /// Makes a call that may take what is left of the time of several, or as long as a call may where no clock runs.
+    fn call_within<T: DeserializeOwned>(
+        &self,
+        clock: Option<&Clock>,
+        method: &str,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<T, Trouble> {
+        match clock {
+            Some(clock) => self.within::<wire::Answer<T>>(clock, method, path, body).map(|answer| answer.result),
+            None => self.call(method, path, body),
+        }
+    }
+
     /// Makes a call that may take what is left of the time of several.
     fn within<T: DeserializeOwned>(
         &self,

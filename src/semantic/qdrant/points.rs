@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::wire::{Answer, FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
 use super::{Clock, Match, Point, Qdrant, Stored, path};
 use crate::entry::{Id, Kind};
+use crate::semantic::Patience;
 use crate::semantic::http::Trouble;
 
 /// How many bytes of points are stored at once, about: a server takes 32 MB, and one call has only so much time.
@@ -32,7 +33,15 @@ impl Qdrant {
     /// What the server has of the same entries beyond their number of chunks (`of`) is removed afterwards, and what it
     /// has of them in collections of other features. Chunks that are not given stay as they are, so give all of an
     /// entry whose number of chunks or feature is another one.
-    pub fn put(&self, points: &[Point]) -> Result<(), Trouble> {
+    ///
+    /// With the patience of a query all of it takes no longer than one call may, and what is in collections of other
+    /// features stays until it is done with more of it: there may be many of them.
+    pub fn put(&self, points: &[Point], patience: Patience) -> Result<(), Trouble> {
+        let clock = match patience {
+            Patience::Query => Some(Clock::start(self.longest)),
+            Patience::Batch => None,
+        };
+        let clock = clock.as_ref();
         let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
         for point in points {
             by_home.entry(self.home(point.feature.as_deref())).or_default().push(point);
@@ -47,11 +56,11 @@ impl Qdrant {
                     })
                     .collect();
                 let to = format!("{}/points?wait=true", path(home));
-                self.call::<Value>("PUT", &to, Some(&json!({ "points": points })))?;
+                self.call_within::<Value>(clock, "PUT", &to, Some(&json!({ "points": points })))?;
             }
-            self.remove_surplus(home, points)?;
+            self.remove_surplus(clock, home, points)?;
         }
-        if self.is_per_feature && !points.is_empty() {
+        if self.is_per_feature && patience == Patience::Batch && !points.is_empty() {
             for collection in self.collections(&Clock::start(self.longest))? {
                 // Of one that was given with two features both stay, rather than none.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
@@ -157,7 +166,7 @@ impl Qdrant {
     }
 
     /// Removes what a collection has of the entries of these points beyond their number of chunks.
-    fn remove_surplus(&self, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
+    fn remove_surplus(&self, clock: Option<&Clock>, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for point in points {
             // A number that is stored is not removed again, whatever `of` says.
@@ -169,25 +178,31 @@ impl Qdrant {
             entries.push(entry);
             kept.extend((0..count).map(|number| self.point_id(entry, number)));
             if entries.len() + kept.len() >= MAX_NAMED {
-                self.remove_but(collection, &std::mem::take(&mut entries), &std::mem::take(&mut kept))?;
+                self.remove_but(clock, collection, &std::mem::take(&mut entries), &std::mem::take(&mut kept))?;
             }
         }
-        self.remove_but(collection, &entries, &kept)
+        self.remove_but(clock, collection, &entries, &kept)
     }
 
     /// Removes all points of entries but some.
-    fn remove_but(&self, collection: &str, entries: &[&str], kept: &[String]) -> Result<(), Trouble> {
+    fn remove_but(
+        &self,
+        clock: Option<&Clock>,
+        collection: &str,
+        entries: &[&str],
+        kept: &[String],
+    ) -> Result<(), Trouble> {
         if entries.is_empty() {
             return Ok(());
         }
         let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
-        self.delete(collection, &filter)
+        self.delete(clock, collection, &filter)
     }
 
     /// Removes all points of entries from a collection, which need not be there.
     fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), Trouble> {
         for entries in entries.chunks(MAX_NAMED) {
-            match self.delete(collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
+            match self.delete(None, collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
                 Err(trouble) if trouble.is_missing_collection() => return Ok(()),
                 result => result?,
             }
@@ -196,9 +211,9 @@ impl Qdrant {
     }
 
     /// Deletes the points that a filter lets through.
-    pub(super) fn delete(&self, collection: &str, filter: &Value) -> Result<(), Trouble> {
+    pub(super) fn delete(&self, clock: Option<&Clock>, collection: &str, filter: &Value) -> Result<(), Trouble> {
         let to = format!("{}/points/delete?wait=true", path(collection));
-        self.call::<Value>("POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+        self.call_within::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
     }
 
     /// Finds the best chunk of each entry in a collection.

@@ -90,6 +90,11 @@ pub(super) fn writes(name: &str) -> bool {
     name == add::Add::NAME
 }
 
+/// Returns whether a tool ranks entries, for which it may ask a server what a text means.
+pub(super) fn ranks(name: &str) -> bool {
+    [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
+}
+
 /// Calls a tool; `None` where there is none of that name. What it cannot do is told in the result, where the agent sees
 /// it.
 pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {

@@ -20,7 +20,7 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc as queue, oneshot};
 
-use super::server::Server;
+use super::server::{MAX_CALLS, Server};
 use crate::error::Exit;
 use crate::session::Globals;
 
@@ -30,8 +30,6 @@ const MAX_LINE: usize = 8 << 20;
 const MAX_WAITING: usize = 32 << 20;
 /// How many requests are open at a time. Others wait.
 const MAX_OPEN: usize = 64;
-/// How many calls are at work at a time.
-const MAX_CALLS: usize = 4;
 /// How long a call may go on when the client has gone. Nothing is lost by its end: what is written is written whole or
 /// not at all.
 const GRACE: Duration = Duration::from_millis(400);
