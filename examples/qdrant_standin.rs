@@ -6,14 +6,14 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed call")]
 #![allow(dead_code, reason = "of what the tests use it needs only a part")]
 
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 
 #[path = "../tests/integration/standin/mod.rs"]
 mod standin;
 
 fn main() -> io::Result<()> {
     let server = standin::qdrant::Standin::start(None);
-    println!("{}", server.url);
+    writeln!(io::stdout(), "{}", server.url)?;
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }

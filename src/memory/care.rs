@@ -175,7 +175,7 @@ impl Memory {
             git: self.git_facts(),
             meaning: {
                 let MeaningStatus { wanted, active, detail, mend } = self.meaning_status();
-                doctor::Meaning { is_well: active || !wanted, detail, mend }
+                doctor::Meaning { is_well: active && mend.is_none() || !wanted, detail, mend }
             },
         };
         Ok(doctor::judge(&facts))

@@ -196,7 +196,7 @@ impl Memory {
     /// Gives vectors to a few entries that were just written or found to have none, and returns them. A query's
     /// patience is enough for that.
     pub(super) fn embed_paths(&self, paths: &[String], dimensions: Option<usize>) -> std::result::Result<Made, Failed> {
-        let Some(ollama) = self.ollama() else { return Ok(Default::default()) };
+        let Some(ollama) = self.ollama() else { return Ok(Made::default()) };
         let vectors = Vectors::of(ollama.model());
         let known = self.known_contents(&vectors, paths, dimensions);
         let made = self.vectors_of(ollama, paths, &known, Patience::Query)?;

@@ -70,7 +70,7 @@ pub struct MeaningStatus {
     pub active: bool,
     /// What there is, or why not, in one line.
     pub detail: String,
-    /// The command that mends it, or what to set.
+    /// The command that mends it, or what to set; also where it works and should not work so.
     pub mend: Option<String>,
 }
 
@@ -363,7 +363,14 @@ impl Memory {
         match asked() {
             Ok(detail) => {
                 self.end_pause();
-                MeaningStatus { wanted: true, active: true, detail: format!("RAG: active ({detail})"), mend: None }
+                let shows_key = self.qdrant().is_some_and(Qdrant::shows_key);
+                let (more, mend) = if shows_key {
+                    let mend = "give `qdrant.url` an `https://` address".to_owned();
+                    ("; `qdrant.api_key` goes over the network where others can read it", Some(mend))
+                } else {
+                    ("", None)
+                };
+                MeaningStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), mend }
             }
             Err(failed) => {
                 // Whoever is told here need not be warned by every call that follows.

@@ -11,7 +11,7 @@ use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
-use crate::retention::{self, Item, Learning, Reason, Record};
+use crate::retention::{self, Item, Learning, Reason, Record, Replacement};
 use crate::retrieve::{replacements, superseded};
 use crate::store::{Created, Lock, archived_path};
 
@@ -90,12 +90,12 @@ impl Memory {
         let tasks = catalogs.iter().flat_map(|catalog| {
             catalog.journal_rows().filter_map(|row| Some((catalog.id(row)?, catalog.head(row).task_id?)))
         });
-        let mut replaced: HashMap<Id, Vec<_>> = HashMap::new();
+        let mut replaced: HashMap<Id, Vec<Replacement>> = HashMap::new();
         let hidden = superseded(&[&live], now);
         for (new, old) in replacements(&[&live], now) {
             let written = live.row_of_id(&new).and_then(|row| live.head(row).recency());
             if hidden.contains(&old) && new != old {
-                replaced.entry(old).or_default().push((new, written));
+                replaced.entry(old).or_default().push(Replacement { by: new, written });
             }
         }
         let record = Record {

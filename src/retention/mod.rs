@@ -13,7 +13,7 @@ use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
 pub use consolidate::{Learning, Merge, consolidate};
-pub use prune::{Item, Move, Reason, Record, prune};
+pub use prune::{Item, Move, Reason, Record, Replacement, prune};
 
 /// Returns the events that are beyond the caps: of each scope, then of all, those of the lowest importance,
 /// of these the oldest, of these the last by id. What has expired or is replaced should not be among

@@ -69,8 +69,17 @@ pub struct Record {
     pub attempts: Vec<Past>,
     /// The task of each attempt that has one.
     pub tasks: HashMap<Id, String>,
-    /// The entries that live ones replace: by which, and when each of those was written.
-    pub superseded: HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>,
+    /// The entries that live ones replace, and by which.
+    pub superseded: HashMap<Id, Vec<Replacement>>,
+}
+
+/// A live entry that replaces another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// The entry that does.
+    pub by: Id,
+    /// When it was written.
+    pub written: Option<DateTime<Utc>>,
 }
 
 /// Returns which of the live entries are to go to the archive, in the given order.
@@ -97,7 +106,7 @@ pub fn prune(live: &[Item], record: &Record, now: DateTime<Utc>, rules: &Tending
             return Some(Reason::Expired);
         }
         if let Some(by) = record.superseded.get(&item.id) {
-            let since = by.iter().map(|(_, written)| *written).min().flatten();
+            let since = by.iter().map(|replacement| replacement.written).min().flatten();
             return since.is_some_and(|since| is_past(since, rules.superseded_days, now)).then_some(Reason::Superseded);
         }
         if beyond.contains(&item.id) {
@@ -124,7 +133,7 @@ fn with_replaced<'a>(live: &[&'a Item], record: &Record, reasons: &mut HashMap<&
     loop {
         let n_hidden = hidden.len();
         hidden.retain(|item| {
-            let is_left_alone = record.superseded[&item.id].iter().all(|(by, _)| reasons.contains_key(by));
+            let is_left_alone = record.superseded[&item.id].iter().all(|left| reasons.contains_key(&left.by));
             if is_left_alone {
                 reasons.insert(&item.id, Reason::Superseded);
             }
@@ -310,7 +319,8 @@ mod tests {
         let invalid =
             Item { head: Head { valid: false, ..live[0].head.clone() }, ..knowledge("invalid", "2020-01-01") };
         live.push(invalid);
-        let superseded = [(live[1].id.clone(), vec![(live[3].id.clone(), Some(at("2026-02-01")))])].into();
+        let replacement = Replacement { by: live[3].id.clone(), written: Some(at("2026-02-01")) };
+        let superseded = [(live[1].id.clone(), vec![replacement])].into();
         let record = Record { superseded, ..Record::default() };
         let beyond = ("least", Reason::BeyondCaps);
         check(&live, &record, "2026-02-28", &[beyond]);
@@ -328,7 +338,8 @@ mod tests {
         live.extend((0..30).map(|number| hint(&format!("event-{number}"))));
         live[2].head.importance = 10;
         live.push(knowledge("second", "2026-02-25"));
-        let by = |names: &[&str]| names.iter().map(|name| (Id::parse(name).unwrap(), Some(at("2026-02-25")))).collect();
+        let replacement = |name: &&str| Replacement { by: Id::parse(name).unwrap(), written: Some(at("2026-02-25")) };
+        let by = |names: &[&str]| names.iter().map(replacement).collect();
         let superseded = |of_old: &[&str]| Record {
             superseded: [(live[0].id.clone(), by(&["old"])), (live[1].id.clone(), by(of_old))].into(),
             ..Record::default()

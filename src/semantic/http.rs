@@ -92,6 +92,11 @@ impl Server {
         &self.url
     }
 
+    /// Returns whether whoever listens on the way to the server can read the key.
+    pub(super) fn shows_key(&self) -> bool {
+        self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
+    }
+
     /// Makes a call, again where that may help, and returns what it answers; all of it within `longest`.
     pub(super) fn call<T: DeserializeOwned>(
         &self,

@@ -148,6 +148,11 @@ impl Qdrant {
         self.server.url()
     }
 
+    /// Returns whether its key goes over a network without TLS.
+    pub fn shows_key(&self) -> bool {
+        self.server.shows_key()
+    }
+
     /// Returns a word that tells the places of vectors on one server apart.
     pub fn place(&self) -> String {
         format!("{}\n{}\n{}", self.collection, self.is_per_feature, self.project)
@@ -352,6 +357,19 @@ mod tests {
     #[test]
     fn the_key_is_not_shown() {
         assert!(!format!("{:?}", qdrant("")).contains("sesame"));
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_known() {
+        let shows = |url: &str, key: &str| {
+            let (url, api_key) = (url.to_owned(), key.to_owned());
+            let settings = settings::Qdrant { url, api_key, ..settings::Qdrant::default() };
+            Qdrant::new(&settings, "x").unwrap().shows_key()
+        };
+        assert!(shows("http://qdrant.example.org:6333", "sesame"));
+        assert!(!shows("http://qdrant.example.org:6333", ""));
+        assert!(!shows("https://qdrant.example.org:6333", "sesame"));
+        assert!(!shows("http://127.0.0.1:6333", "sesame"));
     }
 
     #[test]
