@@ -1,6 +1,6 @@
 //! Kills, crowds, storms and editors' saves, as often as one likes: `cargo run --release --example load_campaigns -- NAME SIZE SEED`, with NAME one of
 //! `kill-entries` (10,000 kills by default) and `kill-commits` (5,000), `writers` (2,000 entries for each of 8), `editors` and `nine-editors`
-//! (500 edits each), `storms` (20 of each, with 30,000 files) and `saves` (200 in each way). The seed is 1 by default. The program is the one beside this
+//! (500 edits each), `storms` (20 of each, with 30,000 files; a word behind the seed picks those whose name begins with it) and `saves` (200 in each way). The seed is 1 by default. The program is the one beside this
 //! example; build it first.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
@@ -26,7 +26,7 @@ mod saves;
 mod storms;
 
 const USAGE: &str =
-    "usage: load_campaigns kill-entries|kill-commits|writers|editors|nine-editors|storms|saves [SIZE [SEED]]";
+    "usage: load_campaigns kill-entries|kill-commits|writers|editors|nine-editors|storms|saves [SIZE [SEED [STORM]]]";
 /// How many files a storm has.
 const STORM: usize = 30_000;
 /// How long after a storm a watcher may take.
@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
     let seed: u64 = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
+    let only = arguments.get(3).map_or("", String::as_str);
     let program = beside::program()?;
     let folder = tempfile::tempdir()?;
     // It may be built anew meanwhile.
@@ -63,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "nine-editors" => format!("{:?}", crowds::editors(place, &copy, size, true, seed)),
         "saves" => format!("{:?}", saves::run(place, size, seed)),
         _ => {
-            let outcome = storms::run(place, size, STORM, seed, &mut |name, took| {
+            let outcome = storms::run(place, only, size, STORM, seed, &mut |name, took| {
                 // Nobody need wait for the end to see that it goes on.
                 let _ = writeln!(out, "{name}: {took:.1?}");
             });

@@ -38,11 +38,19 @@ pub(crate) struct Outcome {
     pub(crate) slowest: Vec<(&'static str, Duration)>,
 }
 
-/// Makes so many of each storm, with about so many files each, and says of each how long it took.
-pub(crate) fn run(place: &Path, times: usize, size: usize, seed: u64, say: &mut dyn FnMut(&str, Duration)) -> Outcome {
+/// Makes so many of each storm whose name begins with `only`, with about so many files each, and says of each how long it
+/// took.
+pub(crate) fn run(
+    place: &Path,
+    only: &str,
+    times: usize,
+    size: usize,
+    seed: u64,
+    say: &mut dyn FnMut(&str, Duration),
+) -> Outcome {
     let mut random = Random(seed);
     let mut outcome = Outcome::default();
-    for (name, storm) in STORMS {
+    for (name, storm) in STORMS.into_iter().filter(|(name, _)| name.starts_with(only)) {
         let mut slowest = Duration::ZERO;
         for number in 0..times {
             let root = place.join(format!("{}-{number}", name.split(' ').next().unwrap_or_default()));

@@ -45,6 +45,6 @@ fn an_editor_that_knows_no_locks_loses_nothing_either() {
 #[test]
 fn watchers_live_through_storms() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = storms::run(folder.path(), 2, 300, 1, &mut |_, _| ());
+    let outcome = storms::run(folder.path(), "", 2, 300, 1, &mut |_, _| ());
     assert_eq!(outcome.storms, 10);
 }
