@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{Read as _, Write as _};
 use std::time::Instant;
 
+use chrono::{DateTime, TimeDelta};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,8 +24,10 @@ use crate::semantic::{Ollama, Patience, Qdrant, Trouble};
 pub(super) const GROUP: usize = 64;
 /// How many entries that cannot be embedded are named.
 const MAX_NAMED: usize = 5;
-/// The longest list of them that is read, in bytes: of about 60,000.
+/// The longest list of them that is read, in bytes: of about 37,000.
 const MAX_REFUSED: u64 = 1024 * 1024;
+/// How long what a model did not take is not sent again by those who ask for something else.
+const REFUSED: TimeDelta = TimeDelta::days(1);
 
 /// A server that did not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,26 +222,39 @@ impl Memory {
         Ok(made)
     }
 
-    /// Returns the fingerprints of files that the model did not take. They are not sent again with every search;
-    /// `index` tries them again.
+    /// Returns the fingerprints of files that the model did not take. They are not sent again with every search, but
+    /// after a day, and by `index` at any time: it may have been the server's state and not the text.
     pub(super) fn refused(&self, ollama: &Ollama) -> HashSet<u64> {
         let mut text = String::new();
         if let Ok(file) = self.store.open_cache(&refused_file(ollama)) {
             // What is no text is not known.
             let _ = file.take(MAX_REFUSED).read_to_string(&mut text);
         }
-        text.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect()
+        let now = self.now();
+        let read = |line: &str| {
+            let (file, at) = line.split_once('\t')?;
+            let age = now - DateTime::from_timestamp(at.parse().ok()?, 0)?;
+            // A clock that was put back would make it last.
+            let counts = (TimeDelta::zero()..REFUSED).contains(&age);
+            u64::from_str_radix(file, 16).ok().filter(|_| counts)
+        };
+        text.lines().filter_map(read).collect()
     }
 
     fn add_refused(&self, ollama: &Ollama, files: &[u64]) {
         if let Ok(mut file) = self.store.append_cache(&refused_file(ollama)) {
             // They are sent once more where this fails.
-            let _ = file.write_all(refused_lines(files).as_bytes());
+            let _ = file.write_all(self.refused_lines(files).as_bytes());
         }
     }
 
     pub(super) fn set_refused(&self, ollama: &Ollama, files: &[u64]) {
-        let _ = self.store.write_cache(&refused_file(ollama), refused_lines(files).as_bytes());
+        let _ = self.store.write_cache(&refused_file(ollama), self.refused_lines(files).as_bytes());
+    }
+
+    fn refused_lines(&self, files: &[u64]) -> String {
+        let now = self.now().timestamp();
+        files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\t{now}\n"))
     }
 
     /// Gives vectors to entries that this call has written, where that is asked for.
@@ -377,13 +393,9 @@ impl Memory {
     }
 }
 
-/// Returns the file of the cache that lists what a model did not take: a fingerprint a line.
+/// Returns the file of the cache that lists what a model did not take: a fingerprint and the second of that, a line each.
 fn refused_file(ollama: &Ollama) -> String {
     format!("{}.refused", Vectors::of(ollama.model()).path())
-}
-
-fn refused_lines(files: &[u64]) -> String {
-    files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\n"))
 }
 
 /// Returns whether it may be a text that the model does not take, and not the server.

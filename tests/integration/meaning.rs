@@ -445,13 +445,14 @@ fn what_the_model_refused_is_not_sent_with_every_search() {
     base.entry("odd", "Odd", "x", "A zyzzyva crash.");
     ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
-    let found = |n_problems: usize| {
+    let found_at = |n_problems: usize, now: &str| {
         let before = n_calls();
-        let answer = search(&base, &ollama.url, "persistence").run().json(0);
+        let answer = search(&base, &ollama.url, "persistence").now(now).run().json(0);
         assert_eq!(ids(&answer), ["knowledge/wal"]);
         assert_eq!(answer["problems"].as_array().unwrap().len(), n_problems, "{answer}");
         n_calls() - before
     };
+    let found = |n_problems| found_at(n_problems, "2026-11-20T10:00:00Z");
     // The first one finds it out: the query, all at once, and each alone.
     assert!(found(1) > 2);
     assert_eq!(found(0), 1, "the query alone");
@@ -461,6 +462,8 @@ fn what_the_model_refused_is_not_sent_with_every_search() {
     assert_eq!(found(0), 1);
     assert_eq!(problem(&base.with(["index", "--json"]).env(URL, &ollama.url).run(), 0).0, "semantic-refused");
     assert_eq!(found(0), 1);
+    assert_eq!(found_at(0, "2026-11-21T09:59:59Z"), 1);
+    assert!(found_at(1, "2026-11-21T10:00:00Z") > 1, "a day later it is tried again");
     ollama.state.lock().unwrap().poison = None;
     assert_eq!(base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0)["vectors"]["entries"], 4);
     assert_eq!(ids(&search(&base, &ollama.url, "segfault").run().json(0)), ["knowledge/odd"]);
