@@ -57,10 +57,12 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     let texts = [previous_text, learned_text, status_text, run_text, known_text];
     let mut text: String =
         texts.iter().filter(|text| !text.is_empty()).flat_map(|text| [text.as_str(), "\n"]).collect();
+    let mut notes_end = text.len();
     text.push_str(HEADING);
     if !happened_text.is_empty() {
         text.push_str(&happened_text);
         text.push('\n');
+        notes_end = text.len();
     }
     text.push_str(&instructions);
     let mut left_out: Vec<Id> = Vec::new();
@@ -71,6 +73,7 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     }
     Context {
         text,
+        notes_end,
         entries: [learned.shown, known.shown, happened.shown].concat(),
         attempts: [previous.shown, run.shown].concat(),
         left_out,

@@ -255,6 +255,9 @@ pub struct Context {
     /// The text, markdown.
     #[serde(rename = "context")]
     pub text: String,
+    /// Where what the memory has ends in the text and the fixed instructions begin, in bytes.
+    #[serde(skip)]
+    pub notes_end: usize,
     /// The knowledge that it shows, in order.
     pub entries: Vec<Id>,
     /// The attempts that it shows, in order.

@@ -17,7 +17,7 @@ use crate::entry::{Id, read};
 use crate::error::{Error, Problem, Result};
 use crate::secret::redact;
 use crate::semantic::chunk::{self, Chunk};
-use crate::semantic::vectors::{FOLDER, Looked, Record, Vectors};
+use crate::semantic::vectors::{FOLDER, Looked, Prepared, Record, Vectors};
 use crate::semantic::{Ollama, Patience, Qdrant, Trouble};
 
 /// How many entries are embedded before what was made is kept: whoever stops it loses no more.
@@ -27,7 +27,13 @@ const MAX_NAMED: usize = 5;
 /// The longest list of them that is read, in bytes: of about 37,000.
 const MAX_REFUSED: u64 = 1024 * 1024;
 /// How long what a model did not take is not sent again by those who ask for something else.
-const REFUSED: TimeDelta = TimeDelta::days(1);
+const REFUSED: TimeDelta = TimeDelta::hours(1);
+/// What is embedded to see how many dimensions a model has, and whether it is the one that it was.
+pub(super) const PROBE: &str = "dimensions";
+/// The fingerprint under which that vector is kept; that no file has it is as sure as that no two have the same.
+const PROBE_FILE: u64 = 0;
+/// How alike the vectors of one text by one model are, at least: other machines round otherwise.
+const SAME: f32 = 0.99;
 
 /// A server that did not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,21 +146,7 @@ impl Memory {
         let catalogs = [Area::Live, Area::Archive].map(|area| self.catalog(area));
         let vectors = Vectors::of(ollama.model());
         let mut looked = vectors.look(&self.store, None);
-        // A model that gives other vectors by now makes all of them anew.
         let mut result = Embedded::default();
-        let dimensions = match ollama.embed_document("dimensions", Patience::Batch) {
-            Ok(vector) => {
-                self.end_pause();
-                vector.len()
-            }
-            Err(trouble) => {
-                result.problems = self.failed(&Failed::of_batch(ollama, trouble));
-                return Ok(result);
-            }
-        };
-        if vectors.dimensions(&self.store).is_some_and(|known| known != dimensions) {
-            looked = Looked::default();
-        }
         let paths = |is_wanted: &dyn Fn(u64) -> bool| -> Vec<String> {
             let of = |catalog: &Catalog| {
                 let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
@@ -164,15 +156,30 @@ impl Memory {
             catalogs.iter().flat_map(of).collect()
         };
         let all = paths(&|_| true).len();
+        result.entries = paths(&|file| looked.best.contains_key(&file)).len();
+        let probe = match ollama.embed_document(PROBE, &ollama.clock(Patience::Batch)) {
+            Ok(vector) => vector,
+            Err(trouble) => {
+                result.problems = self.failed(&Failed::of_batch(ollama, trouble));
+                return Ok(result);
+            }
+        };
+        self.end_pause();
+        let dimensions = probe.len();
+        // A model that gives other vectors by now makes all of them anew.
+        if self.probed(&vectors, &probe)? {
+            looked = Looked::default();
+        }
         let pending = paths(&|file| !looked.best.contains_key(&file));
         let known = self.known_contents(&vectors, &pending, Some(dimensions));
-        let mut refused = Vec::new();
+        let (mut refused, mut is_whole) = (Vec::new(), true);
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
             let made = match self.vectors_of(ollama, group, &known, Patience::Batch) {
                 Ok(made) => made,
                 Err(failed) => {
                     result.problems.extend(self.failed(&failed));
+                    is_whole = false;
                     break;
                 }
             };
@@ -183,17 +190,41 @@ impl Memory {
             vectors.add(&self.store, &lock, &made.records).map_err(|source| self.vectors_error(source))?;
         }
         say(pending.len(), pending.len());
-        self.set_refused(ollama, &refused);
+        self.set_refused(ollama, &refused, is_whole);
         result.entries = all - pending.len() + result.new;
         let live: HashSet<u64> =
             catalogs.iter().flat_map(|catalog| catalog.rows().map(|row| catalog.fingerprint(row))).collect();
+        let keeps = |file| live.contains(&file) || file == PROBE_FILE;
         if looked.records > 1_000 && looked.best.len() > 2 * live.len() {
             let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
-            vectors
-                .compact(&self.store, &lock, &|file| live.contains(&file))
-                .map_err(|source| self.vectors_error(source))?;
+            vectors.compact(&self.store, &lock, &keeps).map_err(|source| self.vectors_error(source))?;
         }
         Ok(bounded(result))
+    }
+
+    /// Notes which vector a model gives to a text that never changes; returns whether it gave another one before, and
+    /// then forgets all that it gave: the vectors of two models of one name cannot stand beside each other.
+    pub(super) fn probed(&self, vectors: &Vectors, probe: &[f32]) -> Result<bool> {
+        let content = xxh3_64(PROBE.as_bytes());
+        let known = vectors.with_contents(&self.store, None, &|known| known == content).remove(&content);
+        let is_same =
+            |known: &Record| known.dimensions() == probe.len() && known.similarity(&Prepared::new(probe)) >= SAME;
+        if known.as_ref().is_some_and(is_same) {
+            return Ok(false);
+        }
+        let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+        let is_other = known.is_some() || vectors.dimensions(&self.store).is_some_and(|known| known != probe.len());
+        let written = if is_other { vectors.clear(&self.store, &lock) } else { Ok(()) };
+        let record = Record::new(PROBE_FILE, content, 0, 1, probe);
+        written
+            .and_then(|()| vectors.add(&self.store, &lock, &[record]))
+            .map_err(|source| self.vectors_error(source))?;
+        Ok(is_other)
+    }
+
+    /// Returns what fills the vectors, or the server that is shared.
+    pub(super) fn index_command(&self) -> &'static str {
+        if self.qdrant().is_some() { "index --remote" } else { "index" }
     }
 
     /// Gives vectors to a few entries that were just written or found to have none, and returns them. A query's
@@ -209,7 +240,7 @@ impl Memory {
             let _ = vectors.add(&self.store, &lock, &made.records);
         }
         if !made.refused.is_empty() {
-            self.add_refused(ollama, &made.refused);
+            self.set_refused(ollama, &made.refused, false);
         }
         if let Some(qdrant) = self.qdrant() {
             let points = self.points(paths, &made.records);
@@ -223,7 +254,7 @@ impl Memory {
     }
 
     /// Returns the fingerprints of files that the model did not take. They are not sent again with every search, but
-    /// after a day, and by `index` at any time: it may have been the server's state and not the text.
+    /// after an hour, and by `index` at any time: it may have been the server's state and not the text.
     pub(super) fn refused(&self, ollama: &Ollama) -> HashSet<u64> {
         let mut text = String::new();
         if let Ok(file) = self.store.open_cache(&refused_file(ollama)) {
@@ -241,20 +272,16 @@ impl Memory {
         text.lines().filter_map(read).collect()
     }
 
-    fn add_refused(&self, ollama: &Ollama, files: &[u64]) {
-        if let Ok(mut file) = self.store.append_cache(&refused_file(ollama)) {
-            // They are sent once more where this fails.
-            let _ = file.write_all(self.refused_lines(files).as_bytes());
+    /// Notes what a model did not take; with `is_all` nothing else is refused any more. What cannot be noted is sent
+    /// once more.
+    pub(super) fn set_refused(&self, ollama: &Ollama, files: &[u64], is_all: bool) {
+        let (name, now) = (refused_file(ollama), self.now().timestamp());
+        let lines = files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\t{now}\n"));
+        if is_all {
+            let _ = self.store.write_cache(&name, lines.as_bytes());
+        } else if let Ok(mut file) = self.store.append_cache(&name) {
+            let _ = file.write_all(lines.as_bytes());
         }
-    }
-
-    pub(super) fn set_refused(&self, ollama: &Ollama, files: &[u64]) {
-        let _ = self.store.write_cache(&refused_file(ollama), self.refused_lines(files).as_bytes());
-    }
-
-    fn refused_lines(&self, files: &[u64]) -> String {
-        let now = self.now().timestamp();
-        files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\t{now}\n"))
     }
 
     /// Gives vectors to entries that this call has written, where that is asked for.
@@ -327,7 +354,7 @@ impl Memory {
         patience: Patience,
     ) -> std::result::Result<Made, Failed> {
         let failed = if patience == Patience::Query { Failed::of } else { Failed::of_batch };
-        let begun = Instant::now();
+        let clock = ollama.clock(patience);
         let pieces = self.pieces(paths);
         let mut made: HashMap<u64, Record> = HashMap::new();
         let mut refused: HashMap<u64, Trouble> = HashMap::new();
@@ -336,20 +363,25 @@ impl Memory {
         missing.sort_by_key(|piece| piece.chunk.content);
         missing.dedup_by_key(|piece| piece.chunk.content);
         for batch in missing.chunks(ollama.batch()) {
-            if patience == Patience::Query && begun.elapsed() >= ollama.patience() {
-                let waited = u64::try_from(ollama.patience().as_millis()).unwrap_or(u64::MAX);
-                return Err(failed(ollama, Trouble::TimedOut(waited)));
-            }
             let texts: Vec<String> = batch.iter().map(|piece| piece.chunk.text.clone()).collect();
-            let vectors: Vec<_> = match ollama.embed_documents(&texts, patience) {
+            let vectors: Vec<_> = match ollama.embed_documents(&texts, &clock) {
                 Ok(vectors) => vectors.into_iter().map(Ok).collect(),
                 // One text that the model does not take must not keep the others from their vectors.
                 Err(trouble) if is_of_a_text(&trouble) => {
-                    let alone = |text: &String| ollama.embed_document(text, patience);
-                    let alone: Vec<_> = texts.iter().map(alone).collect();
-                    let is_ill = || ollama.embed_document("a text that every model takes", patience).is_err();
-                    if alone.iter().all(std::result::Result::is_err) && is_ill() {
-                        return Err(failed(ollama, trouble));
+                    let mut alone = Vec::with_capacity(texts.len());
+                    for text in &texts {
+                        match ollama.embed_document(text, &clock) {
+                            // A server that is slow or gone says nothing of a text.
+                            Err(trouble) if !is_of_a_text(&trouble) => return Err(failed(ollama, trouble)),
+                            vector => alone.push(vector),
+                        }
+                    }
+                    if alone.iter().all(std::result::Result::is_err) {
+                        match ollama.embed_document("a text that every model takes", &clock) {
+                            Ok(_) => {}
+                            Err(ill) if is_of_a_text(&ill) => return Err(failed(ollama, trouble)),
+                            Err(gone) => return Err(failed(ollama, gone)),
+                        }
                     }
                     alone
                 }
@@ -380,7 +412,10 @@ impl Memory {
                 result.refused.push(pieces[0].file);
                 result.problems.push(Problem {
                     message: format!("it cannot be embedded: {trouble}"),
-                    hint: "it is found by its words alone; `ralph-memory index` tries it again".to_owned(),
+                    hint: format!(
+                        "it is found by its words alone; `ralph-memory {}` tries it again",
+                        self.index_command()
+                    ),
                     ..warning("semantic-refused", &shown(&pieces[0].path))
                 });
             }
@@ -400,7 +435,7 @@ fn refused_file(ollama: &Ollama) -> String {
 
 /// Returns whether it may be a text that the model does not take, and not the server.
 fn is_of_a_text(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::Refused { status: 400 | 500, .. } | Trouble::Broken(_))
+    matches!(trouble, Trouble::Refused { status: 400 | 413 | 500, .. } | Trouble::Broken(_))
 }
 
 /// Names no more than a few entries that have no vector.

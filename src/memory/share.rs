@@ -6,7 +6,7 @@ use std::io::Read as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::embed::{Embedded, Failed, GROUP, Made, bounded};
+use super::embed::{Embedded, Failed, GROUP, Made, PROBE, bounded};
 use super::meaning::warning;
 use crate::catalog::Area;
 use crate::entry::{Id, read};
@@ -16,6 +16,8 @@ use crate::semantic::qdrant::{Anew, Point, Stored};
 use crate::semantic::vectors::{FOLDER, Record, Vectors};
 use crate::semantic::{Ollama, Patience, Qdrant};
 
+/// The fingerprint of an entry whose points are those of another text than its file's.
+const NOT_THIS: u64 = 0;
 /// The longest list of what a server has that is read, in bytes: of about a million entries.
 const MAX_KNOWN: u64 = 64 * 1024 * 1024;
 
@@ -39,13 +41,23 @@ impl Memory {
             Ok(bounded(std::mem::take(result)))
         };
         let shared = |trouble| Failed::of_shared(qdrant, trouble);
-        let dimensions = match ollama.embed_document("dimensions", Patience::Batch) {
-            Ok(vector) => {
-                self.end_pause();
-                vector.len()
-            }
+        let before = self.known_there(ollama, qdrant);
+        result.entries = before.len();
+        let probe = match ollama.embed_document(PROBE, &ollama.clock(Patience::Batch)) {
+            Ok(vector) => vector,
             Err(trouble) => return failed(&mut result, Failed::of_batch(ollama, trouble)),
         };
+        self.end_pause();
+        let dimensions = probe.len();
+        let vectors = Vectors::of(ollama.model());
+        let is_other = self.probed(&vectors, &probe)?;
+        if anew && !is_other {
+            // Where nothing was noted of the model before, its vectors may be another one's.
+            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            vectors.clear(&self.store, &lock).map_err(|source| self.vectors_error(source))?;
+            drop(lock);
+            self.probed(&vectors, &probe)?;
+        }
         let live = self.catalog(Area::Live);
         let rows: Vec<_> = live.rows().filter(|row| live.is_indexable(*row)).collect();
         let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
@@ -56,7 +68,12 @@ impl Memory {
                     message: format!(
                         "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
                     ),
-                    hint: "set `qdrant.collection` to a name of this project's own".to_owned(),
+                    hint: if self.settings.qdrant.collections == "per-feature" {
+                        "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
+                            .to_owned()
+                    } else {
+                        "set `qdrant.collection` to a name of this project's own".to_owned()
+                    },
                     ..warning("semantic-shared", qdrant.url())
                 });
                 return Ok(result);
@@ -87,7 +104,7 @@ impl Memory {
         for stored in stored {
             there.entry(stored.entry.clone()).or_default().push(stored);
         }
-        let before = self.known_there(ollama, qdrant);
+        let on_server: BTreeSet<String> = there.keys().map(Id::to_string).collect();
         let mut known: Vec<(Id, u64)> = Vec::new();
         let mut pending = Vec::new();
         for row in rows {
@@ -95,7 +112,7 @@ impl Memory {
             let Ok(file) = self.store.read(&path) else { continue };
             let chunks = self.chunks(&path, &file.bytes);
             let stored = there.remove(&id).unwrap_or_default();
-            if is_same(&stored, &chunks, live.head(row).feature.as_deref(), qdrant.model()) {
+            if !is_other && is_same(&stored, &chunks, live.head(row).feature.as_deref(), qdrant.model()) {
                 known.push((id, xxh3_64(&file.bytes)));
             } else {
                 pending.push(path);
@@ -108,9 +125,8 @@ impl Memory {
         }
         result.removed = gone.len();
         result.entries = known.len();
-        let vectors = Vectors::of(ollama.model());
         let contents = self.known_contents(&vectors, &pending, Some(dimensions));
-        let mut refused = Vec::new();
+        let (mut refused, mut is_whole) = (Vec::new(), true);
         for (number, group) in pending.chunks(GROUP).enumerate() {
             say(number * GROUP, pending.len());
             let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|made| {
@@ -121,6 +137,17 @@ impl Memory {
                 Ok(made) => made,
                 Err(problem) => {
                     result.problems.extend(self.failed(&problem));
+                    if is_other {
+                        result.problems.push(Problem {
+                            message: format!(
+                                "`{}` gives other vectors than before, and not all are there",
+                                qdrant.model()
+                            ),
+                            hint: "run `ralph-memory index --rebuild --remote` when the server is well".to_owned(),
+                            ..warning("semantic-model", qdrant.url())
+                        });
+                    }
+                    is_whole = false;
                     break;
                 }
             };
@@ -136,7 +163,16 @@ impl Memory {
         }
         say(pending.len(), pending.len());
         result.entries += result.new;
-        self.set_refused(ollama, &refused);
+        self.set_refused(ollama, &refused, is_whole);
+        // What could not be brought up to date is there still, and is to go when its file does. So is what another
+        // process stored meanwhile.
+        let settled: BTreeSet<String> = known.iter().map(|(id, _)| id).chain(&gone).map(Id::to_string).collect();
+        let stale = before.keys().filter(|id| on_server.contains(id.as_str()));
+        let mut left: BTreeMap<String, u64> = stale.map(|id| (id.clone(), NOT_THIS)).collect();
+        let later = self.known_there(ollama, qdrant).into_iter().filter(|(id, file)| before.get(id) != Some(file));
+        left.extend(later);
+        left.retain(|id, _| !settled.contains(id));
+        known.extend(left.into_iter().filter_map(|(id, file)| Some((Id::parse(&id)?, file))));
         // Without this list the next call asks the server again, no more.
         let _ = self.store.write_cache(&known_file(ollama, qdrant), known_lines(&known).as_bytes());
         Ok(bounded(result))

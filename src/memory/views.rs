@@ -87,6 +87,8 @@ pub struct IterationView {
 pub struct Iterations {
     /// The iterations, newest first.
     pub iterations: Vec<IterationView>,
+    /// How many there are, those that are not given included.
+    pub in_all: usize,
     /// What is wrong with files that were looked at.
     pub problems: Vec<Problem>,
 }
@@ -144,18 +146,20 @@ impl Memory {
     pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Result<Iterations> {
         let catalogs = self.both();
         let views = catalogs.each_ref();
-        let newest_first = of_feature(&views, feature).into_iter().rev();
+        let all = of_feature(&views, feature);
+        let in_all = all.len();
+        let newest_first = all.into_iter().rev();
         let iterations = newest_first.filter_map(|past| self.iteration_view(&views, &past.id)).take(count).collect();
-        Ok(Iterations { iterations, problems: self.problems_of(&views) })
+        Ok(Iterations { iterations, in_all, problems: self.problems_of(&views) })
     }
 
-    /// Returns the attempts that failed, newest first: of a feature or of all, and of one task or of all.
-    /// Those that were interrupted or are done in part did not fail.
+    /// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
+    /// of all. Those that were interrupted or are done in part did not fail.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is none.
-    pub fn failed_attempts(&self, feature: Option<&str>, task_id: Option<&str>) -> Result<Iterations> {
+    pub fn failed_attempts(&self, feature: Option<&str>, task_id: Option<&str>, count: usize) -> Result<Iterations> {
         task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
         let catalogs = self.both();
         let views = catalogs.each_ref();
@@ -167,9 +171,12 @@ impl Memory {
             }
             None => of_feature(&views, feature),
         };
-        let failed = attempts.into_iter().rev().filter(|past| past.head.outcome.is_success() == Some(false));
-        let iterations = failed.filter_map(|past| self.iteration_view(&views, &past.id)).collect();
-        Ok(Iterations { iterations, problems: self.problems_of(&views) })
+        let mut failed = attempts;
+        failed.retain(|past| past.head.outcome.is_success() == Some(false));
+        let in_all = failed.len();
+        // Only what is shown is read.
+        let iterations = failed.into_iter().rev().filter_map(|past| self.iteration_view(&views, &past.id)).take(count);
+        Ok(Iterations { iterations: iterations.collect(), in_all, problems: self.problems_of(&views) })
     }
 
     /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those

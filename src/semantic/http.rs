@@ -61,6 +61,36 @@ impl Trouble {
     }
 }
 
+/// How long calls may take: each of them, or all together from its making on.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    longest: Duration,
+    begun: Option<Instant>,
+}
+
+impl Clock {
+    /// Lets each call take so long.
+    pub(super) fn each(longest: Duration) -> Clock {
+        Clock { longest, begun: None }
+    }
+
+    /// Lets all calls together take so long.
+    pub(super) fn together(longest: Duration) -> Clock {
+        Clock { longest, begun: Some(Instant::now()) }
+    }
+
+    /// Returns how long the next call may take.
+    fn left(&self) -> Result<Duration, Trouble> {
+        let spent = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        self.longest.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.is_over())
+    }
+
+    /// Returns the trouble of who did not answer in time, however much of it the last call had.
+    fn is_over(&self) -> Trouble {
+        Trouble::TimedOut(u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
 /// A server that speaks JSON.
 #[derive(Clone)]
 pub(super) struct Server {
@@ -97,15 +127,15 @@ impl Server {
         self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
     }
 
-    /// Makes a call, again where that may help, and returns what it answers; all of it within `longest`.
+    /// Makes a call, again where that may help, and returns what it answers; all of it within the time that is left.
     pub(super) fn call<T: DeserializeOwned>(
         &self,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        longest: Duration,
+        clock: &Clock,
     ) -> Result<T, Trouble> {
-        let text = self.text(method, path, body, longest)?;
+        let text = self.text(method, path, body, clock)?;
         serde_json::from_slice(&text).map_err(|error| {
             Trouble::Broken(shown(&self.without_key(format!("{error}, in {}", shown(&text)).as_bytes())))
         })
@@ -117,19 +147,20 @@ impl Server {
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        longest: Duration,
+        clock: &Clock,
     ) -> Result<Vec<u8>, Trouble> {
         let body = match body {
             Some(body) => serde_json::to_vec(body).map_err(|error| Trouble::Broken(error.to_string()))?,
             None => Vec::new(),
         };
-        let begun = Instant::now();
+        let (begun, longest) = (Instant::now(), clock.left()?);
         let mut tries = 1;
         loop {
             let left = longest.saturating_sub(begun.elapsed());
-            let result = self.call_once(method, path, &body, left, longest);
+            let result = self.call_once(method, path, &body, left);
             let pause = PAUSE * tries;
             match result {
+                Err(Trouble::TimedOut(_)) => return Err(clock.is_over()),
                 Err(trouble) if trouble.may_pass() && tries < MAX_TRIES && begun.elapsed() + pause < longest => {
                     // Nobody wakes this thread; it may wake early, which does no harm.
                     park_timeout(pause);
@@ -140,14 +171,7 @@ impl Server {
         }
     }
 
-    fn call_once(
-        &self,
-        method: &str,
-        path: &str,
-        body: &[u8],
-        left: Duration,
-        longest: Duration,
-    ) -> Result<Vec<u8>, Trouble> {
+    fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, Trouble> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if !body.is_empty() {
             request = request.header("content-type", "application/json");
@@ -155,7 +179,6 @@ impl Server {
         if let Some((name, key)) = &self.key {
             request = request.header(*name, key);
         }
-        let trouble = |error: ureq::Error| trouble(error, longest);
         let request = request.body(body).map_err(|error| Trouble::Broken(error.to_string()))?;
         // A time-out of nothing would be none.
         let left = left.max(Duration::from_millis(1));
@@ -182,12 +205,12 @@ impl Server {
     }
 }
 
-fn trouble(error: ureq::Error, longest: Duration) -> Trouble {
-    let waited = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+fn trouble(error: ureq::Error) -> Trouble {
     match error {
         ureq::Error::Timeout(Timeout::Await100) => Trouble::Broken("it sends no answer".to_owned()),
-        ureq::Error::Timeout(_) => Trouble::TimedOut(waited),
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(waited),
+        // Whose time it was, the caller knows.
+        ureq::Error::Timeout(_) => Trouble::TimedOut(0),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(0),
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             Trouble::Unreachable("the connection was refused".to_owned())
         }
@@ -269,7 +292,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
-        let result = Server::new(&url, None).text("GET", "/", None::<&()>, Duration::from_secs(5));
+        let result = Server::new(&url, None).text("GET", "/", None::<&()>, &Clock::each(Duration::from_secs(5)));
         assert_eq!(result, Err(Trouble::Unreachable("the connection was refused".to_owned())));
     }
 
@@ -277,7 +300,14 @@ mod tests {
     fn silence_is_not_waited_for() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let result = Server::new(&url, None).text("POST", "/", Some(&"x"), Duration::from_millis(50));
+        let result = Server::new(&url, None).text("POST", "/", Some(&"x"), &Clock::each(Duration::from_millis(50)));
         assert_eq!(result, Err(Trouble::TimedOut(50)));
+        // The second of two has what the first left.
+        let (server, clock) = (Server::new(&url, None), Clock::together(Duration::from_millis(50)));
+        let begun = Instant::now();
+        for _ in 0..20 {
+            assert_eq!(server.text("POST", "/", Some(&"x"), &clock), Err(Trouble::TimedOut(50)));
+        }
+        assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
     }
 }

@@ -9,6 +9,6 @@ mod ollama;
 pub mod qdrant;
 pub mod vectors;
 
-pub use http::Trouble;
+pub use http::{Clock, Trouble};
 pub use ollama::{Ollama, Patience};
 pub use qdrant::Qdrant;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::http::{Server, Trouble};
+use super::http::{Clock, Server, Trouble};
 use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out also where no graphics card helps.
@@ -111,7 +111,7 @@ impl Ollama {
     ///
     /// Those of the call; [`Trouble::Refused`] with 404 where it has no such model.
     pub fn check(&self) -> Result<(), Trouble> {
-        let tags: Tags = self.server.call("GET", "/api/tags", None::<&()>, self.check)?;
+        let tags: Tags = self.server.call("GET", "/api/tags", None::<&()>, &Clock::each(self.check))?;
         if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
             return Ok(());
         }
@@ -126,7 +126,8 @@ impl Ollama {
     pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, Trouble> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
-        let mut vectors = self.embed(vec![format!("{}{}", self.prefixes.query, words.join(" "))], self.query)?;
+        let text = format!("{}{}", self.prefixes.query, words.join(" "));
+        let mut vectors = self.embed(vec![text], &Clock::each(self.query))?;
         vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
     }
 
@@ -136,9 +137,8 @@ impl Ollama {
     /// # Errors
     ///
     /// Those of [`Ollama::embed_query`].
-    pub fn embed_documents(&self, texts: &[String], patience: Patience) -> Result<Vec<Vec<f32>>, Trouble> {
-        let longest = if patience == Patience::Query { self.query } else { self.embed };
-        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), longest)
+    pub fn embed_documents(&self, texts: &[String], clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
+        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), clock)
     }
 
     /// Returns the vector of one text.
@@ -146,14 +146,18 @@ impl Ollama {
     /// # Errors
     ///
     /// Those of [`Ollama::embed_query`].
-    pub fn embed_document(&self, text: &str, patience: Patience) -> Result<Vec<f32>, Trouble> {
-        let mut vectors = self.embed_documents(&[text.to_owned()], patience)?;
+    pub fn embed_document(&self, text: &str, clock: &Clock) -> Result<Vec<f32>, Trouble> {
+        let mut vectors = self.embed_documents(&[text.to_owned()], clock)?;
         vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
     }
 
-    /// Returns how long somebody who asked something else waits.
-    pub fn patience(&self) -> Duration {
-        self.query
+    /// Returns how long calls for documents may take: who asked for something else waits as long as for a query, for
+    /// all of them.
+    pub fn clock(&self, patience: Patience) -> Clock {
+        match patience {
+            Patience::Query => Clock::together(self.query),
+            Patience::Batch => Clock::each(self.embed),
+        }
     }
 
     /// Returns how many texts may be sent at once.
@@ -161,10 +165,10 @@ impl Ollama {
         BATCH
     }
 
-    fn embed(&self, input: Vec<String>, longest: Duration) -> Result<Vec<Vec<f32>>, Trouble> {
+    fn embed(&self, input: Vec<String>, clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
         let n = input.len();
         let asked = Asked { model: &self.model, input };
-        let answer: Embedded = self.server.call("POST", "/api/embed", Some(&asked), longest)?;
+        let answer: Embedded = self.server.call("POST", "/api/embed", Some(&asked), clock)?;
         let broken = |reason: String| Err(Trouble::Broken(reason));
         if answer.embeddings.len() != n {
             return broken(format!("it has {} vectors for {n} texts", answer.embeddings.len()));

@@ -231,6 +231,15 @@ impl Vectors {
         file.write_all(&bytes)
     }
 
+    /// Forgets all of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn clear(&self, store: &Store, _lock: &Lock) -> io::Result<()> {
+        store.remove_cache(&self.name).map(|_| ())
+    }
+
     /// Writes the file anew with the records of those files alone that `keeps` names, each once.
     ///
     /// # Errors

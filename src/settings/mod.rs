@@ -243,7 +243,8 @@ impl Settings {
                         Value::Place(_) => ("address-in-project", "names a place on a server"),
                         Value::Address(_) => ("address-in-project", "names an address to send text to"),
                         Value::Key(_) => ("key-in-project", "is a secret"),
-                        _ => ("command-in-project", "names a command"),
+                        Value::Command(_) => ("command-in-project", "names a command"),
+                        _ => ("server-in-project", "says how a server is asked"),
                     };
                     report(
                         offset,
@@ -356,7 +357,7 @@ pub fn template() -> String {
         if setting.is_users_own() {
             // A default to uncomment would be one that is not taken over here.
             text.push_str(&format!(
-                "#   {name}: {}, named in your own settings file or by a flag only\n",
+                "#   {name}: {}; in your own settings file, the environment or a flag only\n",
                 setting.help
             ));
         } else {
@@ -410,25 +411,9 @@ mod tests {
             },
             git_commit: "each-iteration".to_owned(),
             semantic: Semantic { weight: 0.0, min_score: 0.0, limit: 1 },
-            ollama: Ollama {
-                url: String::new(),
-                model: "x".to_owned(),
-                check_timeout_ms: 1,
-                query_timeout_ms: 1,
-                embed_timeout_ms: 1,
-            },
-            qdrant: Qdrant {
-                url: String::new(),
-                api_key: String::new(),
-                collections: "per-feature".to_owned(),
-                collection: "ralph-memory".to_owned(),
-                project: String::new(),
-                timeout_ms: 1,
-                m: 1,
-                ef_construct: 1,
-                on_disk: false,
-                hnsw_ef: 1,
-            },
+            // What is the user's own is in no project's file.
+            ollama: Ollama::default(),
+            qdrant: Qdrant::default(),
             lock_timeout_ms: 1,
         };
         assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
@@ -542,18 +527,30 @@ mod tests {
     fn a_project_names_no_command_and_no_address() {
         let own: Vec<&Setting> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
         let keys: Vec<&str> = own.iter().map(|setting| setting.key).collect();
-        let servers = ["ollama.url", "qdrant.url", "qdrant.api_key", "qdrant.collection", "qdrant.project"];
-        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize"][..], &servers].concat());
+        let of_servers: Vec<&str> = ALL
+            .iter()
+            .map(|setting| setting.key)
+            .filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap()))
+            .collect();
+        assert_eq!(of_servers.len(), 15);
+        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize"][..], &of_servers].concat());
         for setting in own {
-            let value = if matches!(setting.value, Value::Place(_)) { "elsewhere" } else { "https://example.org/x" };
-            let text = format!("{} = \"{value}\"\n", setting.key);
+            let value = match setting.value {
+                Value::Number { .. } => "99",
+                Value::Switch(_) => "false",
+                Value::Choice { .. } => "\"per-feature\"",
+                Value::Place(_) | Value::Model(_) => "\"elsewhere\"",
+                _ => "\"https://example.org/x\"",
+            };
+            let text = format!("{} = {value}\n", setting.key);
             let mut settings = Settings::default();
             let problems = settings.read_file(&text, "c", Origin::Project).unwrap();
             assert_eq!(settings, Settings::default());
             let code = match setting.key {
                 "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
-                _ => "command-in-project",
+                key if key.starts_with("run.") => "command-in-project",
+                _ => "server-in-project",
             };
             assert_eq!((problems[0].code.as_str(), problems[0].line), (code, Some(1)));
             assert!(settings.read_file(&text, "c", Origin::User).unwrap().is_empty());

@@ -86,9 +86,11 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command, an address or a place there, or is a secret: a project's file may not set it.
+    /// Returns whether it names a command, is of a server, or is a secret: a project's file may not set it. Of a server all
+    /// is the user's: a model may be one that sends texts on, and a time-out is time that somebody waits.
     pub fn is_users_own(&self) -> bool {
-        matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_))
+        let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
+        is_of_server || matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_))
     }
 
     /// Takes over a value, or says what it must be.

@@ -504,6 +504,13 @@ fn prompts_have_what_the_memory_has() {
     assert!(recall.starts_with("Do readers go on?\n\n") && recall.contains("### WAL mode"), "{recall}");
     // How to write sigils stands in the prompt of a loop, and in no other.
     assert!(!recall.contains("<task-done>") && !recall.contains("## Memory"), "{recall}");
+    // Nor does what an entry says end it; and what was decided is in it.
+    base.entry("heads", "Headings of readers", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
+    let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
+    let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
+    assert!(recall.contains("Last.") && recall.contains("### WAL mode"), "{recall}");
+    assert!(recall.ends_with("Readers go on without a lock. (human, 2026-11-20)"), "{recall}");
+    assert!(!recall.contains("<knowledge>"), "{recall}");
     let reflect = text("reflect", json!({}));
     assert!(reflect.contains("add_knowledge") && reflect.contains("search_memory"));
     assert!(text("reflect", json!({"task": "the login"})).ends_with("The session was about this: the login"));

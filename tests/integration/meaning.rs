@@ -462,11 +462,92 @@ fn what_the_model_refused_is_not_sent_with_every_search() {
     assert_eq!(found(0), 1);
     assert_eq!(problem(&base.with(["index", "--json"]).env(URL, &ollama.url).run(), 0).0, "semantic-refused");
     assert_eq!(found(0), 1);
-    assert_eq!(found_at(0, "2026-11-21T09:59:59Z"), 1);
-    assert!(found_at(1, "2026-11-21T10:00:00Z") > 1, "a day later it is tried again");
+    assert_eq!(found_at(0, "2026-11-20T10:59:59Z"), 1);
+    assert!(found_at(1, "2026-11-20T11:00:00Z") > 1, "an hour later it is tried again");
     ollama.state.lock().unwrap().poison = None;
     assert_eq!(base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0)["vectors"]["entries"], 4);
     assert_eq!(ids(&search(&base, &ollama.url, "segfault").run().json(0)), ["knowledge/odd"]);
+}
+
+/// A server that says no to several texts at once and then takes its time for each is waited for as long as for one.
+#[test]
+fn texts_that_are_sent_one_by_one_have_one_time_out() {
+    let (base, ollama) = (base(), Standin::start());
+    for number in 0..5 {
+        base.entry(&format!("more-{number}"), &format!("More {number}"), "x", "Of it.");
+    }
+    ollama.state.lock().unwrap().poison = Some("More".to_owned());
+    // The query and all at once are answered; what is sent alone is answered too late.
+    ollama.knobs.quick.store(2, Ordering::SeqCst);
+    ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    let patient = |now: &str| {
+        let run = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "300").now(now);
+        run.run()
+    };
+    let begun = Instant::now();
+    let (code, message, _) = problem(&patient("2026-11-20T10:00:00Z"), 0);
+    assert_eq!(
+        (code.as_str(), message.as_str()),
+        ("semantic-off", "it did not answer within 300 ms; words alone count")
+    );
+    assert_eq!(problem(&patient("2026-11-20T10:00:01Z"), 0).0, "semantic-paused");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // It was the server and no text: all of them are embedded when it is well.
+    ollama.state.lock().unwrap().poison = None;
+    ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
+    let index = base.with(["search", "latency", "--json"]).env(URL, &ollama.url).now("2026-11-20T10:02:00Z");
+    assert_eq!(ids(&index.run().json(0)), ["knowledge/slow-bench"]);
+}
+
+/// Another model of the same name, with as many dimensions.
+#[test]
+fn a_model_that_gives_other_vectors_makes_all_anew() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let local = |arguments: &[&str]| base.with(arguments).env(URL, &ollama.url).run().json(0);
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run().json(0);
+    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 3);
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 3);
+    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 0);
+    ollama.state.lock().unwrap().turned = true;
+    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 3);
+    assert_eq!(ids(&local(&["search", "latency", "--json"])), ["knowledge/slow-bench"]);
+    ollama.state.lock().unwrap().turned = false;
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 3);
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 0);
+    // Made anew is made anew, whatever the cache says.
+    ollama.texts();
+    assert_eq!(there(&["index", "--rebuild", "--remote", "--json"])["vectors"]["new"], 3);
+    assert!(ollama.texts().len() > 3);
+}
+
+#[test]
+fn what_could_not_be_brought_up_to_date_goes_with_its_file() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
+    there(&["index", "--remote"]).answer(0);
+    // A text that is refused by now: its old points stay.
+    base.entry("keys", "Where the credentials are", "ops", "A zyzzyva.");
+    ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
+    let refused = there(&["index", "--remote", "--json"]);
+    let (code, _, hint) = problem(&refused, 1);
+    assert_eq!(code, "semantic-refused");
+    assert!(hint.contains("`ralph-memory index --remote`"), "{hint}");
+    assert_eq!(server.count("ralph-memory"), Some(3));
+    fs::remove_file(base.at(".ralph/knowledge/keys.md")).unwrap();
+    let gone = there(&["index", "--remote", "--json"]).json(0);
+    assert_eq!((&gone["vectors"]["removed"], server.count("ralph-memory")), (&Value::from(1), Some(2)));
+}
+
+#[test]
+fn a_server_that_is_down_takes_no_vectors_away() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    base.with(["index"]).env(URL, &ollama.url).run().answer(0);
+    shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
+    let nobody = nobody();
+    let down = base.with(["index", "--json"]).env(URL, &nobody).run();
+    assert_eq!((problem(&down, 0).0.as_str(), &down.json(0)["vectors"]["entries"]), ("semantic-off", &Value::from(3)));
+    let down = base.with(["index", "--remote", "--json"]).env(URL, &nobody).env(SHARED, &server.url).run();
+    assert_eq!((problem(&down, 1).0.as_str(), &down.json(1)["vectors"]["entries"]), ("semantic-off", &Value::from(3)));
 }
 
 #[test]

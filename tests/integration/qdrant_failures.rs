@@ -96,6 +96,29 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     qdrant.put(&points, Patience::Batch).unwrap();
 }
 
+/// Two projects with a feature of one name, whose models have other dimensions.
+#[test]
+fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
+    let standin = Standin::start(None);
+    let project = |name: &'static str| {
+        open(&standin.url, move |settings| {
+            settings.collections = "per-feature".to_owned();
+            settings.collection = name.to_owned();
+            settings.project = name.to_owned();
+        })
+    };
+    let (theirs, ours) = (project("theirs"), project("ours"));
+    theirs.prepare(4, &[Some("login")]).unwrap();
+    theirs.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Patience::Batch).unwrap();
+    ours.prepare(3, &[None]).unwrap();
+    for feature in [None, Some("login")] {
+        assert_eq!(ours.search(&X[..3], 5, 0.0, feature, None), Ok(Vec::new()));
+    }
+    // With vectors of a model that is not ours either, it is our own mistake.
+    let trouble = ours.search(&[1.0, 0.0], 5, 0.0, Some("login"), None).unwrap_err();
+    assert!(trouble.is_wrong_dimension(), "{trouble}");
+}
+
 #[test]
 fn a_server_that_fails_now_and_then_is_asked_again() {
     let (standin, qdrant) = filled();

@@ -61,7 +61,7 @@ fn a_memory_without_attempts_has_empty_views() {
     for feature in [None, Some("storage"), Some("")] {
         assert!(memory.recent_iterations(feature, 9).unwrap().iterations.is_empty());
         assert!(memory.feature_files(feature).unwrap().files.is_empty());
-        assert!(memory.failed_attempts(feature, None).unwrap().iterations.is_empty());
+        assert!(memory.failed_attempts(feature, None, 9).unwrap().iterations.is_empty());
         assert!(memory.recurring_errors(feature).unwrap().errors.is_empty());
     }
     assert_eq!(told(&memory, &of_feature("x", "storage")), Vec::<String>::new());
@@ -85,6 +85,7 @@ fn a_view_says_what_the_file_says() {
             "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
             "validation_output": "Val.",
         }],
+        "in_all": 1,
         "problems": [],
     });
     assert_eq!(serde_json::to_value(&found).unwrap(), expected);
@@ -115,7 +116,7 @@ fn iterations_are_told_newest_first_and_by_feature() {
     assert_eq!(recent(Some("storage"), 1), "run-1/0003");
     assert_eq!((recent(Some("storage"), 0), recent(Some("stor"), 9)), (String::new(), String::new()));
     let failed = |feature, task_id| {
-        let found = memory.failed_attempts(feature, task_id).unwrap().iterations;
+        let found = memory.failed_attempts(feature, task_id, 9).unwrap().iterations;
         ids(&found).join(" ")
     };
     assert_eq!(failed(None, None), "run-1/0004 run-1/0003 run-2/0002 run-1/0001");
@@ -123,7 +124,11 @@ fn iterations_are_told_newest_first_and_by_feature() {
     assert_eq!(failed(Some("storage"), Some("t-1")), "run-1/0001");
     assert_eq!(failed(None, Some("t-1")), "run-1/0004 run-2/0002 run-1/0001");
     assert_eq!(failed(None, Some("t-3")), "");
-    assert!(memory.failed_attempts(None, Some("../t")).is_err());
+    assert!(memory.failed_attempts(None, Some("../t"), 9).is_err());
+    // No more than is asked for is read, and all are counted.
+    let two = memory.failed_attempts(None, None, 2).unwrap();
+    assert_eq!((ids(&two.iterations).join(" ").as_str(), two.in_all), ("run-1/0004 run-1/0003", 4));
+    assert_eq!(memory.recent_iterations(Some("storage"), 1).unwrap().in_all, 4);
     // The archive's way back changes nothing of it, nor does a cache that is gone.
     fs::create_dir_all(base.at(".ralph/archive/journal/run-1")).unwrap();
     fs::rename(base.at(".ralph/journal/run-1/0003.md"), base.at(".ralph/archive/journal/run-1/0003.md")).unwrap();
@@ -144,7 +149,7 @@ fn a_broken_file_hides_no_other_and_is_told_of() {
     let memory = open(&base);
     let recent = memory.recent_iterations(Some("storage"), 9).unwrap();
     assert_eq!(ids(&recent.iterations), ["run-1/0004", "run-1/0001"]);
-    let failed = memory.failed_attempts(None, None).unwrap();
+    let failed = memory.failed_attempts(None, None, 9).unwrap();
     assert_eq!(ids(&failed.iterations), ["run-1/0004", "run-1/0001"]);
     let files = memory.feature_files(Some("storage")).unwrap();
     assert_eq!(files.files[0].read, 2);

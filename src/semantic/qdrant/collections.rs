@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::wire::{self, Collection, Count};
-use super::{Clock, Qdrant, path};
+use super::{Qdrant, path};
 use crate::semantic::http::Trouble;
 
 /// The fields by which points are looked for.
@@ -123,7 +123,7 @@ impl Qdrant {
     /// moment between looking and deleting has to fill its index again.)
     pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Anew, Trouble> {
         let wanted = self.homes(features);
-        let mut names = self.collections(&Clock::start(self.longest))?;
+        let mut names = self.collections(&self.together())?;
         names.extend(wanted.iter().cloned());
         names.sort();
         names.dedup();
@@ -143,10 +143,10 @@ impl Qdrant {
             }
         }
         for name in to_delete {
-            self.call::<Value>("DELETE", &path(&name), None::<&()>)?;
+            self.call::<Value>(&self.each(), "DELETE", &path(&name), None::<&()>)?;
         }
         for name in to_empty {
-            self.delete(None, &name, &json!({ "must": [self.own()] }))?;
+            self.delete(&self.each(), &name, &json!({ "must": [self.own()] }))?;
         }
         self.prepare(dimensions, features).map(Anew::Made)
     }
@@ -177,7 +177,7 @@ impl Qdrant {
             let is_tenant = *field == "feature" && !self.is_per_feature;
             let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
             let body = json!({ "field_name": field, "field_schema": schema });
-            self.call::<Value>("PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
+            self.call::<Value>(&self.each(), "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
         }
         if !missing.is_empty() {
             there = self
@@ -196,7 +196,7 @@ impl Qdrant {
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
             "on_disk_payload": true,
         });
-        match self.call::<Value>("PUT", &path(name), Some(&body)) {
+        match self.call::<Value>(&self.each(), "PUT", &path(name), Some(&body)) {
             Ok(_) => Ok(true),
             // Another machine was faster; or this one was, in a try whose answer was lost.
             Err(Trouble::Refused { status: 409, .. }) => Ok(false),
@@ -206,7 +206,7 @@ impl Qdrant {
 
     /// Returns a collection as the server has it; none where it has none.
     fn look(&self, name: &str) -> Result<Option<Collection>, Trouble> {
-        match self.call("GET", &path(name), None::<&()>) {
+        match self.call(&self.each(), "GET", &path(name), None::<&()>) {
             Ok(collection) => Ok(Some(collection)),
             Err(trouble) if trouble.is_missing_collection() => Ok(None),
             Err(trouble) => Err(trouble),
@@ -215,7 +215,7 @@ impl Qdrant {
 
     fn count(&self, name: &str, filter: &Value) -> Result<u64, Trouble> {
         let body = json!({ "filter": filter, "exact": true });
-        let count: Count = self.call("POST", &format!("{}/points/count", path(name)), Some(&body))?;
+        let count: Count = self.call(&self.each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
         Ok(count.count)
     }
 

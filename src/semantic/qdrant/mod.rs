@@ -14,14 +14,14 @@ mod collections;
 mod points;
 mod wire;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::http::{Server, Trouble};
+use super::http::{Clock, Server, Trouble};
 use crate::entry::{Id, Kind};
 use crate::settings;
 
@@ -166,8 +166,8 @@ impl Qdrant {
     /// Asks the server how it does: that it is a Qdrant new enough, that it takes the key, and whether the collection
     /// is there.
     pub fn check(&self) -> Result<Checked, Trouble> {
-        let clock = Clock::start(self.longest);
-        let about: wire::About = self.within(&clock, "GET", "/", None::<&()>)?;
+        let clock = self.together();
+        let about: wire::About = self.server.call("GET", "/", None::<&()>, &clock)?;
         let is_version = |version: &str| {
             let is_known = |character: char| character.is_ascii_alphanumeric() || ".-+".contains(character);
             (1..=40).contains(&version.len()) && version.chars().all(is_known)
@@ -187,44 +187,30 @@ impl Qdrant {
         }
         // The first answer needs no key; this one does.
         let path = format!("{}/exists", path(&self.collection));
-        let exists: wire::Answer<wire::Exists> = self.within(&clock, "GET", &path, None::<&()>)?;
-        Ok(Checked { version: about.version, is_prepared: exists.result.exists })
+        let exists: wire::Exists = self.call(&clock, "GET", &path, None::<&()>)?;
+        Ok(Checked { version: about.version, is_prepared: exists.exists })
     }
 
-    /// Makes a call that may take as long as a call may.
-    fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Result<T, Trouble> {
-        let answer: wire::Answer<T> = self.server.call(method, path, body, self.longest)?;
-        Ok(answer.result)
-    }
-
-    /// Makes a call that may take what is left of the time of several, or as long as a call may where no clock runs.
-    fn call_within<T: DeserializeOwned>(
-        &self,
-        clock: Option<&Clock>,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<T, Trouble> {
-        match clock {
-            Some(clock) => self.within::<wire::Answer<T>>(clock, method, path, body).map(|answer| answer.result),
-            None => self.call(method, path, body),
-        }
-    }
-
-    /// Makes a call that may take what is left of the time of several.
-    fn within<T: DeserializeOwned>(
+    /// Makes a call, and returns the answer's result.
+    fn call<T: DeserializeOwned>(
         &self,
         clock: &Clock,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<T, Trouble> {
-        let whole = || Trouble::TimedOut(u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX));
-        let left = clock.left().ok_or_else(whole)?;
-        self.server.call(method, path, body, left).map_err(|trouble| match trouble {
-            Trouble::TimedOut(_) => whole(),
-            trouble => trouble,
-        })
+        let answer: wire::Answer<T> = self.server.call(method, path, body, clock)?;
+        Ok(answer.result)
+    }
+
+    /// Lets each call take as long as a call may.
+    fn each(&self) -> Clock {
+        Clock::each(self.longest)
+    }
+
+    /// Lets several calls take as long as one may.
+    fn together(&self) -> Clock {
+        Clock::together(self.longest)
     }
 
     /// Returns the collection in which entries of a feature lie.
@@ -240,8 +226,8 @@ impl Qdrant {
     fn collections(&self, clock: &Clock) -> Result<Vec<String>, Trouble> {
         let mut names = vec![self.collection.clone()];
         if self.is_per_feature {
-            let there: wire::Answer<wire::Collections> = self.within(clock, "GET", "/collections", None::<&()>)?;
-            let there = there.result.collections.into_iter().map(|there| there.name);
+            let there: wire::Collections = self.call(clock, "GET", "/collections", None::<&()>)?;
+            let there = there.collections.into_iter().map(|there| there.name);
             let mut features: Vec<String> =
                 there.filter(|name| is_of_feature(name) && *name != self.collection).collect();
             features.sort();
@@ -284,23 +270,6 @@ impl Trouble {
     /// Returns whether a server wants another key, or any.
     pub fn is_denied(&self) -> bool {
         matches!(self, Trouble::Refused { status: 401 | 403, .. })
-    }
-}
-
-/// What is left of the time that several calls may take together.
-#[derive(Debug)]
-struct Clock {
-    begun: Instant,
-    longest: Duration,
-}
-
-impl Clock {
-    fn start(longest: Duration) -> Clock {
-        Clock { begun: Instant::now(), longest }
-    }
-
-    fn left(&self) -> Option<Duration> {
-        self.longest.checked_sub(self.begun.elapsed()).filter(|left| !left.is_zero())
     }
 }
 

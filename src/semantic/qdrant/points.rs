@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::wire::{Answer, FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
-use super::{Clock, Match, Point, Qdrant, Stored, path};
+use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
+use super::{Match, Point, Qdrant, Stored, path};
 use crate::entry::{Id, Kind};
 use crate::semantic::Patience;
-use crate::semantic::http::Trouble;
+use crate::semantic::http::{Clock, Trouble};
 
 /// How many bytes of points are stored at once, about: a server takes 32 MB, and one call has only so much time.
 const MAX_BATCH: usize = 1024 * 1024;
@@ -38,10 +38,9 @@ impl Qdrant {
     /// features stays until it is done with more of it: there may be many of them.
     pub fn put(&self, points: &[Point], patience: Patience) -> Result<(), Trouble> {
         let clock = match patience {
-            Patience::Query => Some(Clock::start(self.longest)),
-            Patience::Batch => None,
+            Patience::Query => &self.together(),
+            Patience::Batch => &self.each(),
         };
-        let clock = clock.as_ref();
         let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
         for point in points {
             by_home.entry(self.home(point.feature.as_deref())).or_default().push(point);
@@ -56,12 +55,12 @@ impl Qdrant {
                     })
                     .collect();
                 let to = format!("{}/points?wait=true", path(home));
-                self.call_within::<Value>(clock, "PUT", &to, Some(&json!({ "points": points })))?;
+                self.call::<Value>(clock, "PUT", &to, Some(&json!({ "points": points })))?;
             }
             self.remove_surplus(clock, home, points)?;
         }
         if self.is_per_feature && patience == Patience::Batch && !points.is_empty() {
-            for collection in self.collections(&Clock::start(self.longest))? {
+            for collection in self.collections(&self.together())? {
                 // Of one that was given with two features both stay, rather than none.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
                 let here: HashSet<&Id> = here.iter().map(|point| &point.entry).collect();
@@ -80,7 +79,7 @@ impl Qdrant {
             return Ok(());
         }
         let entries: Vec<&str> = entries.iter().map(Id::as_str).collect();
-        for collection in self.collections(&Clock::start(self.longest))? {
+        for collection in self.collections(&self.together())? {
             self.remove_from(&collection, &entries)?;
         }
         Ok(())
@@ -102,7 +101,7 @@ impl Qdrant {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let clock = Clock::start(self.longest);
+        let clock = self.together();
         let mut conditions = vec![self.own(), is("model", &self.model)];
         conditions.extend(feature.map(|feature| is("feature", feature)));
         conditions.extend(kind.map(is_kind));
@@ -118,11 +117,15 @@ impl Qdrant {
                 // Nothing was stored of this feature yet; or it was deleted just now.
                 Err(trouble) if trouble.is_missing_collection() && *collection != self.collection => {
                     let path = path(&self.collection);
-                    self.within::<Value>(&clock, "GET", &path, None::<&()>)?;
+                    self.call::<Value>(&clock, "GET", &path, None::<&()>)?;
                 }
-                // What is wrong with the call itself the first collection says too, so it is this one that is not for
-                // such vectors: another project's, whose features have the same name and whose model is another.
-                Err(Trouble::Refused { status: 400, .. }) if feature.is_none() && *collection != self.collection => {}
+                // What is wrong with the call itself the collection of the settings says too, or else it is this one that
+                // is not for such vectors: another project's, whose features have the same name and whose model is another.
+                Err(trouble @ Trouble::Refused { status: 400, .. }) if *collection != self.collection => {
+                    if feature.is_some() && self.search_one(&clock, &self.collection, &wanted).is_err() {
+                        return Err(trouble);
+                    }
+                }
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -137,7 +140,7 @@ impl Qdrant {
     /// In one collection for all only that one is looked at.
     pub fn stored(&self) -> Result<Vec<Stored>, Trouble> {
         let mut stored = Vec::new();
-        for collection in self.collections(&Clock::start(self.longest))? {
+        for collection in self.collections(&self.together())? {
             let mut offset = Value::Null;
             loop {
                 let body = json!({
@@ -147,7 +150,8 @@ impl Qdrant {
                     "with_vector": false,
                     "offset": offset,
                 });
-                let page: Page = match self.call("POST", &format!("{}/points/scroll", path(&collection)), Some(&body)) {
+                let to = format!("{}/points/scroll", path(&collection));
+                let page: Page = match self.call(&self.each(), "POST", &to, Some(&body)) {
                     Err(trouble) if trouble.is_missing_collection() && collection != self.collection => break,
                     page => page?,
                 };
@@ -166,7 +170,7 @@ impl Qdrant {
     }
 
     /// Removes what a collection has of the entries of these points beyond their number of chunks.
-    fn remove_surplus(&self, clock: Option<&Clock>, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
+    fn remove_surplus(&self, clock: &Clock, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for point in points {
             // A number that is stored is not removed again, whatever `of` says.
@@ -185,13 +189,7 @@ impl Qdrant {
     }
 
     /// Removes all points of entries but some.
-    fn remove_but(
-        &self,
-        clock: Option<&Clock>,
-        collection: &str,
-        entries: &[&str],
-        kept: &[String],
-    ) -> Result<(), Trouble> {
+    fn remove_but(&self, clock: &Clock, collection: &str, entries: &[&str], kept: &[String]) -> Result<(), Trouble> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -202,7 +200,7 @@ impl Qdrant {
     /// Removes all points of entries from a collection, which need not be there.
     fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), Trouble> {
         for entries in entries.chunks(MAX_NAMED) {
-            match self.delete(None, collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
+            match self.delete(&self.each(), collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
                 Err(trouble) if trouble.is_missing_collection() => return Ok(()),
                 result => result?,
             }
@@ -211,9 +209,9 @@ impl Qdrant {
     }
 
     /// Deletes the points that a filter lets through.
-    pub(super) fn delete(&self, clock: Option<&Clock>, collection: &str, filter: &Value) -> Result<(), Trouble> {
+    pub(super) fn delete(&self, clock: &Clock, collection: &str, filter: &Value) -> Result<(), Trouble> {
         let to = format!("{}/points/delete?wait=true", path(collection));
-        self.call_within::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+        self.call::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
     }
 
     /// Finds the best chunk of each entry in a collection.
@@ -233,8 +231,8 @@ impl Qdrant {
                 "with_payload": FIELDS_OF_MATCH,
             });
             let to = format!("{}/points/query", path(collection));
-            let found: Answer<Found> = self.within(clock, "POST", &to, Some(&body))?;
-            let points = &found.result.points;
+            let found: Found = self.call(clock, "POST", &to, Some(&body))?;
+            let points = &found.points;
             let mut best = HashMap::new();
             for scored in points {
                 if let Some(found) = self.read_match(scored).filter(|found| found.score >= wanted.min_score) {

@@ -72,11 +72,13 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
         });
         outcome.swaps += swaps.load(Ordering::Relaxed);
         sentinel.check(&what);
-        // Under which name does not matter: a file may be exchanged while it is replaced.
+        // Under which name does not matter: a file may be exchanged while it is replaced, and is then the one aside,
+        // whose name has no extension.
+        let is_entry = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md") || *path == link;
         let texts: Vec<String> = [root.join(".ralph"), aside]
             .iter()
             .flat_map(|folder| files(folder))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md") && !path.is_symlink())
+            .filter(|path| is_entry(path) && !path.is_symlink())
             .map(|path| fs::read_to_string(path).unwrap())
             .collect();
         for body in written {

@@ -36,6 +36,8 @@ pub(crate) struct Reply {
 pub(crate) struct Knobs {
     /// How long each answer takes, in milliseconds.
     pub(crate) delay_ms: AtomicU64,
+    /// How many calls are answered at once all the same, from the first on.
+    pub(crate) quick: AtomicU64,
     /// Each call whose number this divides is answered with 500; 0 for none.
     pub(crate) fail_every: AtomicU64,
     /// Each call whose number this divides is not answered: its connection ends; 0 for none.
@@ -156,7 +158,7 @@ impl Shared {
             every > 0 && number.is_multiple_of(every)
         };
         let delay = Duration::from_millis(self.knobs.delay_ms.load(Ordering::SeqCst));
-        if !delay.is_zero() {
+        if !delay.is_zero() && number > self.knobs.quick.load(Ordering::SeqCst) {
             let stopped = self.is_stopped.lock().unwrap();
             drop(self.stopped.wait_timeout_while(stopped, delay, |stopped| !*stopped).unwrap());
         }

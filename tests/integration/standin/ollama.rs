@@ -29,6 +29,8 @@ pub(crate) struct Standin {
 pub(crate) struct State {
     pub(crate) models: Vec<String>,
     pub(crate) dimensions: usize,
+    /// Whether it is another model of the same name.
+    pub(crate) turned: bool,
     /// A text with this word in it is answered with 400.
     pub(crate) poison: Option<String>,
     /// Every text that it was sent, but for those that it refused.
@@ -41,6 +43,7 @@ impl Standin {
         let state = Arc::new(Mutex::new(State {
             models: vec!["nomic-embed-text:latest".to_owned(), "all-minilm:latest".to_owned()],
             dimensions: 96,
+            turned: false,
             poison: None,
             texts: Vec::new(),
         }));
@@ -93,7 +96,10 @@ fn embed(state: &mut State, body: &[u8]) -> Result<Reply, (u16, String)> {
     {
         return Err((400, "the input length exceeds the context length".to_owned()));
     }
-    let vectors: Vec<Vec<f64>> = texts.iter().map(|text| vector(text, state.dimensions)).collect();
+    let mut vectors: Vec<Vec<f64>> = texts.iter().map(|text| vector(text, state.dimensions)).collect();
+    if state.turned {
+        vectors.iter_mut().for_each(|vector| vector.reverse());
+    }
     state.texts.extend(texts);
     Ok(reply(200, &json!({"model": model, "embeddings": vectors, "total_duration": 1})))
 }

@@ -170,8 +170,8 @@ impl Offered for Failed {
                 "take it from an answer of get_recent_iterations, or leave it out",
             ));
         }
-        let found = memory.failed_attempts(named(self.feature.as_deref()), task_id)?;
-        let n_failed = found.iterations.len();
+        let found = memory.failed_attempts(named(self.feature.as_deref()), task_id, FAILURES)?;
+        let n_failed = found.in_all;
         let note = match (n_failed, task_id) {
             (0, Some(_)) => "No attempt at this task failed, as far as the journal tells.".to_owned(),
             (0, None) => nothing(self.feature.as_deref()),
@@ -180,7 +180,7 @@ impl Offered for Failed {
             }
             _ => "read_entry shows one in full.".to_owned(),
         };
-        let iterations = found.iterations.iter().take(FAILURES).map(iteration).collect();
+        let iterations = found.iterations.iter().map(iteration).collect();
         Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }

@@ -1,12 +1,10 @@
 //! The prompts: texts that a person asks for, to begin a task with the memory and to end it.
 
 use ralph_memory::Memory;
-use ralph_memory::context::Instructions;
 use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
 use super::build::Build;
-use super::tools::Offered as _;
 use super::{refusal, shown};
 use crate::session::Globals;
 
@@ -106,10 +104,10 @@ fn recall(globals: &Globals, task: &str, feature: Option<String>) -> Result<Stri
         let memory: Memory = globals.open_for_agent()?;
         let line = task.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = ralph_memory::text::shorten(&line, TITLE);
-        Ok(Build::of(title, task.to_owned(), feature).call(&memory)?.context)
+        let context = Build::of(title, task.to_owned(), feature).context(&memory)?;
+        // How to write sigils is for the agent of a loop, which has it in its own prompt.
+        Ok(context.text[..context.notes_end].trim_end().to_owned())
     };
-    let context = build().map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
-    // How to write sigils is for the agent of a loop, which has it in its own prompt.
-    let end = context.find(Instructions::default().text().lines().next().unwrap_or_default()).unwrap_or(context.len());
-    Ok(format!("{task}\n\n{RECALL}\n\n{}", context[..end].trim_end()))
+    let notes = build().map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
+    Ok(format!("{task}\n\n{RECALL}\n\n{notes}"))
 }
