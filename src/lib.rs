@@ -97,7 +97,7 @@
 //!   else.
 //! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
 //!   journal stays the same.
-//! * A file that comes with a repository names no command that is run, and no address that text is sent to.
+//! * A file that comes with a repository names no command that is run, no address that text is sent to and nothing else of a server.
 //!
 //! # Where to read
 //!
