@@ -98,7 +98,9 @@ fn embed(state: &mut State, body: &[u8]) -> Result<Reply, (u16, String)> {
     }
     let mut vectors: Vec<Vec<f64>> = texts.iter().map(|text| vector(text, state.dimensions)).collect();
     if state.turned {
-        vectors.iter_mut().for_each(|vector| vector.reverse());
+        for vector in &mut vectors {
+            vector.reverse();
+        }
     }
     state.texts.extend(texts);
     Ok(reply(200, &json!({"model": model, "embeddings": vectors, "total_duration": 1})))
