@@ -477,21 +477,21 @@ fn texts_that_are_sent_one_by_one_have_one_time_out() {
         base.entry(&format!("more-{number}"), &format!("More {number}"), "x", "Of it.");
     }
     ollama.state.lock().unwrap().poison = Some("More".to_owned());
-    // The query and all at once are answered; what is sent alone is answered too late.
+    // The query and all at once are answered at once, each that is sent alone in time, and all of these too late.
     ollama.knobs.quick.store(2, Ordering::SeqCst);
-    ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
+    ollama.knobs.delay_ms.store(600, Ordering::SeqCst);
     let patient = |now: &str| {
-        let run = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "300").now(now);
+        let run = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "1500").now(now);
         run.run()
     };
     let begun = Instant::now();
     let (code, message, _) = problem(&patient("2026-11-20T10:00:00Z"), 0);
     assert_eq!(
         (code.as_str(), message.as_str()),
-        ("semantic-off", "it did not answer within 300 ms; words alone count")
+        ("semantic-off", "it did not answer within 1500 ms; words alone count")
     );
     assert_eq!(problem(&patient("2026-11-20T10:00:01Z"), 0).0, "semantic-paused");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     // It was the server and no text: all of them are embedded when it is well.
     ollama.state.lock().unwrap().poison = None;
     ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
