@@ -152,9 +152,9 @@ impl Claude {
         self.is_open = true;
         let kind = Some(kind);
         if json::is(kind, "assistant") {
-            self.assistant(&event, heard);
+            self.assistant(&event, heard)?;
         } else if json::is(kind, "user") {
-            self.user(&event, heard);
+            self.user(&event, heard)?;
         } else if json::is(kind, "result") {
             self.result(&event, heard);
         } else if json::is(kind, "system") && json::is(event.subtype, "init") {
@@ -166,15 +166,15 @@ impl Claude {
         Ok(())
     }
 
-    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) {
+    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
         let is_own = event.parent_tool_use_id.is_none();
-        let message: Message<'_> = json::object(event.message).unwrap_or_default();
+        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
         json::items(message.content, &mut |block| {
-            let Some(block) = json::object::<Block<'_>>(block) else { return };
+            let Some(block) = json::part::<Block<'_>>(block)? else { return Ok(()) };
             if json::is(block.kind, "text") && is_own {
                 heard.say(&json::text(block.text).unwrap_or_default());
             } else if json::is(block.kind, "tool_use") {
-                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return };
+                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
                 let subject = [input.file_path, input.notebook_path, input.command].into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();
@@ -185,18 +185,17 @@ impl Claude {
                     self.calls.pop_front();
                 }
             }
-        });
+            Ok(())
+        })
     }
 
-    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) {
-        let message: Message<'_> = json::object(event.message).unwrap_or_default();
+    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
+        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
         let details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
         json::items(message.content, &mut |block| {
-            let Some(block) = json::object::<Block<'_>>(block).filter(|block| json::is(block.kind, "tool_result"))
-            else {
-                return;
-            };
-            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return };
+            let block = json::part::<Block<'_>>(block)?.filter(|block| json::is(block.kind, "tool_result"));
+            let Some(block) = block else { return Ok(()) };
+            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
             if json::is_true(block.is_error) {
                 let what = call.shown(heard);
                 heard.fail(&what, &content(block.content));
@@ -208,11 +207,12 @@ impl Claude {
                         // Nobody writes over what nobody has looked at: the tool itself forbids it.
                         if heard.files.knows(&path) { Done::Modified } else { Done::Created }
                     }),
-                    _ => return,
+                    _ => return Ok(()),
                 };
                 heard.files.note(path, done);
             }
-        });
+            Ok(())
+        })
     }
 
     fn result(&mut self, event: &Event<'_>, heard: &mut Heard) {
@@ -224,11 +224,12 @@ impl Claude {
         if is_failed {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
             let mut n_told = 0;
-            json::items(event.errors, &mut |error| {
+            let _ = json::items(event.errors, &mut |error| {
                 if let Some(error) = json::text(error) {
                     heard.fail(what, &error);
                     n_told += 1;
                 }
+                Ok(())
             });
             if n_told == 0 {
                 heard.fail(what, &text);
@@ -336,9 +337,10 @@ fn content(field: Field<'_>) -> String {
         return text;
     }
     let mut first = None;
-    json::items(field, &mut |block| {
+    let _ = json::items(field, &mut |block| {
         let block: Block<'_> = json::object(block).unwrap_or_default();
         first = first.take().or_else(|| json::text(block.text));
+        Ok(())
     });
     first.unwrap_or_default()
 }

@@ -146,6 +146,61 @@ fn fields_of_another_kind_are_not_there() {
     assert_eq!((read(&deep, Format::Claude).broken.len(), read(&deep, Format::Codex).broken.len()), (0, 0));
 }
 
+/// What JavaScript writes of an emoji that it cut.
+#[test]
+fn a_text_with_half_a_character_loses_nothing() {
+    let cut = r#"{"type":"text","text":"cut \ud83d one\nDecision: \ud83d kept\n<task-done>t-1</task-done>"}"#;
+    let expected = "cut \u{fffd} one\nDecision: \u{fffd} kept\n<task-done>t-1</task-done>";
+    let told = |lines: &[&str], format: Format| {
+        let told = read(&lines.join("\n"), format);
+        assert_eq!((told.broken.as_slice(), told.n_events), (&[][..], lines.len() as u64), "{lines:?}");
+        told
+    };
+    let said_it = told(&[&said(cut)], Format::Auto);
+    assert_eq!((said_it.text.as_str(), &said_it.decisions[..]), (expected, &["\u{fffd} kept".to_owned()][..]));
+    let failed = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"boom \ud83d.\n<task-done>t-1</task-done>"}"#;
+    let failed = told(&[failed], Format::Auto);
+    assert_eq!(
+        (failed.text.as_str(), failed.errors[0].as_str()),
+        ("boom \u{fffd}.\n<task-done>t-1</task-done>", "boom \u{fffd}.")
+    );
+    // Names, paths, commands and keys.
+    let calls = [
+        r#"{"type":"tool_use","id":"\ud83d1","name":"Write","input":{"\udc00":1,"file_path":"a\ud83d.rs"}}"#,
+        r#"{"type":"tool_use","id":"2","name":"Bash","input":{"command":"echo \ud83d","\ud83d":1},"\ud83d":1}"#,
+    ];
+    let results = [
+        r#"{"type":"tool_result","tool_use_id":"\ud83d1"}"#,
+        r#"{"type":"tool_result","tool_use_id":"2","is_error":true,"content":[{"type":"text","text":"no \ud83d"}]}"#,
+    ];
+    let results = said(&results.join(",")).replace("assistant", "user").replacen('{', r#"{"\ud83d":1,"#, 1);
+    let worked = told(&[&said(&calls.join(",")), &results], Format::Claude);
+    assert_eq!(
+        (worked.files.created, worked.errors),
+        (vec!["a\u{fffd}.rs".to_owned()], vec!["`echo \u{fffd}`: no \u{fffd}".to_owned()])
+    );
+    let codex = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"item.completed","item":{"\ud83d":1,"type":"agent_message","text":"cut \ud83d <task-done>t-1</task-done>"}}"#,
+        r#"{"type":"error","message":"lost \ud83d"}"#,
+    ];
+    let codex = told(&codex, Format::Auto);
+    assert_eq!(
+        (codex.text.as_str(), codex.errors[0].as_str()),
+        ("cut \u{fffd} <task-done>t-1</task-done>", "lost \u{fffd}")
+    );
+}
+
+#[test]
+fn a_line_with_a_part_that_cannot_be_read_is_told() {
+    let twice = r#"{"type":"text","text":"lost","text":"lost"}"#;
+    let told = read(&[said(&format!(r#"{twice},{{"type":"text","text":"kept"}}"#))].join("\n"), Format::Claude);
+    let broken = vec![Broken { line: 1, reason: "a part of it cannot be read".to_owned() }];
+    assert_eq!((told.text.as_str(), &told.broken), ("kept", &broken));
+    let item = r#"{"type":"item.completed","item":{"type":"agent_message","text":"lost","text":"lost"}}"#;
+    assert_eq!(read(item, Format::Codex).broken, broken);
+}
+
 #[test]
 fn a_result_says_what_was_not_said_already() {
     let end = |text: &str| {
