@@ -25,7 +25,7 @@ pub(super) struct Claude {
     session: Option<String>,
     /// The figures of that session, and of those before it.
     figures: [Figures; 2],
-    /// Whether anything came since the last result.
+    /// Whether work was begun or gone on with since the last result.
     is_open: bool,
 }
 
@@ -149,15 +149,17 @@ impl Claude {
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
         let event: Event<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
-        self.is_open = true;
         let kind = Some(kind);
+        let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
+        // Others are told behind the end as well: that the session is idle, what could be asked next.
+        self.is_open |= is_init || json::is(kind, "assistant") || json::is(kind, "user");
         if json::is(kind, "assistant") {
             self.assistant(&event, heard)?;
         } else if json::is(kind, "user") {
             self.user(&event, heard)?;
         } else if json::is(kind, "result") {
             self.result(&event, heard);
-        } else if json::is(kind, "system") && json::is(event.subtype, "init") {
+        } else if is_init {
             if let Some(folder) = json::text(event.cwd) {
                 heard.files.work_in(&folder);
             }

@@ -214,6 +214,24 @@ fn a_result_says_what_was_not_said_already() {
 }
 
 #[test]
+fn what_follows_the_end_opens_no_stream_again_unless_it_is_work() {
+    let is_complete = |more: &[&str]| {
+        read(&[&[&*text_of("a"), &result("s", 1.0, 1)], more].concat().join("\n"), Format::Claude).is_complete
+    };
+    let idle = r#"{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s"}"#;
+    let suggestion = r#"{"type":"prompt_suggestion","suggestion":"run it","session_id":"s"}"#;
+    let hook = r#"{"type":"system","subtype":"hook_response","session_id":"s"}"#;
+    assert!(is_complete(&[]) && is_complete(&[idle, suggestion, hook, r#"{"type":"of_tomorrow"}"#]));
+    let init = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    let user = r#"{"type":"user","message":{"content":"go on"},"session_id":"s"}"#;
+    for work in [init, user, &text_of("b")] {
+        assert!(!is_complete(&[work]) && !is_complete(&[idle, work, suggestion]), "{work}");
+        assert!(is_complete(&[work, &result("s", 2.0, 2), idle]), "{work}");
+    }
+    assert!(!read(&[init, idle].join("\n"), Format::Claude).is_complete);
+}
+
+#[test]
 fn figures_are_those_of_all_sessions() {
     let figures = |lines: &[String]| {
         let said = read(&lines.join("\n"), Format::Claude);
