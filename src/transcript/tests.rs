@@ -211,6 +211,25 @@ fn a_result_says_what_was_not_said_already() {
     assert_eq!(text(&[text_of("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("b")]), "b");
     assert_eq!(text(&[text_of("a"), end("")]), "a");
+    // A part of what was said, and two of it together.
+    assert_eq!(text(&[text_of("a"), text_of("bc"), text_of("d"), end("b")]), "a\n\nbc\n\nd");
+    assert_eq!(text(&[text_of("a"), text_of("b"), end(r"a\n\nb")]), "a\n\nb");
+    // One that came before, whole.
+    assert_eq!(text(&[text_of("a"), end("b"), end("b"), end("a"), end("b")]), "a\n\nb");
+    assert_eq!(text(&[end("a"), text_of("b"), end("b"), end("a")]), "a\n\nb");
+}
+
+#[test]
+fn what_was_searched_for_one_result_is_not_searched_for_the_next() {
+    let end = |number: u64| {
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{number}"}}"#)
+    };
+    let mut lines = vec![text_of("107 of 200")];
+    // One is a part of what was said before the first of them.
+    lines.extend((100..200).map(end));
+    let said = read(&lines.join("\n"), Format::Claude);
+    let heard: Vec<&str> = said.text.split("\n\n").collect();
+    assert_eq!((heard.len(), heard[0], heard[8]), (101, "107 of 200", "107"));
 }
 
 #[test]
