@@ -12,7 +12,7 @@ pub(super) struct Codex {
     /// The tokens of the thread so far, and of those before it: read and written.
     tokens: Option<(u64, u64)>,
     earlier: Option<(u64, u64)>,
-    /// Whether an error came behind the last turn that ended well.
+    /// Whether an error came behind the last turn that ended well and the last item that was completed.
     is_failing: bool,
 }
 
@@ -92,7 +92,12 @@ impl Codex {
         match json::text(Some(kind)).unwrap_or_default().as_str() {
             "thread.started" => self.end_thread(),
             "turn.started" => heard.is_complete = false,
-            "item.completed" => item(&json::part(event.item)?.unwrap_or_default(), heard)?,
+            "item.completed" => {
+                let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
+                // The work goes on behind what was an error then; one that is told as an item shows no work.
+                self.is_failing &= json::is(completed.kind, "error");
+                item(&completed, heard)?;
+            }
             "turn.completed" => {
                 (heard.is_complete, heard.is_failed, self.is_failing) = (true, false, false);
                 self.count(event.usage);

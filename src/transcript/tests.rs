@@ -280,6 +280,25 @@ fn errors_that_were_overcome_are_no_failure() {
 }
 
 #[test]
+fn a_stream_that_is_cut_behind_an_error_that_was_overcome_is_open() {
+    let ended = |lines: &[&str]| {
+        let said = read(&[&[r#"{"type":"turn.started"}"#], lines].concat().join("\n"), Format::Codex);
+        (said.is_failed, said.is_complete, said.errors.len())
+    };
+    let error = r#"{"type":"error","message":"Reconnecting... 1/5"}"#;
+    let message = r#"{"type":"item.completed","item":{"type":"agent_message","text":"a"}}"#;
+    let begun = r#"{"type":"item.started","item":{"type":"command_execution","command":"make"}}"#;
+    let warning = r#"{"type":"item.completed","item":{"type":"error","message":"Reconnecting... 1/5"}}"#;
+    assert_eq!(ended(&[message, error, message, begun]), (false, false, 1));
+    // The last that is heard of it.
+    assert_eq!(ended(&[message, error]), (true, true, 1));
+    assert_eq!(ended(&[error, begun]), (true, true, 1));
+    assert_eq!(ended(&[error, warning]), (true, true, 1));
+    assert_eq!(ended(&[error, message, error]), (true, true, 1));
+    assert_eq!(ended(&[error, message, r#"{"type":"turn.failed","error":{"message":"x"}}"#]), (true, true, 2));
+}
+
+#[test]
 fn lines_that_are_too_long_are_passed_over() {
     let long = format!("{}{}", r#"{"type":"x","a":""#, "x".repeat(MAX_LINE + 1));
     let stream = [text_of("a"), long, text_of("b"), "x\n".repeat(MAX_BROKEN + 3)].join("\n");
