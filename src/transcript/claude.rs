@@ -11,6 +11,8 @@ use crate::text::floor;
 
 /// How many calls of tools may wait for their results; an agent makes a few at once.
 const MAX_CALLS: usize = 256;
+/// How many sessions may go on in turns; most streams have one.
+const MAX_SESSIONS: usize = 64;
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
 /// How much of a call is kept, in bytes.
@@ -21,10 +23,10 @@ const MAX_SUBJECT: usize = 4096;
 pub(super) struct Claude {
     /// The calls without a result yet, the oldest first.
     calls: VecDeque<Call>,
-    /// The session that the figures are of.
-    session: Option<String>,
-    /// The figures of that session, and of those before it.
-    figures: [Figures; 2],
+    /// The last sessions with their figures, the one of the last result at the end.
+    sessions: Vec<(Option<String>, Figures)>,
+    /// The figures of those before them.
+    earlier: Figures,
     /// Whether work was begun or gone on with since the last result.
     is_open: bool,
 }
@@ -193,7 +195,11 @@ impl Claude {
 
     fn user(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
         let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
-        let details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+        let mut details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+        // Of several results nothing says which one it is of.
+        if details.kind.is_some() && n_results(message.content) != 1 {
+            details = Details::default();
+        }
         json::items(message.content, &mut |block| {
             let block = json::part::<Block<'_>>(block)?.filter(|block| json::is(block.kind, "tool_result"));
             let Some(block) = block else { return Ok(()) };
@@ -238,11 +244,12 @@ impl Claude {
             }
         }
         let session = short(event.session_id);
-        if session != self.session {
-            self.figures[1] = self.figures[1].and(self.figures[0]);
-            (self.session, self.figures[0]) = (session, Figures::default());
+        let known = self.sessions.iter().position(|(known, _)| *known == session);
+        let before = known.map(|at| self.sessions.remove(at).1).unwrap_or_default();
+        if self.sessions.len() >= MAX_SESSIONS {
+            self.earlier = self.earlier.and(self.sessions.remove(0).1);
         }
-        self.figures[0] = self.figures[0].or(Figures::of(event));
+        self.sessions.push((session, before.or(Figures::of(event))));
     }
 
     /// Takes the call with this id from those that wait.
@@ -253,7 +260,7 @@ impl Claude {
 
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         heard.is_complete &= !self.is_open;
-        let figures = self.figures[1].and(self.figures[0]);
+        let figures = self.sessions.iter().fold(self.earlier, |sum, (_, figures)| sum.and(*figures));
         heard.cost_usd = figures.cost_usd;
         (heard.tokens_in, heard.tokens_out) = (figures.tokens_in, figures.tokens_out);
         heard.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
@@ -331,6 +338,17 @@ fn short(field: Field<'_>) -> Option<String> {
     // Quotes and escapes make it longer, never shorter.
     let field = field.filter(|field| field.get().len() <= 6 * MAX_NAME);
     json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
+}
+
+/// Returns how many results of tools are in a message.
+fn n_results(content: Field<'_>) -> usize {
+    let mut n_results = 0;
+    let _ = json::items(content, &mut |block| {
+        let block: Block<'_> = json::object(block).unwrap_or_default();
+        n_results += usize::from(json::is(block.kind, "tool_result"));
+        Ok(())
+    });
+    n_results
 }
 
 /// Returns the text of a tool's result: a text, or pieces of which some are.

@@ -233,6 +233,27 @@ fn what_was_searched_for_one_result_is_not_searched_for_the_next() {
 }
 
 #[test]
+fn several_results_in_one_event_are_told_apart() {
+    let write = |name: &str| {
+        format!(r#"{{"type":"tool_use","id":"{name}","name":"Write","input":{{"file_path":"/repo/project/{name}"}}}}"#)
+    };
+    let written =
+        |name: &str, text: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{name}","content":"{text}"}}"#);
+    let files = |results: &[String]| {
+        let results = said(&results.join(",")).replace("assistant", "user");
+        let results = results.replacen('{', r#"{"tool_use_result":{"type":"create"},"#, 1);
+        let files = read(&[said(&[write("a"), write("b")].join(",")), results].join("\n"), Format::Claude).files;
+        (files.created, files.modified)
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let update = written("b", "The file /repo/project/b has been updated.");
+    let create = written("a", "File created successfully at: /repo/project/a");
+    assert_eq!(files(&[create, update.clone()]), (names(&["a"]), names(&["b"])));
+    // With one alone it is told of that one.
+    assert_eq!(files(&[update]), (names(&["b"]), names(&[])));
+}
+
+#[test]
 fn what_follows_the_end_opens_no_stream_again_unless_it_is_work() {
     let is_complete = |more: &[&str]| {
         read(&[&[&*text_of("a"), &result("s", 1.0, 1)], more].concat().join("\n"), Format::Claude).is_complete
@@ -260,6 +281,11 @@ fn figures_are_those_of_all_sessions() {
     // A later result of a session has what the earlier one had.
     assert_eq!(figures(&[result("a", 1.0, 10), result("a", 2.0, 30)]), (Some(2.0), Some(30), Some(1), Some(2.0)));
     assert_eq!(figures(&[result("a", 1.0, 10), result("b", 2.0, 30)]), (Some(3.0), Some(40), Some(2), Some(2.0)));
+    // Sessions that go on in turns; each result has what its session cost until then.
+    let turns = [result("a", 1.0, 10), result("b", 2.0, 30), result("a", 4.0, 15), result("b", 8.0, 31)];
+    assert_eq!(figures(&turns), (Some(12.0), Some(46), Some(2), Some(4.0)));
+    let many: Vec<String> = (0..200).map(|number| result(&number.to_string(), 1.0, 10)).collect();
+    assert_eq!(figures(&many), (Some(200.0), Some(2_000), Some(200), Some(200.0)));
     assert_eq!(figures(&[text_of("a")]), (None, None, None, None));
     let thread = r#"{"type":"thread.started","thread_id":"t"}"#;
     let turn =
