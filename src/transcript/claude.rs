@@ -11,6 +11,8 @@ use crate::text::floor;
 
 /// How many calls of tools may wait for their results; an agent makes a few at once.
 const MAX_CALLS: usize = 256;
+/// How many sessions may go on in turns; most streams have one.
+const MAX_SESSIONS: usize = 64;
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
 /// How much of a call is kept, in bytes.
@@ -21,11 +23,11 @@ const MAX_SUBJECT: usize = 4096;
 pub(super) struct Claude {
     /// The calls without a result yet, the oldest first.
     calls: VecDeque<Call>,
-    /// The session that the figures are of.
-    session: Option<String>,
-    /// The figures of that session, and of those before it.
-    figures: [Figures; 2],
-    /// Whether anything came since the last result.
+    /// The last sessions with their figures, the one of the last result at the end.
+    sessions: Vec<(Option<String>, Figures)>,
+    /// The figures of those before them.
+    earlier: Figures,
+    /// Whether work was begun or gone on with since the last result.
     is_open: bool,
 }
 
@@ -149,15 +151,17 @@ impl Claude {
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
         let event: Event<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
-        self.is_open = true;
         let kind = Some(kind);
+        let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
+        // Others are told behind the end as well: that the session is idle, what could be asked next.
+        self.is_open |= is_init || json::is(kind, "assistant") || json::is(kind, "user");
         if json::is(kind, "assistant") {
-            self.assistant(&event, heard);
+            self.assistant(&event, heard)?;
         } else if json::is(kind, "user") {
-            self.user(&event, heard);
+            self.user(&event, heard)?;
         } else if json::is(kind, "result") {
             self.result(&event, heard);
-        } else if json::is(kind, "system") && json::is(event.subtype, "init") {
+        } else if is_init {
             if let Some(folder) = json::text(event.cwd) {
                 heard.files.work_in(&folder);
             }
@@ -166,15 +170,15 @@ impl Claude {
         Ok(())
     }
 
-    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) {
+    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
         let is_own = event.parent_tool_use_id.is_none();
-        let message: Message<'_> = json::object(event.message).unwrap_or_default();
+        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
         json::items(message.content, &mut |block| {
-            let Some(block) = json::object::<Block<'_>>(block) else { return };
+            let Some(block) = json::part::<Block<'_>>(block)? else { return Ok(()) };
             if json::is(block.kind, "text") && is_own {
                 heard.say(&json::text(block.text).unwrap_or_default());
             } else if json::is(block.kind, "tool_use") {
-                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return };
+                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
                 let subject = [input.file_path, input.notebook_path, input.command].into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();
@@ -185,18 +189,21 @@ impl Claude {
                     self.calls.pop_front();
                 }
             }
-        });
+            Ok(())
+        })
     }
 
-    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) {
-        let message: Message<'_> = json::object(event.message).unwrap_or_default();
-        let details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
+        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
+        let mut details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+        // Of several results nothing says which one it is of.
+        if details.kind.is_some() && n_results(message.content) != 1 {
+            details = Details::default();
+        }
         json::items(message.content, &mut |block| {
-            let Some(block) = json::object::<Block<'_>>(block).filter(|block| json::is(block.kind, "tool_result"))
-            else {
-                return;
-            };
-            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return };
+            let block = json::part::<Block<'_>>(block)?.filter(|block| json::is(block.kind, "tool_result"));
+            let Some(block) = block else { return Ok(()) };
+            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
             if json::is_true(block.is_error) {
                 let what = call.shown(heard);
                 heard.fail(&what, &content(block.content));
@@ -208,11 +215,12 @@ impl Claude {
                         // Nobody writes over what nobody has looked at: the tool itself forbids it.
                         if heard.files.knows(&path) { Done::Modified } else { Done::Created }
                     }),
-                    _ => return,
+                    _ => return Ok(()),
                 };
                 heard.files.note(path, done);
             }
-        });
+            Ok(())
+        })
     }
 
     fn result(&mut self, event: &Event<'_>, heard: &mut Heard) {
@@ -224,22 +232,24 @@ impl Claude {
         if is_failed {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
             let mut n_told = 0;
-            json::items(event.errors, &mut |error| {
+            let _ = json::items(event.errors, &mut |error| {
                 if let Some(error) = json::text(error) {
                     heard.fail(what, &error);
                     n_told += 1;
                 }
+                Ok(())
             });
             if n_told == 0 {
                 heard.fail(what, &text);
             }
         }
         let session = short(event.session_id);
-        if session != self.session {
-            self.figures[1] = self.figures[1].and(self.figures[0]);
-            (self.session, self.figures[0]) = (session, Figures::default());
+        let known = self.sessions.iter().position(|(known, _)| *known == session);
+        let before = known.map(|at| self.sessions.remove(at).1).unwrap_or_default();
+        if self.sessions.len() >= MAX_SESSIONS {
+            self.earlier = self.earlier.and(self.sessions.remove(0).1);
         }
-        self.figures[0] = self.figures[0].or(Figures::of(event));
+        self.sessions.push((session, before.or(Figures::of(event))));
     }
 
     /// Takes the call with this id from those that wait.
@@ -250,7 +260,7 @@ impl Claude {
 
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         heard.is_complete &= !self.is_open;
-        let figures = self.figures[1].and(self.figures[0]);
+        let figures = self.sessions.iter().fold(self.earlier, |sum, (_, figures)| sum.and(*figures));
         heard.cost_usd = figures.cost_usd;
         (heard.tokens_in, heard.tokens_out) = (figures.tokens_in, figures.tokens_out);
         heard.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
@@ -330,15 +340,27 @@ fn short(field: Field<'_>) -> Option<String> {
     json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
 }
 
+/// Returns how many results of tools are in a message.
+fn n_results(content: Field<'_>) -> usize {
+    let mut n_results = 0;
+    let _ = json::items(content, &mut |block| {
+        let block: Block<'_> = json::object(block).unwrap_or_default();
+        n_results += usize::from(json::is(block.kind, "tool_result"));
+        Ok(())
+    });
+    n_results
+}
+
 /// Returns the text of a tool's result: a text, or pieces of which some are.
 fn content(field: Field<'_>) -> String {
     if let Some(text) = json::text(field) {
         return text;
     }
     let mut first = None;
-    json::items(field, &mut |block| {
+    let _ = json::items(field, &mut |block| {
         let block: Block<'_> = json::object(block).unwrap_or_default();
         first = first.take().or_else(|| json::text(block.text));
+        Ok(())
     });
     first.unwrap_or_default()
 }

@@ -12,7 +12,7 @@ pub(super) struct Codex {
     /// The tokens of the thread so far, and of those before it: read and written.
     tokens: Option<(u64, u64)>,
     earlier: Option<(u64, u64)>,
-    /// Whether an error came behind the last turn that ended well.
+    /// Whether an error came behind the last turn that ended well and the last item that was completed.
     is_failing: bool,
 }
 
@@ -92,7 +92,12 @@ impl Codex {
         match json::text(Some(kind)).unwrap_or_default().as_str() {
             "thread.started" => self.end_thread(),
             "turn.started" => heard.is_complete = false,
-            "item.completed" => item(&json::object(event.item).unwrap_or_default(), heard),
+            "item.completed" => {
+                let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
+                // The work goes on behind what was an error then; one that is told as an item shows no work.
+                self.is_failing &= json::is(completed.kind, "error");
+                item(&completed, heard)?;
+            }
             "turn.completed" => {
                 (heard.is_complete, heard.is_failed, self.is_failing) = (true, false, false);
                 self.count(event.usage);
@@ -142,7 +147,7 @@ impl Codex {
     }
 }
 
-fn item(item: &Item<'_>, heard: &mut Heard) {
+fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
     let is_failed = json::is(item.status, "failed") || json::is(item.status, "declined");
     match json::text(item.kind).unwrap_or_default().as_str() {
         "agent_message" | "assistant_message" => heard.say(&json::text(item.text).unwrap_or_default()),
@@ -159,14 +164,15 @@ fn item(item: &Item<'_>, heard: &mut Heard) {
             }
         }
         "file_change" if !is_failed => json::items(item.changes, &mut |change| {
-            let change: Change<'_> = json::object(change).unwrap_or_default();
-            let Some(path) = json::text(change.path).and_then(|path| heard.files.within(&path)) else { return };
+            let change: Change<'_> = json::part(change)?.unwrap_or_default();
+            let Some(path) = json::text(change.path).and_then(|path| heard.files.within(&path)) else { return Ok(()) };
             match json::text(change.kind).unwrap_or_default().as_str() {
                 "add" => heard.files.note(path, Done::Created),
                 "delete" => heard.files.remove(path),
                 _ => heard.files.note(path, Done::Modified),
             }
-        }),
+            Ok(())
+        })?,
         "file_change" => {
             let how = if json::is(item.status, "declined") { "declined" } else { "failed" };
             heard.fail("file change", how);
@@ -178,6 +184,7 @@ fn item(item: &Item<'_>, heard: &mut Heard) {
         "error" => heard.fail("", &json::text(item.message).unwrap_or_default()),
         _ => {}
     }
+    Ok(())
 }
 
 /// Returns the message of an error.

@@ -1,6 +1,6 @@
 //! What was heard so far, the same for all formats, each part within its limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,6 +26,8 @@ const MAX_SUMMARY: usize = 8 * MAX_SECTION_BYTES;
 const MAX_SHOWN: usize = 500;
 /// How far before its own length a text is looked for in what was said, in bytes.
 const NEAR: usize = 64 * 1024;
+/// How many texts are known by their hash, the last ones.
+const MAX_TEXTS: usize = 64;
 /// How many errors are known by their hash.
 const MAX_KNOWN: usize = 10_000;
 
@@ -44,6 +46,10 @@ pub(super) struct Heard {
     pub(super) latest: Option<String>,
     allowed: Vec<String>,
     text: Tail,
+    /// The hashes of the last texts, the latest first.
+    texts: VecDeque<u64>,
+    /// How much was said since the stream last ended, in bytes.
+    n_since_end: usize,
     errors: List,
     decisions: List,
     /// What the stream ends with.
@@ -73,6 +79,8 @@ impl Heard {
             latest: None,
             allowed,
             text: Tail::new(MAX_TEXT),
+            texts: VecDeque::new(),
+            n_since_end: 0,
             errors: List::default(),
             decisions: List::default(),
             result: String::new(),
@@ -90,6 +98,9 @@ impl Heard {
             self.text.push(b"\n\n");
         }
         self.text.push(text.as_bytes());
+        self.texts.truncate(MAX_TEXTS - 1);
+        self.texts.push_front(xxh3_64(text.as_bytes()));
+        self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
         self.latest = Some(text.chars().take(MAX_SHOWN).collect());
         if text.chars().nth(MIN_SUMMARY).is_some() {
@@ -100,9 +111,13 @@ impl Heard {
     /// Takes the text that a stream ends with, which mostly repeats what was said last.
     pub(super) fn end(&mut self, text: &str, is_summary: bool) {
         let text = text.trim();
-        if !self.text.ends_near(text, NEAR) {
+        let hash = xxh3_64(text.as_bytes());
+        // Mostly it is one of the last texts. For a part of one, or several together, only what was said since
+        // the end before this one is searched: otherwise each of many short ends would cost a long search.
+        if !self.texts.contains(&hash) && !self.text.ends_near(text, NEAR.min(self.n_since_end)) {
             self.say(text);
         }
+        self.n_since_end = 0;
         if is_summary {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.result);
         }

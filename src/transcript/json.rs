@@ -1,10 +1,13 @@
 //! Fields of events, each read on its own: one that is of another kind than expected is not there, and nothing
 //! is built of what is not asked for, however deep or long it is.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A field's value, not looked into yet; `None` where there is none or it is `null`.
@@ -16,21 +19,34 @@ pub(super) fn event<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> 
         return Err("it is no JSON object".to_owned());
     }
     // Its place in the line helps; what it says is not repeated, since it may be anything.
-    serde_json::from_str(line).map_err(|error| match error.classify() {
+    parse(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "its JSON ends too early".to_owned(),
         _ => format!("it is no JSON object, from column {} on", error.column()),
     })
 }
 
-/// Reads a field that is an object.
+/// Reads a field that is an object; one that cannot be read is not there, either.
 pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
-    let text = field?.get();
-    if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+    part(field).ok().flatten()
 }
 
-/// Reads a field that is a text.
+/// Reads a field that is an object and may have what matters in it: fails where it cannot be read.
+pub(super) fn part<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, String> {
+    let Some(text) = field.map(RawValue::get).filter(|text| text.starts_with('{')) else { return Ok(None) };
+    parse(text).map(Some).map_err(|_| "a part of it cannot be read".to_owned())
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let object = reader.deserialize_map(Object(PhantomData))?;
+    reader.end()?;
+    Ok(object)
+}
+
+/// Reads a field that is a text. There is none that cannot be read: half of a pair of surrogates, which is what
+/// JavaScript leaves of an emoji that it cut, stands for U+FFFD.
 pub(super) fn text(field: Field<'_>) -> Option<String> {
-    serde_json::from_str(field?.get()).ok()
+    serde_json::from_str(field?.get()).ok().map(|Text(text)| text.into_owned())
 }
 
 /// Returns whether a field is this text.
@@ -54,11 +70,19 @@ pub(super) fn amount(field: Field<'_>) -> Option<f64> {
     serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// Calls `each` for the items of a field that is a list.
-pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>)) {
+/// Calls `each` for the items of a field that is a list. Returns the first failure, behind which it goes on.
+pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>) -> Result<(), String>) -> Result<(), String> {
+    let mut first = Ok(());
+    let mut each = |item: Field<'a>| {
+        let taken = each(item);
+        if first.is_ok() {
+            first = taken;
+        }
+    };
     if let Some(field) = field {
-        let _ = serde_json::Deserializer::from_str(field.get()).deserialize_seq(Items(each));
+        let _ = serde_json::Deserializer::from_str(field.get()).deserialize_seq(Items(&mut each));
     }
+    first
 }
 
 /// Calls `each` for the values of a field that is an object.
@@ -85,9 +109,155 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some((_, value)) = entries.next_entry::<IgnoredAny, &'a RawValue>()? {
+        while let Some((_, value)) = entries.next_entry::<Text<'a>, &'a RawValue>()? {
             (self.0)(Some(value));
         }
         Ok(())
+    }
+}
+
+/// A text in which half of a pair of surrogates may stand, which is no text for serde.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'a> Deserialize<'a> for Text<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+        // As bytes it is not refused, but comes as it would be in UTF-8 if that had surrogates.
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+struct Bytes;
+
+impl<'a> Visitor<'a> for Bytes {
+    type Value = Text<'a>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text")
+    }
+
+    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<Text<'a>, E> {
+        std::str::from_utf8(bytes).map_or_else(|_| self.visit_bytes(bytes), |text| Ok(Text(Cow::Borrowed(text))))
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text<'a>, E> {
+        let text = String::from_utf8(bytes.to_owned()).unwrap_or_else(|error| without_surrogates(error.into_bytes()));
+        Ok(Text(Cow::Owned(text)))
+    }
+}
+
+/// Puts one U+FFFD in the place of each surrogate; both have three bytes.
+fn without_surrogates(mut bytes: Vec<u8>) -> String {
+    for at in 2..bytes.len() {
+        if let place @ [0xed, 0xa0..=0xbf, _] = &mut bytes[at - 2..=at] {
+            place.copy_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads an object whose keys may be such texts.
+struct Object<T>(PhantomData<T>);
+
+impl<'a, T: Deserialize<'a>> Visitor<'a> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, entries: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(Keys(entries)))
+    }
+}
+
+struct Keys<A>(A);
+
+impl<'a, A: MapAccess<'a>> MapAccess<'a> for Keys<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(Text(key)) = self.0.next_key()? else { return Ok(None) };
+        seed.deserialize(key.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: Option<&str>) {
+        let field: &RawValue = serde_json::from_str(json).unwrap();
+        assert_eq!(text(Some(field)).as_deref(), expected, "{json}");
+    }
+
+    #[test]
+    fn half_a_pair_of_surrogates_is_one_replacement() {
+        check(r#""a\ud83d\n""#, Some("a\u{fffd}\n"));
+        check(r#""\ude00\ud83d\ud83d\ude00\ud83d""#, Some("\u{fffd}\u{fffd}\u{1f600}\u{fffd}"));
+        check(r#""\ud83dé퟿\ud83d\u00e9""#, Some("\u{fffd}é\u{d7ff}\u{fffd}é"));
+        check(r#""""#, Some(""));
+        check("[237,160,128]", None);
+        check(r#"{"a":"b"}"#, None);
+        check("7", None);
+    }
+
+    #[test]
+    fn keys_are_read_like_texts() {
+        #[derive(Deserialize)]
+        struct Known<'a> {
+            #[serde(borrow)]
+            known: Field<'a>,
+        }
+        let known: Known<'_> = event(r#"{"\udc00":{"\ud83d":1},"known":"\ud83d","b":2}"#).unwrap();
+        assert_eq!(text(known.known).as_deref(), Some("\u{fffd}"));
+        let odd: &RawValue = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
+        let mut seen = Vec::new();
+        values(Some(odd), &mut |value| seen.extend(count(value)));
+        assert_eq!(seen, [1, 2]);
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_read_is_told() {
+        #[derive(Deserialize, Debug)]
+        struct Known<'a> {
+            #[serde(borrow, rename = "known")]
+            _known: Field<'a>,
+        }
+        let check = |json: &str, is_there: Option<bool>| {
+            let field: &RawValue = serde_json::from_str(json).unwrap();
+            assert_eq!(part::<Known<'_>>(Some(field)).ok().map(|part| part.is_some()), is_there, "{json}");
+            assert_eq!(object::<Known<'_>>(Some(field)).is_some(), is_there == Some(true), "{json}");
+        };
+        check(r#"{"known":1}"#, Some(true));
+        check(r#"{"known":1,"known":2}"#, None);
+        check("7", Some(false));
+        check("[7]", Some(false));
+    }
+
+    proptest! {
+        /// Whatever JavaScript can write as a text is read, and as JavaScript shows it.
+        #[test]
+        fn any_text_is_read(units in prop::collection::vec((prop_oneof![any::<u16>(), 0xd7f0u16..0xe010], any::<bool>()), 0..40)) {
+            let mut json = String::from("\"");
+            for (unit, is_escaped) in &units {
+                match char::from_u32(u32::from(*unit)).filter(|unit| !(*is_escaped || unit.is_control() || "\"\\".contains(*unit))) {
+                    Some(plain) => json.push(plain),
+                    None => write!(json, "\\u{unit:04x}").unwrap(),
+                }
+            }
+            json.push('"');
+            let units: Vec<u16> = units.into_iter().map(|(unit, _)| unit).collect();
+            let field: &RawValue = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(text(Some(field)), Some(String::from_utf16_lossy(&units)));
+        }
     }
 }

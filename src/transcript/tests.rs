@@ -146,6 +146,61 @@ fn fields_of_another_kind_are_not_there() {
     assert_eq!((read(&deep, Format::Claude).broken.len(), read(&deep, Format::Codex).broken.len()), (0, 0));
 }
 
+/// What JavaScript writes of an emoji that it cut.
+#[test]
+fn a_text_with_half_a_character_loses_nothing() {
+    let cut = r#"{"type":"text","text":"cut \ud83d one\nDecision: \ud83d kept\n<task-done>t-1</task-done>"}"#;
+    let expected = "cut \u{fffd} one\nDecision: \u{fffd} kept\n<task-done>t-1</task-done>";
+    let told = |lines: &[&str], format: Format| {
+        let told = read(&lines.join("\n"), format);
+        assert_eq!((told.broken.as_slice(), told.n_events), (&[][..], lines.len() as u64), "{lines:?}");
+        told
+    };
+    let said_it = told(&[&said(cut)], Format::Auto);
+    assert_eq!((said_it.text.as_str(), &said_it.decisions[..]), (expected, &["\u{fffd} kept".to_owned()][..]));
+    let failed = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"boom \ud83d.\n<task-done>t-1</task-done>"}"#;
+    let failed = told(&[failed], Format::Auto);
+    assert_eq!(
+        (failed.text.as_str(), failed.errors[0].as_str()),
+        ("boom \u{fffd}.\n<task-done>t-1</task-done>", "boom \u{fffd}.")
+    );
+    // Names, paths, commands and keys.
+    let calls = [
+        r#"{"type":"tool_use","id":"\ud83d1","name":"Write","input":{"\udc00":1,"file_path":"a\ud83d.rs"}}"#,
+        r#"{"type":"tool_use","id":"2","name":"Bash","input":{"command":"echo \ud83d","\ud83d":1},"\ud83d":1}"#,
+    ];
+    let results = [
+        r#"{"type":"tool_result","tool_use_id":"\ud83d1"}"#,
+        r#"{"type":"tool_result","tool_use_id":"2","is_error":true,"content":[{"type":"text","text":"no \ud83d"}]}"#,
+    ];
+    let results = said(&results.join(",")).replace("assistant", "user").replacen('{', r#"{"\ud83d":1,"#, 1);
+    let worked = told(&[&said(&calls.join(",")), &results], Format::Claude);
+    assert_eq!(
+        (worked.files.created, worked.errors),
+        (vec!["a\u{fffd}.rs".to_owned()], vec!["`echo \u{fffd}`: no \u{fffd}".to_owned()])
+    );
+    let codex = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"item.completed","item":{"\ud83d":1,"type":"agent_message","text":"cut \ud83d <task-done>t-1</task-done>"}}"#,
+        r#"{"type":"error","message":"lost \ud83d"}"#,
+    ];
+    let codex = told(&codex, Format::Auto);
+    assert_eq!(
+        (codex.text.as_str(), codex.errors[0].as_str()),
+        ("cut \u{fffd} <task-done>t-1</task-done>", "lost \u{fffd}")
+    );
+}
+
+#[test]
+fn a_line_with_a_part_that_cannot_be_read_is_told() {
+    let twice = r#"{"type":"text","text":"lost","text":"lost"}"#;
+    let told = read(&[said(&format!(r#"{twice},{{"type":"text","text":"kept"}}"#))].join("\n"), Format::Claude);
+    let broken = vec![Broken { line: 1, reason: "a part of it cannot be read".to_owned() }];
+    assert_eq!((told.text.as_str(), &told.broken), ("kept", &broken));
+    let item = r#"{"type":"item.completed","item":{"type":"agent_message","text":"lost","text":"lost"}}"#;
+    assert_eq!(read(item, Format::Codex).broken, broken);
+}
+
 #[test]
 fn a_result_says_what_was_not_said_already() {
     let end = |text: &str| {
@@ -156,6 +211,64 @@ fn a_result_says_what_was_not_said_already() {
     assert_eq!(text(&[text_of("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("b")]), "b");
     assert_eq!(text(&[text_of("a"), end("")]), "a");
+    // A part of what was said, and two of it together.
+    assert_eq!(text(&[text_of("a"), text_of("bc"), text_of("d"), end("b")]), "a\n\nbc\n\nd");
+    assert_eq!(text(&[text_of("a"), text_of("b"), end(r"a\n\nb")]), "a\n\nb");
+    // One that came before, whole.
+    assert_eq!(text(&[text_of("a"), end("b"), end("b"), end("a"), end("b")]), "a\n\nb");
+    assert_eq!(text(&[end("a"), text_of("b"), end("b"), end("a")]), "a\n\nb");
+}
+
+#[test]
+fn what_was_searched_for_one_result_is_not_searched_for_the_next() {
+    let end = |number: u64| {
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{number}"}}"#)
+    };
+    let mut lines = vec![text_of("107 of 200")];
+    // One is a part of what was said before the first of them.
+    lines.extend((100..200).map(end));
+    let said = read(&lines.join("\n"), Format::Claude);
+    let heard: Vec<&str> = said.text.split("\n\n").collect();
+    assert_eq!((heard.len(), heard[0], heard[8]), (101, "107 of 200", "107"));
+}
+
+#[test]
+fn several_results_in_one_event_are_told_apart() {
+    let write = |name: &str| {
+        format!(r#"{{"type":"tool_use","id":"{name}","name":"Write","input":{{"file_path":"/repo/project/{name}"}}}}"#)
+    };
+    let written =
+        |name: &str, text: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{name}","content":"{text}"}}"#);
+    let files = |results: &[String]| {
+        let results = said(&results.join(",")).replace("assistant", "user");
+        let results = results.replacen('{', r#"{"tool_use_result":{"type":"create"},"#, 1);
+        let files = read(&[said(&[write("a"), write("b")].join(",")), results].join("\n"), Format::Claude).files;
+        (files.created, files.modified)
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let update = written("b", "The file /repo/project/b has been updated.");
+    let create = written("a", "File created successfully at: /repo/project/a");
+    assert_eq!(files(&[create, update.clone()]), (names(&["a"]), names(&["b"])));
+    // With one alone it is told of that one.
+    assert_eq!(files(&[update]), (names(&["b"]), names(&[])));
+}
+
+#[test]
+fn what_follows_the_end_opens_no_stream_again_unless_it_is_work() {
+    let is_complete = |more: &[&str]| {
+        read(&[&[&*text_of("a"), &result("s", 1.0, 1)], more].concat().join("\n"), Format::Claude).is_complete
+    };
+    let idle = r#"{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s"}"#;
+    let suggestion = r#"{"type":"prompt_suggestion","suggestion":"run it","session_id":"s"}"#;
+    let hook = r#"{"type":"system","subtype":"hook_response","session_id":"s"}"#;
+    assert!(is_complete(&[]) && is_complete(&[idle, suggestion, hook, r#"{"type":"of_tomorrow"}"#]));
+    let init = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    let user = r#"{"type":"user","message":{"content":"go on"},"session_id":"s"}"#;
+    for work in [init, user, &text_of("b")] {
+        assert!(!is_complete(&[work]) && !is_complete(&[idle, work, suggestion]), "{work}");
+        assert!(is_complete(&[work, &result("s", 2.0, 2), idle]), "{work}");
+    }
+    assert!(!read(&[init, idle].join("\n"), Format::Claude).is_complete);
 }
 
 #[test]
@@ -168,6 +281,11 @@ fn figures_are_those_of_all_sessions() {
     // A later result of a session has what the earlier one had.
     assert_eq!(figures(&[result("a", 1.0, 10), result("a", 2.0, 30)]), (Some(2.0), Some(30), Some(1), Some(2.0)));
     assert_eq!(figures(&[result("a", 1.0, 10), result("b", 2.0, 30)]), (Some(3.0), Some(40), Some(2), Some(2.0)));
+    // Sessions that go on in turns; each result has what its session cost until then.
+    let turns = [result("a", 1.0, 10), result("b", 2.0, 30), result("a", 4.0, 15), result("b", 8.0, 31)];
+    assert_eq!(figures(&turns), (Some(12.0), Some(46), Some(2), Some(4.0)));
+    let many: Vec<String> = (0..200).map(|number| result(&number.to_string(), 1.0, 10)).collect();
+    assert_eq!(figures(&many), (Some(200.0), Some(2_000), Some(200), Some(200.0)));
     assert_eq!(figures(&[text_of("a")]), (None, None, None, None));
     let thread = r#"{"type":"thread.started","thread_id":"t"}"#;
     let turn =
@@ -185,6 +303,25 @@ fn errors_that_were_overcome_are_no_failure() {
     let completed = r#"{"type":"turn.completed","usage":{}}"#;
     assert!(failed(&[error]) && failed(&[failing]) && failed(&[completed, error]));
     assert!(!failed(&[error, completed]) && !failed(&[failing, completed]));
+}
+
+#[test]
+fn a_stream_that_is_cut_behind_an_error_that_was_overcome_is_open() {
+    let ended = |lines: &[&str]| {
+        let said = read(&[&[r#"{"type":"turn.started"}"#], lines].concat().join("\n"), Format::Codex);
+        (said.is_failed, said.is_complete, said.errors.len())
+    };
+    let error = r#"{"type":"error","message":"Reconnecting... 1/5"}"#;
+    let message = r#"{"type":"item.completed","item":{"type":"agent_message","text":"a"}}"#;
+    let begun = r#"{"type":"item.started","item":{"type":"command_execution","command":"make"}}"#;
+    let warning = r#"{"type":"item.completed","item":{"type":"error","message":"Reconnecting... 1/5"}}"#;
+    assert_eq!(ended(&[message, error, message, begun]), (false, false, 1));
+    // The last that is heard of it.
+    assert_eq!(ended(&[message, error]), (true, true, 1));
+    assert_eq!(ended(&[error, begun]), (true, true, 1));
+    assert_eq!(ended(&[error, warning]), (true, true, 1));
+    assert_eq!(ended(&[error, message, error]), (true, true, 1));
+    assert_eq!(ended(&[error, message, r#"{"type":"turn.failed","error":{"message":"x"}}"#]), (true, true, 2));
 }
 
 #[test]

@@ -104,6 +104,40 @@ fn a_format_can_be_forced() {
     assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(0));
 }
 
+/// Records a stream of these lines.
+fn record_lines(lines: &[&str]) -> (TestBase, Ran) {
+    let base = TestBase::new();
+    begin(&base);
+    let ran = base.with(["record"]).input(lines.join("\n")).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    (base, ran)
+}
+
+#[test]
+fn half_a_character_loses_no_sigil() {
+    let (base, ran) = record_lines(&[
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"m"}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d here\n<learning category=\"pitfall\" tags=\"locks\">A lock \ud83d must be dropped before a child is spawned.</learning>"}]},"session_id":"s"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"cut \ud83d there <task-done>t-lock</task-done>"}"#,
+        r#"{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s"}"#,
+    ]);
+    assert!(journal(&base).contains("\noutcome: done\n"), "{}", journal(&base));
+    assert!(base.files(".ralph").iter().any(|path| path.contains("knowledge/a-lock")), "{ran}");
+    assert!(!ran.stderr.contains("without its last event") && !ran.stderr.contains("no event"), "{ran}");
+}
+
+#[test]
+fn a_stream_of_codex_that_was_cut_behind_an_overcome_error_is_no_failure() {
+    let (base, ran) = record_lines(&[
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"error","message":"Reconnecting... 1/5"}"#,
+        r#"{"type":"item.completed","item":{"type":"agent_message","text":"I go on with the lock."}}"#,
+    ]);
+    assert!(!journal(&base).contains("\noutcome: error\n"), "{}", journal(&base));
+    assert!(ran.stderr.contains("the stream of Codex ends without its last event"), "{ran}");
+}
+
 #[test]
 fn options_count_over_the_stream() {
     let more = ["--outcome", "partial", "--model", "opus", "--agent-exit", "0"];
