@@ -125,8 +125,18 @@ impl Store {
                 return Err(Error::Locked { path, waited_ms, holder: holder(&file) });
             }
             std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
-            wait = LONGEST_WAIT.min(wait * 2);
+            wait = longest_wait(waited).min(wait * 2);
         }
+    }
+}
+
+/// Returns how long to wait at most before the lock is tried again. Whoever has waited for long tries more often: those
+/// who came later try at short intervals at first, and could get ahead again and again.
+fn longest_wait(waited: Duration) -> Duration {
+    match waited.as_secs() {
+        0 => LONGEST_WAIT,
+        1..=4 => LONGEST_WAIT / 4,
+        _ => FIRST_WAIT,
     }
 }
 
@@ -198,4 +208,16 @@ pub(super) fn holder(file: &File) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes[..n_bytes]);
     let line: String = text.lines().next()?.chars().filter(|character| !character.is_control()).collect();
     (!line.trim().is_empty()).then(|| line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_waited_longer_tries_as_often_as_who_came_later() {
+        let waits: Vec<Duration> = (0..60).map(|seconds| longest_wait(Duration::from_secs(seconds))).collect();
+        assert!(waits.is_sorted_by(|one, other| one >= other) && waits[0] > waits[1] && waits[1] > waits[5]);
+        assert!(waits.iter().all(|wait| *wait >= FIRST_WAIT));
+    }
 }
