@@ -8,6 +8,8 @@ use std::process::Command;
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Memory, Task};
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use crate::hostile_clone;
 use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
 use crate::support::{PROGRAM, TestBase};
 use crate::{clocks, corruption, full_disk, paths};
@@ -111,6 +113,22 @@ fn git_is_led_nowhere_by_links() {
         assert!(recorded["recorded"]["attempt"]["head"]["tree"].is_string(), "{recorded}");
         assert_eq!(fs::read_dir(outside).unwrap().count(), 0, "{}", link.display());
     }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_clone_harms_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = hostile_clone::run(
+        folder.path(),
+        Path::new(PROGRAM),
+        std::env::var("N").map_or(500, |n| n.parse().unwrap()),
+        false,
+        std::env::var("S").map_or(9, |n| n.parse().unwrap()),
+    );
+    assert!(outcome.faults.is_empty(), "{} faults:\n{}", outcome.faults.len(), outcome.faults.join("\n"));
+    assert_eq!((outcome.clones, outcome.kinds.len()), (500, hostile_clone::KINDS.len()), "{outcome:?}");
+    assert!(outcome.runs > 2_500 && outcome.compared > 800 && outcome.gits > 1_000, "{outcome:?}");
 }
 
 /// Makes a memory with an index in which entries were replaced, and returns the folder of the index.

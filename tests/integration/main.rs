@@ -30,6 +30,9 @@ mod full_disk; // a disk that is full, and one that can only be read
 mod fuzz; // what must hold for any bytes
 mod git; // commits of the memory, and files that knowledge speaks of
 mod hostile; // what is kept for the fuzzer
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/hostile_clone.rs"]
+mod hostile_clone; // repositories in which everything was committed
 mod killed; // a loop that is killed at random moments loses nothing
 #[path = "../campaigns/kills.rs"]
 mod kills; // kills at random moments
