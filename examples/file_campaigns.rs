@@ -4,6 +4,7 @@
 //! * `clocks` and `coarse-clocks`, the latter on a file system that tells times by ticks (1,000 edits by default),
 //! * `corruption` (1,000 damages),
 //! * `full-disk` (200 fills),
+//! * `hostile-clone` (10,000 repositories; Linux on x86-64 alone),
 //! * `paths` (100,000 names).
 //!
 //! The seed is 1 by default. The program is the one beside this example; build it first.
@@ -23,6 +24,9 @@ mod clocks;
 mod corruption;
 #[path = "../tests/campaigns/full_disk.rs"]
 mod full_disk;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../tests/campaigns/hostile_clone.rs"]
+mod hostile_clone;
 #[path = "../tests/campaigns/own_disk.rs"]
 mod own_disk;
 #[path = "../tests/campaigns/paths.rs"]
@@ -34,7 +38,7 @@ mod random;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 
-const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|paths [SIZE [SEED]]";
+const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|hostile-clone|paths [SIZE [SEED]]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let default = match name {
         "clocks" | "coarse-clocks" | "corruption" => 1_000,
         "full-disk" => 200,
+        "hostile-clone" => 10_000,
         "paths" => 100_000,
         _ => return Err(USAGE.into()),
     };
@@ -70,6 +75,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         "coarse-clocks" => format!("{:?}", clocks::run(&place.join("disk"), &program, size, seed)),
         "corruption" => format!("{:?}", corruption::run(&place, &program, size, seed)),
         "full-disk" => format!("{:?}", full_disk::run(&place, &program, size, seed)),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "hostile-clone" => {
+            let outcome = hostile_clone::run(&place, &program, size, true, seed);
+            for fault in &outcome.faults {
+                writeln!(out, "{fault}")?;
+            }
+            if !outcome.faults.is_empty() {
+                return Err(format!("{} faults", outcome.faults.len()).into());
+            }
+            format!("{outcome:?}")
+        }
+        "hostile-clone" => return Err("only Linux on x86-64 lets its calls be stopped here".into()),
         _ => format!("{:?}", paths::run(&place, &program, size, seed)),
     };
     if folder.is_none() {

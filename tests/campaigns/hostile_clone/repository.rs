@@ -325,7 +325,7 @@ fn journal(memory: &Path, random: &mut Random) {
 fn configuration(memory: &Path, random: &mut Random) {
     let mut text = "format = 1\n".to_owned();
     match random.below(4) {
-        0 => (0..900).for_each(|number| text.push_str(&format!("k{number} = 1\n"))),
+        0 => (0..90_000).for_each(|number| text.push_str(&format!("k{number} = 1\n"))),
         1 => text.push_str(&format!("x = {}1{}\n", "[".repeat(60), "]".repeat(60))),
         2 => text.push_str(&format!("[search]\nlimit = \"{SECRET}\"\n[{}]\nx = 1\n", "a.".repeat(20_000) + "a")),
         _ => {}

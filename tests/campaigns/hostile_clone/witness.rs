@@ -49,7 +49,6 @@ pub(crate) struct Started {
 
 /// Runs a prepared shell command that replaces itself with the program (see [`held`]), and notes what it does until it has ended.
 /// `talk` is given the child once it is traced, in a thread of its own.
-#[expect(clippy::zombie_processes, reason = "the tracer waits for it")]
 pub(crate) fn witness(command: &mut Command, talk: impl FnOnce(&mut Child) + Send) -> Testimony {
     let mut child = command.spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
