@@ -4,7 +4,8 @@
 //! * `clocks` and `coarse-clocks`, the latter on a file system that tells times by ticks (1,000 edits by default),
 //! * `corruption` (1,000 damages),
 //! * `full-disk` (200 fills),
-//! * `paths` (100,000 names).
+//! * `paths` (100,000 names),
+//! * `git-matrix` (64 settings of git, beside the kinds of repository).
 //!
 //! The seed is 1 by default. The program is the one beside this example; build it first.
 
@@ -23,6 +24,8 @@ mod clocks;
 mod corruption;
 #[path = "../tests/campaigns/full_disk.rs"]
 mod full_disk;
+#[path = "../tests/campaigns/git_matrix.rs"]
+mod git_matrix;
 #[path = "../tests/campaigns/own_disk.rs"]
 mod own_disk;
 #[path = "../tests/campaigns/paths.rs"]
@@ -34,7 +37,7 @@ mod random;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 
-const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|paths [SIZE [SEED]]";
+const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|paths|git-matrix [SIZE [SEED]]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "clocks" | "coarse-clocks" | "corruption" => 1_000,
         "full-disk" => 200,
         "paths" => 100_000,
+        "git-matrix" => 64,
         _ => return Err(USAGE.into()),
     };
     let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
@@ -69,6 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "clocks" => format!("{:?}", clocks::run(&place, &program, size, seed)),
         "coarse-clocks" => format!("{:?}", clocks::run(&place.join("disk"), &program, size, seed)),
         "corruption" => format!("{:?}", corruption::run(&place, &program, size, seed)),
+        "git-matrix" => format!("{:?}", git_matrix::run(&place, &program, size, seed)),
         "full-disk" => format!("{:?}", full_disk::run(&place, &program, size, seed)),
         _ => format!("{:?}", paths::run(&place, &program, size, seed)),
     };
