@@ -4,6 +4,7 @@
 //! * `clocks` and `coarse-clocks`, the latter on a file system that tells times by ticks (1,000 edits by default),
 //! * `corruption` (1,000 damages),
 //! * `full-disk` (200 fills),
+//! * `git-matrix` (64 settings of git, beside the kinds of repository),
 //! * `hostile-clone` (10,000 repositories; Linux on x86-64 alone),
 //! * `paths` (100,000 names).
 //!
@@ -24,6 +25,8 @@ mod clocks;
 mod corruption;
 #[path = "../tests/campaigns/full_disk.rs"]
 mod full_disk;
+#[path = "../tests/campaigns/git_matrix.rs"]
+mod git_matrix;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../tests/campaigns/hostile_clone.rs"]
 mod hostile_clone;
@@ -38,7 +41,8 @@ mod random;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 
-const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|hostile-clone|paths [SIZE [SEED]]";
+const USAGE: &str =
+    "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|git-matrix|hostile-clone|paths [SIZE [SEED]]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "full-disk" => 200,
         "hostile-clone" => 10_000,
         "paths" => 100_000,
+        "git-matrix" => 64,
         _ => return Err(USAGE.into()),
     };
     let size: usize = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
@@ -74,6 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "clocks" => format!("{:?}", clocks::run(&place, &program, size, seed)),
         "coarse-clocks" => format!("{:?}", clocks::run(&place.join("disk"), &program, size, seed)),
         "corruption" => format!("{:?}", corruption::run(&place, &program, size, seed)),
+        "git-matrix" => format!("{:?}", git_matrix::run(&place, &program, size, seed)),
         "full-disk" => format!("{:?}", full_disk::run(&place, &program, size, seed)),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         "hostile-clone" => {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use super::WorkTree;
+use super::call::{Call, index_settings};
+use super::object::Object;
 use super::tree::own_index;
-use super::{WorkTree, ask};
 use crate::error::{Error, Result};
 
 /// What is there while git waits for a person to go on with something.
@@ -16,8 +18,8 @@ const UNFINISHED: [(&str, &str); 7] = [
     ("BISECT_START", "a bisection"),
     ("index.lock", "another git command"),
 ];
-/// No hook is run: one could take minutes, or refuse, and nobody is there to read it.
-const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
+/// How the files of the folder get into an index.
+const UPDATE: [&str; 6] = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 
 impl WorkTree {
     /// Commits the files of the folder asked about, those that git does not know yet included, but for
@@ -25,7 +27,9 @@ impl WorkTree {
     /// were last committed.
     ///
     /// What else is changed, or put into the index to be committed, stays as it is there. `scratch` is a
-    /// folder for the time of the call, made where there is none. The commit is not signed, and no hook is run.
+    /// folder for the time of the call, made where there is none. The commit is not signed, and no hook is run:
+    /// one could take minutes, or refuse, and nobody is there to read it. The filters of a person are run, as
+    /// what they encrypt must not be committed in plain text.
     ///
     /// # Errors
     ///
@@ -33,30 +37,27 @@ impl WorkTree {
     /// like is unfinished, and [`Error::Io`] where `scratch` cannot be written. Then nothing is committed.
     pub fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
-        let root =
-            self.line(&["rev-parse", "--show-toplevel"])?.ok_or_else(|| refused("there is no work tree".to_owned()))?;
-        let root = Path::new(&root);
-        let asked: Vec<&str> = UNFINISHED.iter().flat_map(|(name, _)| ["--git-path", name]).collect();
-        let answer = ask(&self.folder, &[&["rev-parse"], asked.as_slice()].concat(), b"", &[], &[0])?;
-        let text = String::from_utf8_lossy(&answer.output).into_owned();
-        for (path, (_, what)) in text.lines().zip(UNFINISHED) {
-            if self.folder.join(path).exists() {
+        let verify = ["rev-parse", "--verify", "--quiet"];
+        let object = |name: &'static str| -> Result<Option<Object>> {
+            self.call(&verify).word(name).good(&[0, 1]).line()?.map(|line| Object::parse(&line)).transpose()
+        };
+        for (name, what) in UNFINISHED {
+            // Where references are not files, most of these are none either.
+            if self.git_dir.join(name).exists() || name.ends_with("_HEAD") && object(name)?.is_some() {
                 return Err(refused(format!("{what} is not finished")));
             }
         }
-        let head = self.line(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-        let index = self.line(&["rev-parse", "--git-path", "index"])?.unwrap_or_default();
-        let index = own_index(&self.folder.join(index), scratch)?;
-        let of_own = [("GIT_INDEX_FILE", index.path())];
-        let own = |arguments: &[&str]| ask(root, arguments, b"", &of_own, &[0]);
+        let head = object("HEAD^{commit}")?;
+        let index = own_index(&self.index, scratch)?;
+        let settings = index_settings();
+        let own = |words: &[&'static str]| Call::within(self, &settings, words).index(index.path());
         // As it was last committed, without what is put into the index; what git knows of the files stays known.
         match &head {
-            Some(head) => own(&["read-tree", "--reset", head])?,
-            None => own(&["read-tree", "--empty"])?,
+            Some(head) => own(&["read-tree", "--reset"]).object(head).ask()?,
+            None => own(&["read-tree", "--empty"]).ask()?,
         };
-        let folder = self.prefix.trim_end_matches('/');
-        let folder = if folder.is_empty() { ".".to_owned() } else { format!(":(top,literal){folder}") };
-        let listed = own(&["ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", &folder])?.output;
+        let words = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
+        let listed = own(&words).paths(self.own_path()).ask()?.output;
         let is_left_out = |path: &[u8]| {
             let path = path.strip_prefix(self.prefix.as_bytes()).unwrap_or(path);
             without.iter().any(|name| path.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")))
@@ -67,33 +68,27 @@ impl WorkTree {
             return Ok(None);
         }
         let changed = changed.join(&0);
-        let update = ["-c", "core.safecrlf=false", "update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        ask(root, &update, &changed, &of_own, &[0])?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
-        let tree = text(own(&["write-tree"])?.output);
+        own(&UPDATE).input(&changed).ask()?;
+        let tree = own(&["write-tree"]).made()?;
         // What is only staged differently is no change.
-        if self.line(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?.as_ref() == Some(&tree) {
+        if object("HEAD^{tree}")?.as_ref() == Some(&tree) {
             return Ok(None);
         }
-        let mut arguments = vec!["commit-tree", tree.as_str()];
+        let mut call = self.call(&["commit-tree"]).object(&tree).input(message.as_bytes());
         if let Some(head) = &head {
-            arguments.extend(["-p", head.as_str()]);
+            call = call.word("-p").object(head);
         }
-        let commit = text(ask(root, &arguments, message.as_bytes(), &[], &[0])?.output);
+        let commit = call.made()?;
         // The index of the repository learns of these files before the branch does: where this fails nothing
         // is committed, and where the next one fails they are put into the index and no more.
-        ask(root, &update, &changed, &[], &[0])?;
-        let old = head.as_deref().unwrap_or("");
-        let update = ["update-ref", "-m", "ralph-memory", "HEAD", commit.as_str(), old];
-        ask(root, &[&NO_HOOKS[..], &update].concat(), b"", &[], &[0])?;
-        Ok(Some(commit))
-    }
-
-    /// Returns the one line of an answer; `None` where there is none.
-    pub(super) fn line(&self, arguments: &[&str]) -> Result<Option<String>> {
-        let answer = ask(&self.folder, arguments, b"", &[], &[0, 1])?;
-        let line = String::from_utf8_lossy(&answer.output).trim_end_matches('\n').to_owned();
-        Ok(Some(line).filter(|line| !line.is_empty()))
+        self.call(&UPDATE).input(&changed).ask()?;
+        let update = self.call(&["update-ref", "-m", "ralph-memory", "HEAD"]).object(&commit);
+        match &head {
+            Some(head) => update.object(head).ask()?,
+            // There must be none.
+            None => update.word("").ask()?,
+        };
+        Ok(Some(commit.as_str().to_owned()))
     }
 }
 

@@ -1,14 +1,15 @@
 //! The merge driver: what git runs to merge entries, registered in the repository's own configuration.
 
-use super::{WorkTree, ask};
+use super::WorkTree;
 use crate::error::Result;
 
 /// The name of the driver, which `.gitattributes` gives to entries.
 pub const DRIVER: &str = "ralph-memory";
-/// The key of the driver's command line.
+/// The keys of the driver's command line and of its description.
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
+const NAME_KEY: &str = "merge.ralph-memory.name";
 /// What has the other side of a merge, of a cherry-pick and of a rebase.
-const OTHER_SIDES: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"];
+pub(super) const OTHER_SIDES: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"];
 
 impl WorkTree {
     /// Returns the command line of the merge driver, where one is registered.
@@ -17,7 +18,7 @@ impl WorkTree {
     ///
     /// [`Error::Git`](crate::error::Error::Git) when `git` does not answer.
     pub fn merge_driver(&self) -> Result<Option<String>> {
-        self.line(&["config", "--get", COMMAND_KEY])
+        self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
     }
 
     /// Registers a merge driver in the configuration of the repository, which is not part of what it shares.
@@ -27,24 +28,25 @@ impl WorkTree {
     /// Those of [`WorkTree::merge_driver`].
     pub fn register_merge_driver(&self, command: &str) -> Result<()> {
         let name = "merges knowledge entries by key and by block";
-        for (key, value) in [("merge.ralph-memory.name", name), (COMMAND_KEY, command)] {
-            ask(&self.folder, &["config", "--local", key, value], b"", &[], &[0])?;
+        for (key, value) in [(NAME_KEY, name), (COMMAND_KEY, command)] {
+            self.call(&["config", "--local", key]).value(value).ask()?;
         }
         Ok(())
     }
 
     /// Returns whether the other side of a merge that is under way has a file at `path`, which is relative
-    /// to the folder asked about. `heads` are commits that it may be, beside those that git notes itself.
+    /// to the folder asked about. `heads` are commits that it may be, beside those that git notes itself; what
+    /// is not the whole name of one counts for nothing.
     ///
     /// # Errors
     ///
     /// Those of [`WorkTree::merge_driver`].
     pub fn other_side_has(&self, path: &str, heads: &[String]) -> Result<bool> {
+        let path = format!("{}{path}", self.prefix);
         for head in heads.iter().map(String::as_str).chain(OTHER_SIDES) {
-            let object = format!("{head}:{}{path}", self.prefix);
+            let Ok(call) = self.call(&["rev-parse", "--verify", "--quiet"]).object_at(head, &path) else { continue };
             // 128 means that there is no such commit, or no such file in it.
-            let answer = ask(&self.folder, &["rev-parse", "--verify", "--quiet", &object], b"", &[], &[0, 1, 128])?;
-            if !answer.output.is_empty() {
+            if !call.good(&[0, 1, 128]).ask()?.output.is_empty() {
                 return Ok(true);
             }
         }

@@ -1,8 +1,10 @@
 //! What was done to paths since a time.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 
-use super::{WorkTree, ask, names};
+use super::{WorkTree, names};
 use crate::error::Result;
 
 /// A commit that changed a path.
@@ -14,9 +16,16 @@ pub struct Touch {
     pub commit: String,
     /// When it was made, in seconds since 1970.
     pub at: i64,
-    /// How many lines were added and taken out; those of a binary file are not known.
+    /// How many lines were added and taken out. It is 0 where that is not known: of a binary file, and where the
+    /// repository has not all that the commits have in them, as a partial clone has not.
     pub lines: u64,
 }
+
+/// How many commits are looked at, the newest ones.
+const MAX_COMMITS: i64 = 10_000;
+/// How a commit is compared with the one before: by nothing that a person sets, and without a program.
+const COMPARED: [&str; 8] =
+    ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 impl WorkTree {
     /// Returns what the commits since `since` did to these paths and those below them, the newest first;
@@ -28,37 +37,39 @@ impl WorkTree {
     /// [`Error::Git`](crate::error::Error::Git) when `git` does not answer, as in a repository without
     /// commits.
     pub fn touches(&self, paths: &[&str], since: DateTime<Utc>) -> Result<Vec<Touch>> {
+        let paths = self.of_project(paths);
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let since = format!("--since={}", since.timestamp());
-        let asked = ["-z", "--no-merges", "--no-renames", "--numstat", "--format=format:%x02%H%x09%ct", &since, "--"];
-        let mut arguments = vec!["--literal-pathspecs", "-c", "log.showSignature=false", "log"];
-        arguments.extend(asked);
-        let above = above(paths);
-        arguments.extend(above.iter().map(String::as_str));
-        let answer = ask(&self.folder, &arguments, b"", &[], &[0])?;
+        let call = self.call(&["rev-list", "--no-merges", "--timestamp"]).number("--max-age=", since.timestamp());
+        let listed = call.number("--max-count=", MAX_COMMITS).word("HEAD").paths(&paths).ask_all()?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let times: HashMap<&str, i64> = listed
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(at, commit)| (commit, at.parse().unwrap_or_default()))
+            .collect();
+        let commits: String =
+            listed.lines().filter_map(|line| Some([line.split_once(' ')?.1, "\n"].concat())).collect();
+        let compared = |how| self.call(&COMPARED).word(how).paths(&paths).input(commits.as_bytes()).ask();
+        // Lines cannot be counted of files that a partial clone did not fetch; their names stand in its trees.
+        let answer = compared("--numstat").or_else(|_| compared("--raw"))?;
         let mut touches = Vec::new();
-        let mut commit = (String::new(), 0);
-        for record in names(&answer.output) {
-            // The first file of a commit stands in the line below the commit's own.
-            let (head, file) = match record.strip_prefix('\u{2}') {
-                Some(rest) => {
-                    let (head, file) = rest.split_once('\n').unwrap_or((rest, ""));
-                    (Some(head), file)
-                }
-                None => (None, record.as_str()),
-            };
-            if let Some((id, at)) = head.and_then(|head| head.split_once('\t')) {
-                commit = (id.to_owned(), at.parse().unwrap_or_default());
-            }
-            let mut fields = file.splitn(3, '\t');
-            let (Some(added), Some(removed), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+        let mut commit = "";
+        let records: Vec<String> = names(&answer.output).collect();
+        let mut records = records.iter().map(String::as_str);
+        while let Some(record) = records.next() {
+            let (lines, path) = if record.starts_with(':') {
+                (0, records.next().unwrap_or_default())
+            } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
+                let count = |text: &str| text.parse::<u64>().unwrap_or(0);
+                (count(added).saturating_add(count(removed)), path)
+            } else {
+                commit = record;
                 continue;
             };
-            let Some(path) = self.in_project(path) else { continue };
-            let lines = added.parse::<u64>().unwrap_or(0).saturating_add(removed.parse().unwrap_or(0));
-            touches.push(Touch { path: path.to_owned(), commit: commit.0.clone(), at: commit.1, lines });
+            let (Some(path), Some(at)) = (self.in_project(path), times.get(commit)) else { continue };
+            touches.push(Touch { path: path.to_owned(), commit: commit.to_owned(), at: *at, lines });
         }
         Ok(touches)
     }
@@ -70,14 +81,27 @@ impl WorkTree {
     ///
     /// Those of [`WorkTree::touches`].
     pub fn line_counts(&self, paths: &[&str]) -> Result<Vec<(String, u64)>> {
+        let paths = self.of_project(paths);
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let mut arguments = vec!["--literal-pathspecs", "grep", "--count", "-z", "-I", "--full-name", "-e", "", "--"];
-        let above = above(paths);
-        arguments.extend(above.iter().map(String::as_str));
+        // No setting adds colours, numbers of lines, or the files of submodules.
+        let words = [
+            "grep",
+            "--count",
+            "-z",
+            "-I",
+            "--no-color",
+            "--no-line-number",
+            "--no-column",
+            "--no-textconv",
+            "--no-recurse-submodules",
+            "--full-name",
+            "-e",
+            "",
+        ];
         // 1 means that there is no line in any of them.
-        let answer = ask(&self.folder, &arguments, b"", &[], &[0, 1])?;
+        let answer = self.call(&words).paths(&paths).good(&[0, 1]).ask()?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
             let (path, count) = line.split_once('\0')?;
@@ -86,18 +110,23 @@ impl WorkTree {
         Ok(text.split_terminator('\n').filter_map(count).collect())
     }
 
+    /// Returns paths of the folder above the one asked about as paths in the work tree; none where that folder is
+    /// outside of it.
+    fn of_project(&self, paths: &[&str]) -> Vec<String> {
+        let Some(project) = self.project() else { return Vec::new() };
+        paths.iter().map(|path| format!("{project}{path}")).collect()
+    }
+
     /// Returns a path of the work tree as seen from the folder above; `None` where it is beside that.
     fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
-        match self.prefix.trim_end_matches('/').rsplit_once('/') {
-            Some((project, _)) => path.strip_prefix(project)?.strip_prefix('/'),
-            None => Some(path),
-        }
+        path.strip_prefix(self.project()?)
     }
-}
 
-/// Returns paths of the folder above as seen from the folder asked about.
-fn above(paths: &[&str]) -> Vec<String> {
-    paths.iter().map(|path| format!("../{path}")).collect()
+    /// Returns the path of the folder above the one asked about: empty, or ending in `/`.
+    fn project(&self) -> Option<&str> {
+        let own = self.own_path()?;
+        Some(own.rfind('/').map_or("", |at| &own[..=at]))
+    }
 }
 
 #[cfg(test)]

@@ -1,46 +1,34 @@
 //! Asks `git` about a folder.
 //!
 //! This is the only module that runs it, and it changes no repository but to [commit](WorkTree::commit) and
-//! to [register a merge driver](WorkTree::register_merge_driver), when that is asked for: no lock is taken, nothing is added to its objects (see [`WorkTree::tree`]), no hook and
-//! no file system monitor of the repository is run. That there is no `git`, or no
+//! to [register a merge driver](WorkTree::register_merge_driver), when that is asked for: no lock is taken, nothing
+//! is added to its objects (see [`WorkTree::tree`]), nothing is fetched, and no program is run but `git` itself,
+//! nor by it (but for the filters of a person when their files are committed). That there is no `git`, or no
 //! repository, is an answer like any other. Paths that are given and returned are relative to the
 //! folder asked about, with `/` between their parts.
 
+mod busy;
+mod call;
 mod commit;
 mod driver;
 mod log;
+mod object;
 mod tree;
 
-use std::io::{self, Read, Write as _};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
+use call::{Call, index_settings};
+use object::Format;
 
+pub use busy::index_lock;
 pub use driver::DRIVER;
 pub use log::Touch;
 pub use tree::Changes;
-
-/// The most that is read of an answer, in bytes. A work tree with more changes than fit is reported
-/// by its first ones.
-const MAX_OUTPUT: u64 = 1024 * 1024;
-/// The most that is read of what `git` says to people, in bytes.
-const MAX_COMPLAINT: u64 = 4096;
-/// What tells `git` to look elsewhere than at the folder that is asked about, or to read paths in
-/// another way. Hooks run with the first of these set, and they may mean another repository.
-const ELSEWHERE: [&str; 11] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
 
 /// What `git` says of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +46,16 @@ pub enum Lookup {
 /// A folder in a work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkTree {
-    folder: PathBuf,
-    /// The path of the folder in the work tree: empty, or ending in `/`.
+    /// The folder at the top of the work tree.
+    root: PathBuf,
+    /// The repository, or the part of it that belongs to this work tree.
+    git_dir: PathBuf,
+    /// The repository's objects.
+    objects: PathBuf,
+    /// The work tree's index, which may not exist.
+    index: PathBuf,
+    format: Format,
+    /// The path of the folder asked about in the work tree: empty, or ending in `/`.
     prefix: String,
 }
 
@@ -75,23 +71,58 @@ pub struct Uncommitted {
 }
 
 impl WorkTree {
-    /// Looks for the work tree that `folder` is in.
+    /// Looks for the work tree that `folder` is in, from the folder above it: what lies in `folder` may have come
+    /// with a clone, and with the right names in it git would take it for a repository and believe its
+    /// configuration. Only where `folder` has a `.git`, which no clone brings, it is a work tree of its own.
     pub fn find(folder: &Path) -> Lookup {
-        let answer = match run(folder, &["rev-parse", "--is-inside-work-tree", "--show-prefix"], b"", &[]) {
+        let start = start(folder);
+        let words = [
+            "rev-parse",
+            "--is-inside-work-tree",
+            "--show-toplevel",
+            "--absolute-git-dir",
+            "--git-path",
+            "objects",
+            "--git-path",
+            "index",
+            "--show-object-format",
+            "--show-prefix",
+        ];
+        let answer = match Call::anywhere(start, &words).run() {
             Ok(answer) => answer,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => return Lookup::NoGit,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && start.is_dir() => return Lookup::NoGit,
             Err(error) => return Lookup::Refused(error.to_string()),
         };
+        if answer.output.starts_with(b"false\n") {
+            return Lookup::NoWorkTree;
+        }
         if answer.code != Some(0) {
             let is_outside = answer.complaint.contains("not a git repository");
             return if is_outside { Lookup::NoWorkTree } else { Lookup::Refused(answer.reason()) };
         }
-        let mut lines = answer.output.split(|byte| *byte == b'\n');
-        if lines.next() != Some(b"true") {
-            return Lookup::NoWorkTree;
+        let lines: Vec<&[u8]> = answer.output.split(|byte| *byte == b'\n').collect();
+        let [b"true", root, git_dir, objects, index, format, prefix, b""] = lines[..] else {
+            return Lookup::Refused("its answer to `git rev-parse` is not understood".to_owned());
+        };
+        // Paths of git may be relative to where it was asked.
+        let path = |bytes: &[u8]| start.join(OsString::from_vec(bytes.to_vec()));
+        let git_dir = path(git_dir);
+        // A folder above that looks like a bare repository may have come with a clone, too. From 2.38 on git
+        // refuses it itself.
+        if start.canonicalize().is_ok_and(|start| start.starts_with(&git_dir)) {
+            return Lookup::Refused(format!("`{}` is a bare repository around the memory", git_dir.display()));
         }
-        let prefix = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
-        Lookup::Found(WorkTree { folder: folder.to_owned(), prefix })
+        let prefix = String::from_utf8_lossy(prefix).into_owned();
+        let own = folder.strip_prefix(start).unwrap_or(folder).to_string_lossy();
+        let own = if own.is_empty() { String::new() } else { format!("{own}/") };
+        Lookup::Found(WorkTree {
+            root: path(root),
+            git_dir,
+            objects: path(objects),
+            index: path(index),
+            format: Format::parse(&String::from_utf8_lossy(format)).unwrap_or(Format::Sha1),
+            prefix: prefix + &own,
+        })
     }
 
     /// Returns those of the paths that `git` ignores, in the given order. They need not exist.
@@ -101,11 +132,13 @@ impl WorkTree {
     /// [`Error::Git`] when `git` does not answer.
     pub fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
         // This command cannot be told to take paths literally; none that begins like this has magic.
-        let input: String = paths.iter().flat_map(|path| ["./", path, "\0"]).collect();
+        let start = format!("./{}", self.prefix);
+        let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
         // 1 means that it ignores none of them.
-        let answer = self.ask(&["check-ignore", "-z", "--stdin"], &input, &[0, 1])?;
+        let call = self.call(&["check-ignore", "-z", "--stdin"]).magic();
+        let answer = call.input(input.as_bytes()).good(&[0, 1]).ask()?;
         let found: Vec<String> = names(&answer.output).collect();
-        let is_ignored = |path: &&&str| found.iter().any(|found| found.strip_prefix("./") == Some(**path));
+        let is_ignored = |path: &&&str| found.iter().any(|found| found.strip_prefix(&start) == Some(**path));
         Ok(paths.iter().filter(is_ignored).map(|path| (*path).to_owned()).collect())
     }
 
@@ -115,9 +148,9 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
-        let arguments = [&["--literal-pathspecs", "ls-files", "-z", "--"], paths].concat();
-        let answer = self.ask(&arguments, "", &[0])?;
-        Ok(names(&answer.output).collect())
+        let paths = paths.iter().map(|path| format!("{}{path}", self.prefix));
+        let answer = self.call(&["ls-files", "-z"]).paths(paths).ask()?;
+        Ok(names(&answer.output).map(|path| self.below(path)).collect())
     }
 
     /// Returns what in the folder is not committed, in git's order.
@@ -126,50 +159,72 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub fn uncommitted(&self) -> Result<Uncommitted> {
-        // Without renames every record is one state and one path.
-        let arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."];
-        let answer = self.ask(&arguments, "", &[0])?;
+        // Without renames every record is one state and one path. What changed in a submodule is asked of nobody.
+        let words = [
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=dirty",
+            "--no-ahead-behind",
+        ];
+        let answer = Call::within(self, &self.index_settings()?.0, &words).paths(self.own_path()).ask()?;
         let mut found = Uncommitted { more: answer.is_cut, ..Uncommitted::default() };
         for record in names(&answer.output) {
             let Some((state, path)) = record.split_at_checked(2) else { continue };
-            let path = path.trim_start_matches(' ');
             // These paths are those in the work tree, wherever it is asked from.
-            let path = path.strip_prefix(self.prefix.as_str()).unwrap_or(path).to_owned();
+            let path = self.below(path.trim_start_matches(' ').to_owned());
             if state == "??" { found.untracked.push(path) } else { found.changed.push(path) }
         }
         Ok(found)
     }
 
-    fn ask(&self, arguments: &[&str], input: &str, good: &[i32]) -> Result<Answer> {
-        ask(&self.folder, arguments, input.as_bytes(), &[], good)
+    fn call<'a>(&self, words: &[&'static str]) -> Call<'a> {
+        Call::within(self, &[], words)
+    }
+
+    /// Returns a path of the work tree as seen from the folder asked about.
+    fn below(&self, path: String) -> String {
+        path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
+    }
+
+    /// Returns the path of the folder asked about; none where that is the whole work tree.
+    fn own_path(&self) -> Option<&str> {
+        Some(self.prefix.trim_end_matches('/')).filter(|path| !path.is_empty())
+    }
+
+    /// Returns the settings of a call that compares files with the index, with which none of the programs is run
+    /// by which a person filters the files of some repositories (`filter.NAME.clean` and the like), and whether
+    /// the mode of a file says there that it is a program.
+    fn index_settings(&self) -> Result<(Vec<String>, bool)> {
+        let words = ["config", "--null", "--get-regexp", r"^(filter\..*|core\.filemode)$"];
+        // 1 means that there is none.
+        let found = self.call(&words).good(&[0, 1]).ask_all()?;
+        let (mut filters, mut has_modes) = (BTreeSet::new(), true);
+        for setting in names(&found) {
+            let (key, value) = setting.split_once('\n').unwrap_or((&setting, "true"));
+            match key.rsplit_once('.') {
+                Some(("core", _)) => {
+                    has_modes = !["false", "no", "off", "0", ""].contains(&value.to_ascii_lowercase().as_str());
+                }
+                Some((filter, _)) if filter.contains('=') => {
+                    let reason = format!("`{filter}` cannot be switched off: its name has a `=` in it");
+                    return Err(Error::Git { command: "config".to_owned(), reason });
+                }
+                Some((filter, _)) => drop(filters.insert(filter.to_owned())),
+                None => {}
+            }
+        }
+        let off = |filter: &String| ["clean=", "process=", "required=false"].map(|end| format!("{filter}.{end}"));
+        Ok(([index_settings(), filters.iter().flat_map(off).collect()].concat(), has_modes))
     }
 }
 
-/// Runs `git` in a folder with these variables, and refuses exit statuses but the good ones.
-fn ask(folder: &Path, arguments: &[&str], input: &[u8], variables: &[(&str, &Path)], good: &[i32]) -> Result<Answer> {
-    let command = arguments.join(" ");
-    match run(folder, arguments, input, variables) {
-        Ok(answer) if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) => Ok(answer),
-        Ok(answer) => Err(Error::Git { command, reason: answer.reason() }),
-        Err(error) => Err(Error::Git { command, reason: error.to_string() }),
-    }
-}
-
-/// What a call of `git` gave.
-struct Answer {
-    code: Option<i32>,
-    /// Whole records, up to [`MAX_OUTPUT`].
-    output: Vec<u8>,
-    is_cut: bool,
-    complaint: String,
-}
-
-impl Answer {
-    /// Returns the line that says why it failed.
-    fn reason(&self) -> String {
-        let line = self.complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);
-        line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
-    }
+/// Returns the folder from which the work tree is looked for that `folder` is in.
+fn start(folder: &Path) -> &Path {
+    let is_own = folder.join(".git").symlink_metadata().is_ok();
+    folder.parent().filter(|_| !is_own).unwrap_or(folder)
 }
 
 /// Returns the records of an answer that ends each with a zero byte.
@@ -180,59 +235,10 @@ fn names(output: &[u8]) -> impl Iterator<Item = String> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
-fn run(folder: &Path, arguments: &[&str], input: &[u8], variables: &[(&str, &Path)]) -> io::Result<Answer> {
-    let mut command = Command::new("git");
-    // The monitor is a program that a repository names.
-    command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(folder);
-    for variable in ELSEWHERE {
-        command.env_remove(variable);
-    }
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
-    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    // All at once: a full pipe that nobody reads would stop it.
-    let (output, complaint) = std::thread::scope(|scope| {
-        // What it does not want to read it says in its complaint.
-        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-        let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
-        let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, MAX_OUTPUT + 1));
-        if output.as_ref().map_or(true, |output| output.len() as u64 > MAX_OUTPUT) {
-            // It may have ended by itself; either way nothing more is wanted of it.
-            let _ = child.kill();
-        }
-        let complaint = complaint.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (output, complaint)
-    });
-    let status = child.wait()?;
-    let mut output = output?;
-    let is_cut = output.len() as u64 > MAX_OUTPUT;
-    if is_cut {
-        let end = output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
-        output.truncate(end);
-    }
-    Ok(Answer { code: status.code(), output, is_cut, complaint: String::from_utf8_lossy(&complaint).into_owned() })
-}
-
-fn read_up_to(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Reads to the end and keeps the first `limit` bytes.
-fn drain(from: Option<impl Read>, limit: u64) -> Vec<u8> {
-    let Some(mut from) = from else { return Vec::new() };
-    let kept = read_up_to(&mut from, limit).unwrap_or_default();
-    // What cannot be read is not needed.
-    let _ = io::copy(&mut from, &mut io::sink());
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::process::Command;
 
     use tempfile::TempDir;
 
@@ -242,8 +248,8 @@ mod tests {
     #[track_caller]
     pub(super) fn git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
-        for variable in ELSEWHERE {
-            command.env_remove(variable);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+            command.env_remove(name);
         }
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(folder);
         let settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
@@ -281,9 +287,11 @@ mod tests {
     #[test]
     fn a_folder_outside_of_every_repository_is_an_answer() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(WorkTree::find(folder.path()), Lookup::NoWorkTree);
+        assert_eq!(WorkTree::find(&folder.path().join(".ralph")), Lookup::NoWorkTree);
         let (root, _) = repository(&[]);
-        assert_eq!(WorkTree::find(&root.path().join(".git")), Lookup::NoWorkTree);
+        // Some versions of git refuse to look at it, the others say that it is no work tree.
+        let inside = WorkTree::find(&root.path().join(".git/.ralph"));
+        assert!(matches!(inside, Lookup::NoWorkTree | Lookup::Refused(_)), "{inside:?}");
     }
 
     #[test]
@@ -308,7 +316,7 @@ mod tests {
         put(&memory.join(".gitignore"), "/cache/\n");
         assert_eq!(found(&memory).ignored(&magic).unwrap(), Vec::<String>::new());
         let error = found(&memory).ignored(&["../../../x"]).unwrap_err().to_string();
-        assert!(error.starts_with("`git check-ignore -z --stdin` failed: fatal: "), "{error}");
+        assert!(error.starts_with("`git check-ignore` failed: fatal: "), "{error}");
     }
 
     #[test]

@@ -1,15 +1,34 @@
 //! The state of a work tree as one id: the git tree of its files.
 //!
 //! Two attempts that leave the same files have the same tree, whatever was committed in between. The
-//! repository is not touched: index and objects are written to a folder of the caller's, which git reads
-//! beside its own.
+//! repository is not touched: an index and trees are written to a folder of the caller's, which git reads
+//! beside its own. Contents of files are written nowhere, since only their names are asked for, and no filter sees
+//! them. Files that git does not know as they are count by their content where they are few and small, and by
+//! their size and time else, so that a large set of data costs no more than its list.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{WorkTree, ask, names};
-use crate::error::{Error, IoContext as _, Result};
+use rustix::fs::{Mode, OFlags};
+
+use super::call::Call;
+use super::object::Object;
+use super::{WorkTree, names};
+use crate::error::{IoContext as _, Result};
+
+/// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
+const MAX_FILE: u64 = 1024 * 1024;
+/// The most that is read of all files together, in bytes: a tenth of a second.
+const MAX_READ: u64 = 32 * 1024 * 1024;
+/// What it costs to read a file, as if it had so many bytes more.
+const PER_FILE: u64 = 4 * 1024;
+/// The most that is read of a list of paths, in bytes: a few hundred thousand.
+const MAX_LIST: u64 = 32 * 1024 * 1024;
 
 /// What differs between two trees; paths are relative to the work tree's root, with `/` between their
 /// parts.
@@ -26,8 +45,20 @@ enum Left {
     /// All of it: there was nothing to take out.
     All,
     Nothing,
-    /// A tree with this id.
-    Tree(String),
+    /// This tree.
+    Tree(Object),
+}
+
+/// A file that git does not know as it is.
+enum Found {
+    /// A regular file, with its size, the nanosecond in which it was changed last, and whether it is a program.
+    File { size: u64, changed: i128, executable: bool },
+    /// A link, with where it leads.
+    Link(OsString),
+    /// A repository of its own.
+    Repository,
+    /// Nothing that git keeps track of.
+    Nothing,
 }
 
 /// A copy of a repository's index that is ours alone; removed in the end.
@@ -68,13 +99,13 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
 }
 
 /// Where git works when it makes a tree.
-struct Scratch {
-    /// The root of the work tree.
-    root: PathBuf,
-    /// The repository's objects.
-    objects: PathBuf,
+struct Scratch<'a> {
+    tree: &'a WorkTree,
+    settings: Vec<String>,
+    /// Whether a file's mode says that it is a program.
+    has_modes: bool,
     /// Where new objects are written.
-    own_objects: PathBuf,
+    objects: PathBuf,
     index: OwnIndex,
 }
 
@@ -82,46 +113,42 @@ impl WorkTree {
     /// Returns the id of the git tree of the files as they are now, tracked or not, but for ignored ones
     /// and those of the folder asked about, which is the memory itself.
     ///
-    /// `scratch` is a folder, made where there is none, that has the new objects afterwards.
+    /// A file that git does not know as it is (an untracked one, or one whose content changed since it was put into the
+    /// index) counts by its content up to 1 MiB, and by its size and time above that. Where such files are more
+    /// than 32 MiB together, that limit is halved until they are not. The content is taken as it is on the disk:
+    /// a file that git would store in another form, and one that is too large, is another one in the tree once it
+    /// is committed.
+    ///
+    /// `scratch` is a folder, made where there is none, that has the new trees afterwards; after a failure it has
+    /// none at all.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` refuses, [`Error::Io`] when `scratch` cannot be written.
     pub fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
-        // Objects are small and short-lived, so they are not compressed.
-        // Nobody reads the index again, so it needs no checksum.
-        let mut add = vec!["-c", "core.looseCompression=0", "-c", "core.safecrlf=false", "-c", "index.skipHash=true"];
-        add.extend(["add", "--all", "--", "."]);
-        let memory = self.prefix.trim_end_matches('/');
-        let but_memory = format!(":(exclude,top,literal){memory}");
-        if !memory.is_empty() {
-            add.push(&but_memory);
+        let made = place.make();
+        if made.is_err() {
+            // The disk may be full. Trees that are missing cost a list of changed files and no more.
+            let _ = fs::remove_dir_all(&place.objects);
         }
-        place.ask(&add, b"")?;
-        let tree = String::from_utf8_lossy(&place.ask(&["write-tree"], b"")?).trim().to_owned();
-        // What is committed of the memory is still in it. Taking it out of the index instead would cost
-        // three times the rest where there are thousands of entries.
-        let parts: Vec<&str> = memory.split('/').filter(|part| !part.is_empty()).collect();
-        match place.without(&tree, &parts)? {
-            Left::All => Ok(tree),
-            Left::Nothing => place.make_tree(&[]),
-            Left::Tree(tree) => Ok(tree),
-        }
+        Ok(made?.as_str().to_owned())
     }
 
     /// Returns what differs between two trees that were made with the same `scratch`.
     ///
     /// # Errors
     ///
-    /// Those of [`WorkTree::tree`].
+    /// Those of [`WorkTree::tree`], and [`Error::Git`] where one is not the name of an object.
     pub fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
+        let (before, after) = (Object::parse(before)?, Object::parse(after)?);
         let mut changes = Changes::default();
         if before == after {
             return Ok(changes);
         }
         let place = self.scratch(scratch)?;
-        let output = place.ask(&["diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after], b"")?;
+        let words = ["diff-tree", "-r", "--no-renames", "--ignore-submodules=none", "--name-status", "-z"];
+        let output = place.call(&words).object(&before).object(&after).ask_all()?;
         let mut records = names(&output);
         while let (Some(state), Some(path)) = (records.next(), records.next()) {
             match state.as_str() {
@@ -134,32 +161,110 @@ impl WorkTree {
     }
 
     /// Prepares a place for git to work in.
-    fn scratch(&self, scratch: &Path) -> Result<Scratch> {
-        let asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "index"];
-        let answer = ask(&self.folder, &asked, b"", &[], &[0])?;
-        let text = String::from_utf8_lossy(&answer.output).into_owned();
-        let mut lines = text.lines();
-        let refused = || Error::Git { command: asked.join(" "), reason: "it does not say where things are".to_owned() };
-        // Paths of git are relative to where it was asked.
-        let mut path = || Some(self.folder.join(lines.next()?));
-        let (root, objects, index) =
-            (path().ok_or_else(refused)?, path().ok_or_else(refused)?, path().ok_or_else(refused)?);
-        let own_objects = scratch.join("objects");
-        fs::create_dir_all(&own_objects).io("create", &own_objects)?;
+    fn scratch(&self, scratch: &Path) -> Result<Scratch<'_>> {
+        let objects = scratch.join("objects");
+        fs::create_dir_all(&objects).io("create", &objects)?;
+        // Objects are small and short-lived, so they are not compressed.
+        let (mut settings, has_modes) = self.index_settings()?;
+        settings.push("core.looseCompression=0".to_owned());
         Ok(Scratch {
-            root,
+            tree: self,
+            settings,
+            has_modes,
             objects: fs::canonicalize(&objects).io("find", &objects)?,
-            own_objects: fs::canonicalize(&own_objects).io("find", &own_objects)?,
-            index: own_index(&index, scratch)?,
+            index: own_index(&self.index, scratch)?,
         })
     }
 }
 
-impl Scratch {
+impl Scratch<'_> {
+    /// Makes the tree of the files as they are now.
+    fn make(&self) -> Result<Object> {
+        // What was touched and is the same all the same is known to the index from here on. 1 means that
+        // something differs.
+        self.call(&["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"]).good(&[0, 1]).ask()?;
+        let words = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty"];
+        let changed = self.but_memory(self.call(&words)).limit(MAX_LIST).ask_all()?;
+        let words = ["ls-files", "-z", "--others", "--exclude-standard"];
+        let untracked = self.but_memory(self.call(&words)).limit(MAX_LIST).ask_all()?;
+        // A repository of its own has a `/` at its end.
+        let paths: BTreeSet<&[u8]> = [&changed, &untracked]
+            .into_iter()
+            .flat_map(|list| list.split(|byte| *byte == 0))
+            .map(|path| path.strip_suffix(b"/").unwrap_or(path))
+            .filter(|path| !path.is_empty())
+            .collect();
+        self.update(&paths)?;
+        let tree = self.call(&["write-tree", "--missing-ok"]).made()?;
+        // What is committed of the memory is still in it. Taking it out of the index instead would cost
+        // three times the rest where there are thousands of entries.
+        let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
+        match self.without(&tree, &parts)? {
+            Left::All => Ok(tree),
+            Left::Nothing => self.make_tree(&[]),
+            Left::Tree(tree) => Ok(tree),
+        }
+    }
+
+    /// Tells the index of the files at these paths.
+    fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
+        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(&self.full(path)))).collect();
+        let sizes = found.iter().filter_map(|(_, found)| match found {
+            Found::File { size, .. } => Some(*size),
+            _ => None,
+        });
+        let limit = limit(&sizes.collect::<Vec<_>>());
+        let none = "0".repeat(self.tree.format.digits());
+        let (mut removed, mut added, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
+        let record = |list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]| {
+            list.extend_from_slice(format!("{mode} {name}\t").as_bytes());
+            list.extend_from_slice(path);
+            list.push(0);
+        };
+        for (path, found) in found {
+            match found {
+                Found::File { size, changed, executable } => {
+                    let mode = if executable && self.has_modes { "100755" } else { "100644" };
+                    let content = if size <= limit { read(&self.full(path), limit) } else { None };
+                    // Nobody asks for the object of this name, so there is none.
+                    let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
+                    record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
+                }
+                Found::Link(target) => {
+                    let name = self.tree.format.name_of(target.as_bytes());
+                    record(&mut added, "120000", name.as_str(), path);
+                }
+                Found::Repository => repositories.push(path),
+                Found::Nothing => record(&mut removed, "0", &none, path),
+            }
+        }
+        if !repositories.is_empty() {
+            // Git finds the commits. It refuses where one has none yet: then all of them count as being there.
+            let list: Vec<u8> = repositories.join(&0);
+            let words = ["update-index", "--add", "--replace", "-z", "--stdin"];
+            if self.call(&words).input(&list).ask().is_err() {
+                let name = self.tree.format.name_of(b"a repository");
+                for path in repositories {
+                    record(&mut added, "160000", name.as_str(), path);
+                }
+            }
+        }
+        let records = [removed, added].concat();
+        if !records.is_empty() {
+            self.call(&["update-index", "-z", "--index-info"]).input(&records).ask()?;
+        }
+        Ok(())
+    }
+
+    /// Returns where a path of the work tree is.
+    fn full(&self, path: &[u8]) -> PathBuf {
+        self.tree.root.join(OsStr::from_bytes(path))
+    }
+
     /// Returns what is left of a tree without what stands under the path of these parts.
-    fn without(&self, tree: &str, path: &[&str]) -> Result<Left> {
+    fn without(&self, tree: &Object, path: &[&str]) -> Result<Left> {
         let Some((part, rest)) = path.split_first() else { return Ok(Left::All) };
-        let listing = self.ask(&["ls-tree", "-z", tree], b"")?;
+        let listing = self.call(&["ls-tree", "-z"]).object(tree).limit(MAX_LIST).ask_all()?;
         // A record is mode, kind, id and, after a tab, the name.
         let mut records: Vec<&[u8]> = listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()).collect();
         let name = |record: &[u8]| record.iter().position(|byte| *byte == b'\t').map(|tab| record[tab + 1..].to_vec());
@@ -172,12 +277,12 @@ impl Scratch {
             records.remove(at);
         } else {
             let below = record.split([' ', '\t']).nth(2).unwrap_or_default();
-            match self.without(below, rest)? {
+            match self.without(&Object::parse(below)?, rest)? {
                 Left::All => return Ok(Left::All),
                 // Git has no empty folders.
                 Left::Nothing => drop(records.remove(at)),
                 Left::Tree(tree) => {
-                    changed = record.replacen(below, &tree, 1);
+                    changed = record.replacen(below, tree.as_str(), 1);
                     records[at] = changed.as_bytes();
                 }
             }
@@ -188,26 +293,61 @@ impl Scratch {
         self.make_tree(&records).map(Left::Tree)
     }
 
-    fn make_tree(&self, records: &[&[u8]]) -> Result<String> {
+    fn make_tree(&self, records: &[&[u8]]) -> Result<Object> {
         let input: Vec<u8> = records.iter().flat_map(|record| record.iter().copied().chain([0])).collect();
-        // Objects may be missing in a partial clone.
-        let made = self.ask(&["mktree", "-z", "--missing"], &input)?;
-        Ok(String::from_utf8_lossy(&made).trim().to_owned())
+        // Objects may be missing in a partial clone, and are where no content was written.
+        self.call(&["mktree", "-z", "--missing"]).input(&input).made()
     }
 
-    fn ask(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {
-        let variables = [
-            ("GIT_INDEX_FILE", self.index.path()),
-            ("GIT_OBJECT_DIRECTORY", &self.own_objects),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects),
-        ];
-        let answer = ask(&self.root, arguments, input, &variables, &[0])?;
-        if answer.is_cut {
-            let reason = "its answer is too long".to_owned();
-            return Err(Error::Git { command: arguments.join(" "), reason });
+    /// Leaves the memory out of what a call looks at.
+    fn but_memory<'a>(&self, call: Call<'a>) -> Call<'a> {
+        match self.tree.own_path() {
+            Some(memory) => call.magic().paths([format!(":(exclude,top,literal){memory}")]),
+            None => call,
         }
-        Ok(answer.output)
     }
+
+    fn call<'a>(&self, words: &[&'static str]) -> Call<'a> {
+        let call = Call::within(self.tree, &self.settings, words).index(self.index.path());
+        call.objects(&self.objects, &self.tree.objects)
+    }
+}
+
+/// Returns up to what size files are read, of those that are so large: the largest of [`MAX_FILE`] and its halves by
+/// which no more than [`MAX_READ`] is read.
+fn limit(sizes: &[u64]) -> u64 {
+    let mut limit = MAX_FILE;
+    while limit > 0 && sizes.iter().filter(|size| **size <= limit).map(|size| size + PER_FILE).sum::<u64>() > MAX_READ {
+        limit /= 2;
+    }
+    limit
+}
+
+/// Returns what is at a path.
+fn look(path: &Path) -> Found {
+    let Ok(stat) = fs::symlink_metadata(path) else { return Found::Nothing };
+    if stat.is_file() {
+        let changed = i128::from(stat.mtime()) * 1_000_000_000 + i128::from(stat.mtime_nsec());
+        Found::File { size: stat.len(), changed, executable: stat.mode() & 0o100 != 0 }
+    } else if stat.is_symlink() {
+        fs::read_link(path).map_or(Found::Nothing, |target| Found::Link(target.into_os_string()))
+    } else if stat.is_dir() && path.join(".git").symlink_metadata().is_ok() {
+        Found::Repository
+    } else {
+        Found::Nothing
+    }
+}
+
+/// Reads a file of up to `limit` bytes; `None` where it cannot be read, or is larger by now.
+fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    if limit == 0 {
+        return Some(Vec::new());
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= limit).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -217,6 +357,7 @@ mod tests {
     use super::super::tests::git;
     use super::super::{Lookup, WorkTree};
     use super::*;
+    use crate::error::Error;
 
     struct Project {
         folder: tempfile::TempDir,
@@ -403,6 +544,155 @@ mod tests {
         assert_eq!(tree(&sub, &project.scratch()), before);
         project.write(".ralph/knowledge/x.md", "xx");
         assert_ne!(tree(&sub, &project.scratch()), before);
+    }
+
+    #[test]
+    fn no_name_of_a_tree_is_an_option() {
+        let project = Project::new();
+        let tree = project.tree();
+        let victim = project.folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let option = format!("--output={}", victim.display());
+        for (before, after) in
+            [(option.as_str(), tree.as_str()), (&tree, &option), ("HEAD", &tree), (&tree[1..], &tree)]
+        {
+            let changes = found(&project.root().join(".ralph")).changes(&project.scratch(), before, after);
+            assert!(matches!(changes, Err(Error::Git { .. })), "{before} {after}: {changes:?}");
+        }
+        assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn large_files_count_by_size_and_time() {
+        let project = Project::new();
+        project.commit();
+        let without = project.tree();
+        let at = |seconds| std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        let data = project.root().join("data.bin");
+        let make = |size: u64, seconds: u64| {
+            let file = fs::File::options().create(true).truncate(true).write(true).open(&data).unwrap();
+            file.set_len(size).unwrap();
+            file.set_modified(at(seconds)).unwrap();
+        };
+        // 2 GiB, of which nothing is read and nothing written.
+        let large = 2 * 1024 * 1024 * 1024;
+        make(large, 1);
+        let first = project.tree();
+        assert!(size_of(&project.scratch()) < 64 * 1024, "{}", size_of(&project.scratch()));
+        assert_ne!(first, without);
+        make(large, 2);
+        let later = project.tree();
+        assert_ne!(later, first);
+        let expected = Changes { modified: vec!["data.bin".into()], ..Changes::default() };
+        assert_eq!(project.changes(&first, &later), expected);
+        make(large + 1, 1);
+        assert_ne!(project.tree(), first);
+        make(large, 1);
+        assert_eq!(project.tree(), first);
+        // Of a small one the content counts, whenever it was written.
+        make(1024 * 1024, 1);
+        let small = project.tree();
+        make(1024 * 1024, 2);
+        assert_eq!(project.tree(), small);
+        fs::remove_file(&data).unwrap();
+        assert_eq!(project.tree(), without);
+    }
+
+    #[test]
+    fn many_files_cost_no_more_than_a_few() {
+        let (megabyte, text) = (MAX_FILE, "x".repeat(1024 * 1024));
+        assert_eq!(limit(&[]), MAX_FILE);
+        assert_eq!(limit(&[megabyte; 31]), MAX_FILE);
+        assert_eq!(limit(&[megabyte; 40]), MAX_FILE / 2);
+        // What is too large by itself takes no room from the others.
+        assert_eq!(limit(&[megabyte + 1; 400]), MAX_FILE);
+        assert_eq!(limit(&[[megabyte; 40].as_slice(), &[10; 1_000]].concat()), MAX_FILE / 2);
+        assert_eq!(limit(&vec![10; 20_000]), 8);
+        let project = Project::new();
+        for number in 0..40 {
+            project.write(&format!("data/{number:02}"), &text);
+        }
+        let first = project.tree();
+        assert!(size_of(&project.scratch()) < 64 * 1024);
+        project.write("data/39", &text.replace('x', "y")).write("src/b.rs", "b");
+        let expected = Changes { created: vec!["src/b.rs".into()], modified: vec!["data/39".into()], deleted: vec![] };
+        assert_eq!(project.changes(&first, &project.tree()), expected);
+    }
+
+    fn size_of(folder: &Path) -> u64 {
+        let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().metadata().unwrap());
+        files.filter(fs::Metadata::is_file).map(|stat| stat.len()).sum()
+    }
+
+    #[test]
+    fn every_kind_of_file_has_its_place_in_the_tree() {
+        let project = Project::new();
+        let root = project.root();
+        project.write("file", "f").write("folder/x", "x").write("program", "p").write("was/file", "f");
+        project.write("odd \"name\"\n\r", "o").write("linked/x", "x");
+        project.commit();
+        // A file becomes a folder, a folder a file and another one a link; one a program; one nobody may read.
+        fs::remove_file(root.join("file")).unwrap();
+        fs::remove_dir_all(root.join("folder")).unwrap();
+        fs::remove_dir_all(root.join("linked")).unwrap();
+        project.write("file/x", "x").write("folder", "f").write("odd \"name\"\n\r", "changed");
+        std::os::unix::fs::symlink("was", root.join("linked")).unwrap();
+        std::os::unix::fs::symlink("/nowhere", root.join("broken")).unwrap();
+        let program = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(root.join("program"), program).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe"), Mode::from_raw_mode(0o600)).unwrap();
+        fs::remove_file(root.join("was/file")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("was/file"), Mode::from_raw_mode(0o600)).unwrap();
+        // Repositories in it: one has a commit, and one none.
+        project.write("other/x", "x").write("empty/x", "x");
+        git(&root.join("other"), &["init", "--quiet"]);
+        git(&root.join("other"), &["commit", "--quiet", "--allow-empty", "--message", "m"]);
+        let found = project.tree();
+        let with_empty = {
+            git(&root.join("empty"), &["init", "--quiet"]);
+            project.tree()
+        };
+        assert_ne!(with_empty, found);
+        fs::remove_dir_all(root.join("empty/.git")).unwrap();
+        assert_eq!(project.tree(), found);
+        // It is the tree that git itself makes of them.
+        fs::remove_file(root.join("was/file")).unwrap();
+        project.git(&["-c", "advice.addEmbeddedRepo=false", "add", "--all"]);
+        project.git(&["rm", "-r", "--cached", "--quiet", ".ralph"]);
+        let output = std::process::Command::new("git").arg("write-tree").current_dir(&root).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(output).unwrap().trim(), found);
+    }
+
+    #[test]
+    fn no_filter_sees_a_file() {
+        let project = Project::new();
+        let trace = project.folder.path().join("trace");
+        project.write(".gitattributes", "* filter=trap\n").write("src/b.rs", "b");
+        project.commit();
+        let before = project.tree();
+        for kind in ["clean", "smudge", "process"] {
+            project.git(&["config", &format!("filter.trap.{kind}"), &format!("touch '{}'; cat", trace.display())]);
+        }
+        project.git(&["config", "filter.trap.required", "true"]);
+        // Touched, changed, and new.
+        project.write("src/a.rs", "a").write("src/b.rs", "c").write("new", "n");
+        let after = project.tree();
+        assert!(!trace.exists());
+        let expected = Changes { created: vec!["new".into()], modified: vec!["src/b.rs".into()], deleted: vec![] };
+        assert_eq!(project.changes(&before, &after), expected);
+        found(&project.root().join(".ralph")).uncommitted().unwrap();
+        assert!(!trace.exists());
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing_behind() {
+        let project = Project::new();
+        project.tree();
+        project.write(".git/index", "broken");
+        assert!(found(&project.root().join(".ralph")).tree(&project.scratch()).is_err());
+        assert_eq!(size_of(&project.scratch()), 0);
+        fs::remove_file(project.root().join(".git/index")).unwrap();
+        project.tree();
     }
 
     #[test]

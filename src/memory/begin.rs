@@ -11,7 +11,6 @@ use crate::context::{self, Budget, Context, Instructions, Material, Reference, R
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, read};
 use crate::error::{Error, Result};
-use crate::git::{Lookup, WorkTree};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
 use crate::retrieve::{Hit, Meaning, Query};
@@ -68,7 +67,7 @@ impl Memory {
         };
         if let Err(error) = self.prepare(&mut iteration, run, budget) {
             // It was refused, and not cut off: nobody may take it for an attempt.
-            if let Ok(lock) = self.lock_entries() {
+            if let Ok(lock) = self.lock_within_git() {
                 let _ = self.close(&lock, &iteration);
             }
             return Err(error);
@@ -86,8 +85,11 @@ impl Memory {
         iteration.left_out = gathered.context.left_out;
         iteration.context = gathered.context.text;
         iteration.problems = gathered.context.problems;
-        iteration.tree = self.work_tree().and_then(|tree| tree.tree(&self.store.make_scratch().ok()?).ok());
-        self.keep_open(&self.lock_entries()?, iteration)
+        match self.state_of_files() {
+            Ok(state) => iteration.tree = state.map(|state| state.tree),
+            Err(problem) => iteration.problems.push(*problem),
+        }
+        self.keep_open(&self.lock_within_git()?, iteration)
     }
 
     /// Returns what an agent should know before it begins a task, without beginning it: what was tried,
@@ -263,14 +265,6 @@ impl Memory {
         let catalog: &Catalog = &views[0].catalog;
         let past = |hit: Hit| Past::new(hit.id, catalog.head(catalog.row_of_path(within(&hit.path))?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
-    }
-
-    /// Returns the work tree that the memory lies in, where there is git.
-    pub(super) fn work_tree(&self) -> Option<WorkTree> {
-        match WorkTree::find(self.store.memory()) {
-            Lookup::Found(tree) => Some(tree),
-            Lookup::NoGit | Lookup::NoWorkTree | Lookup::Refused(_) => None,
-        }
     }
 }
 

@@ -94,6 +94,7 @@ impl Memory {
                 Ok(problems) => {
                     self.commit_written(pending, &path);
                     (promoted.changed, promoted.problems) = (true, problems);
+                    promoted.problems.extend(lock.busy.clone());
                     return Ok(promoted);
                 }
             }

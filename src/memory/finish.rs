@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
+use super::outside::State;
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::said::{Known, known, transcript_problems};
 use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
@@ -169,7 +170,8 @@ impl Memory {
         }
         refused.sort_by_key(|(line, _)| *line);
         let refused: Vec<String> = refused.into_iter().map(|(_, refused)| refused).collect();
-        let (tree, files) = self.changes_since(iteration, report, &transcript.files, &said);
+        let (tree, files, unknown) = self.changes_since(iteration, report, &transcript.files, &said);
+        problems.extend(unknown);
         let head = AttemptHead {
             section: iteration.task.section.clone(),
             error_category: error_category(&said, outcome),
@@ -198,6 +200,7 @@ impl Memory {
         let lock = self.lock_entries()?;
         let pending = self.begin_write();
         let (path, attempt) = self.write_attempt(&lock, attempt)?;
+        problems.extend(lock.busy.clone());
         // The journal has it: the call is done, and a second one would write it once more.
         problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
         self.commit_written(pending, &path);
@@ -273,20 +276,23 @@ impl Memory {
         }
     }
 
-    /// Returns the tree as it is now, and the files that the iteration had to do with.
+    /// Returns the tree as it is now, the files that the iteration had to do with, and, of an iteration that began
+    /// with a tree, why there is none now.
     fn changes_since(
         &self,
         iteration: &Iteration,
         report: &Report,
         by_tools: &Files,
         said: &Said,
-    ) -> (Option<String>, Files) {
+    ) -> (Option<String>, Files, Option<Problem>) {
         let mut files = report.files.clone();
         extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
-        let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
-        let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
-        if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
-            && let Ok(changes) = work_tree.changes(scratch, before, after)
+        let (state, unknown) = match self.state_of_files() {
+            Ok(state) => (state, None),
+            Err(problem) => (None, Some(*problem).filter(|_| iteration.tree.is_some())),
+        };
+        if let (Some(State { tree, work_tree, scratch }), Some(before)) = (&state, &iteration.tree)
+            && let Ok(changes) = work_tree.changes(scratch, before, tree)
         {
             extend(&mut files.created, changes.created);
             extend(&mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());
@@ -301,7 +307,7 @@ impl Memory {
         let Files { created, modified, read, .. } = &mut files;
         modified.retain(|path| !created.contains(path));
         read.retain(|path| !created.contains(path) && !modified.contains(path));
-        (tree, files)
+        (state.map(|state| state.tree), files, unknown)
     }
 
     fn model_named(&self, name: &str) -> std::result::Result<String, String> {

@@ -79,7 +79,8 @@ impl Memory {
         let stem =
             path.strip_suffix(".md").filter(|_| crate::entry::Id::of_path(path).is_some()).ok_or_else(invalid)?;
         let tree = self.work_tree();
-        let lock = self.lock_entries()?;
+        // Git waits for the driver, with its lock in its hand.
+        let lock = self.lock_within_git()?;
         let mut number = 2_u32;
         loop {
             let candidate = format!("{stem}-{number}.md");

@@ -15,6 +15,7 @@ mod look;
 mod meaning;
 mod mend;
 mod merging;
+mod outside;
 mod runs;
 mod said;
 mod secrets;
@@ -33,7 +34,7 @@ use chrono::{DateTime, Utc};
 
 use crate::error::{Problem, Result};
 use crate::settings::{Origin, Settings};
-use crate::store::{Lock, Store};
+use crate::store::Store;
 
 pub use care::Checked;
 pub use embed::Embedded;
@@ -170,16 +171,6 @@ impl Memory {
 
     fn now(&self) -> DateTime<Utc> {
         DateTime::from((self.clock)())
-    }
-
-    /// Takes the lock that every writing call needs, and tidies up behind a process that was killed while it had it.
-    fn lock_entries(&self) -> Result<Lock> {
-        let lock = self.store.lock(self.lock_timeout())?;
-        if lock.was_abandoned() {
-            // What cannot be removed is in nobody's way, and `doctor` names it.
-            let _ = self.store.sweep(&lock);
-        }
-        Ok(lock)
     }
 
     fn lock_timeout(&self) -> Duration {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use super::Memory;
+use super::outside::Writing;
 use super::runs::pasts;
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
@@ -110,9 +111,9 @@ impl Memory {
             let to = taken.path(&planned.path, false, now);
             let moved =
                 Moved { id: planned.id, from: shown(&planned.path), to: shown(&to), reason: Some(planned.reason) };
-            self.move_planned(lock.as_ref(), &planned.path, &to, moved, &mut tended)?;
+            self.move_planned(lock.as_deref(), &planned.path, &to, moved, &mut tended)?;
         }
-        self.commit_tended(lock.as_ref(), &tended);
+        self.commit_tended(lock.as_ref(), &mut tended);
         Ok(tended)
     }
 
@@ -197,15 +198,15 @@ impl Memory {
                     continue;
                 }
                 let moved = Moved { id, from: shown(&from), to: shown(&to), reason: None };
-                self.move_planned(lock.as_ref(), &from, &to, moved, &mut tended)?;
+                self.move_planned(lock.as_deref(), &from, &to, moved, &mut tended)?;
             }
         }
-        self.commit_tended(lock.as_ref(), &tended);
+        self.commit_tended(lock.as_ref(), &mut tended);
         Ok(tended)
     }
 
     /// Returns the lock under which files are moved; none where nothing is to be done.
-    fn lock_to_tend(&self, dry_run: bool) -> Result<Option<Lock>> {
+    fn lock_to_tend(&self, dry_run: bool) -> Result<Option<Writing>> {
         if dry_run { Ok(None) } else { self.lock_entries().map(Some) }
     }
 
@@ -224,9 +225,10 @@ impl Memory {
         Ok(())
     }
 
-    fn commit_tended(&self, lock: Option<&Lock>, tended: &Tended) {
-        if lock.is_some() && !(tended.moved.is_empty() && tended.merged.is_empty()) {
+    fn commit_tended(&self, lock: Option<&Writing>, tended: &mut Tended) {
+        if let Some(lock) = lock.filter(|_| !(tended.moved.is_empty() && tended.merged.is_empty())) {
             self.commit_moved();
+            tended.problems.extend(lock.busy.clone());
         }
     }
 }

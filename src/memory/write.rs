@@ -80,6 +80,9 @@ pub struct Restored {
     pub from: String,
     /// Whether a live entry was in its place and is now where it came from.
     pub exchanged: bool,
+    /// What happened on the way that a person should look at.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
 }
 
 impl Memory {
@@ -112,7 +115,7 @@ impl Memory {
         let knowledge = knowledge.normalised()?;
         let lock = self.lock_entries()?;
         let mut attempt = 1;
-        let (added, pending) = loop {
+        let (mut added, pending) = loop {
             let pending = self.begin_write();
             let catalog = &pending.catalog;
             let result = match self.same(catalog, &knowledge) {
@@ -127,6 +130,7 @@ impl Memory {
         };
         if added.action != Action::Unchanged {
             self.commit_written(pending, within(&added.path));
+            added.problems.extend(lock.busy.clone());
         }
         Ok(added)
     }
@@ -242,8 +246,9 @@ impl Memory {
                 Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(Superseded { changed: false, problems: Vec::new() }),
-                Ok(Some((path, problems))) => {
+                Ok(Some((path, mut problems))) => {
                     self.commit_written(pending, &path);
+                    problems.extend(lock.busy.clone());
                     return Ok(Superseded { changed: true, problems });
                 }
             }
@@ -311,7 +316,8 @@ impl Memory {
             path
         };
         self.commit_moved();
-        Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged })
+        let problems = lock.busy.iter().cloned().collect();
+        Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged, problems })
     }
 
     pub(super) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {

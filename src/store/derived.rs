@@ -12,11 +12,14 @@ use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 use super::cache::regular;
 use super::folder::{FileKind, Folder, check_name};
 use super::layout::Store;
+use super::sweep::is_alive;
 use super::temp::{Durability, NEW_FILE, Temp};
 
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";
 const OBJECTS: &str = "state/git/objects";
+/// How many files git may leave there: trees of some kilobytes at most.
+const MAX_OBJECTS: usize = 20_000;
 /// How many folders deep is looked; nothing of ours is deeper.
 const MAX_DEPTH: usize = 32;
 
@@ -105,20 +108,36 @@ impl Folder {
         Ok(())
     }
 
-    /// Returns whether a link lies in this folder or below it.
-    fn has_link(&self, depth: usize) -> io::Result<bool> {
+    /// Returns how many files lie in this folder and below it, counted up to `most`; `None` where there are more,
+    /// and where a link is among them.
+    fn count(&self, depth: usize, most: usize) -> io::Result<Option<usize>> {
+        let mut n_files = 0;
         for (name, kind) in self.listing()? {
-            let found = match kind {
-                FileKind::Link => true,
-                FileKind::Folder if depth == 0 => true,
-                FileKind::Folder => self.enter(&name)?.has_link(depth - 1)?,
-                FileKind::File | FileKind::Other => false,
+            n_files += match kind {
+                FileKind::Folder if depth > 0 => match self.enter(&name)?.count(depth - 1, most - n_files)? {
+                    Some(n_below) => n_below,
+                    None => return Ok(None),
+                },
+                FileKind::Link | FileKind::Folder => return Ok(None),
+                FileKind::File | FileKind::Other => 1,
             };
-            if found {
-                return Ok(true);
+            if n_files > most {
+                return Ok(None);
             }
         }
-        Ok(false)
+        Ok(Some(n_files))
+    }
+
+    /// Removes the files in this folder that git left there for a process that has ended: an index of its own.
+    fn sweep_indexes(&self) -> io::Result<()> {
+        for (name, _) in self.listing()? {
+            let process = name.to_str().and_then(|name| name.strip_prefix("index-")?.split('-').next()?.parse().ok());
+            if process.is_some_and(|process| !is_alive(process)) {
+                // One that is gone was removed by another process, which does the same.
+                let _ = unlinkat(self, &name, AtFlags::empty());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -135,15 +154,16 @@ impl Store {
     }
 
     /// Makes the folder in which git works, and returns its path: git opens no descriptors of ours. What comes
-    /// with a repository could lead git elsewhere by links, so a folder in which there is one begins anew.
+    /// with a repository could lead git elsewhere by links, so a folder in which there is one begins anew, and so
+    /// does one with very many files: iterations that are never finished would fill the disk with their trees.
     ///
     /// # Errors
     ///
     /// Those of [`Store::folder`], and those of the file system.
     pub fn make_scratch(&self) -> io::Result<PathBuf> {
         match self.folder(SCRATCH) {
-            Ok(scratch) if scratch.has_link(MAX_DEPTH)? => scratch.clear()?,
-            Ok(_) => {}
+            Ok(scratch) if scratch.count(MAX_DEPTH, MAX_OBJECTS)?.is_none() => scratch.clear()?,
+            Ok(scratch) => scratch.sweep_indexes()?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => self.folder("state")?.remove_file("git")?,
         }

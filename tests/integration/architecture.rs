@@ -32,14 +32,15 @@ const ORDER: [(&str, bool); 23] = [
     ("memory", false),
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 18] = [
+const CRATES: [(&str, &[&str]); 19] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
     ("notify", &["src/watch.rs", "src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
     ("uuid", &["src/semantic/qdrant/"]),
-    ("sha2", &["src/semantic/qdrant/"]),
+    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs"]),
+    ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
     ("anyhow", &["src/bin/"]),

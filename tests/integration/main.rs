@@ -29,6 +29,9 @@ mod full_disk; // a disk that is full, and one that can only be read
 #[path = "../campaigns/fuzz.rs"]
 mod fuzz; // what must hold for any bytes
 mod git; // commits of the memory, and files that knowledge speaks of
+mod git_calls; // what git is asked, and what nobody else can make of that
+#[path = "../campaigns/git_matrix.rs"]
+mod git_matrix; // settings of git and kinds of repository
 mod hostile; // what is kept for the fuzzer
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/hostile_clone.rs"]

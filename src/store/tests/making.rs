@@ -297,6 +297,18 @@ fn git_works_in_a_folder_without_links() {
     fixture.link(outside.path(), "state/git/objects/ef");
     fixture.store.make_scratch().unwrap();
     assert_eq!(fixture.tree(), ["state/git/", "state/git/objects/"]);
+    // What a process left that has ended goes, and what is too much as well.
+    let own = format!("state/git/index-{}-0", std::process::id());
+    for path in [&own, "state/git/index-4194305-0", "state/git/index-4194305-0.lock", "state/git/objects/ab/cd"] {
+        fixture.put(path, "x");
+    }
+    fixture.store.make_scratch().unwrap();
+    let kept = ["state/git/", &own, "state/git/objects/", "state/git/objects/ab/", "state/git/objects/ab/cd"];
+    assert_eq!(fixture.tree(), kept);
+    let objects = fixture.store.make_scratch().unwrap().join("objects/ab");
+    (0..20_000).for_each(|number| drop(fs::File::create(objects.join(number.to_string())).unwrap()));
+    fixture.store.make_scratch().unwrap();
+    assert_eq!(fixture.tree(), ["state/git/", "state/git/objects/"]);
     fixture.store.clear_scratch().unwrap();
     fixture.link(outside.path(), "state/git");
     assert!(fixture.store.clear_scratch().is_err());

@@ -29,7 +29,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let memory = globals.open()?;
     let restored = memory.restore(&args.id)?;
     if ui.json {
-        ui.json(Answer { restored: &restored }, &[])?;
+        ui.json(Answer { restored: &restored }, &restored.problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ID, restored.id.as_str());
@@ -37,5 +37,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     if restored.exchanged {
         ui.note(&format!("the version that was live is now {}", restored.from));
     }
+    ui.problems(&restored.problems);
     Ok(Exit::Done)
 }

@@ -1,0 +1,319 @@
+//! The one place that starts `git`: every argument and every variable that it gets is put together here.
+//!
+//! A repository is data that others wrote. What a clone brings can name no program here, and what the person who
+//! runs us has set changes no answer. Words of the command line are literals of this crate; what else is handed
+//! over goes through [`Call::object`], [`Call::number`] or [`Call::paths`], which cannot be taken for an option.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::WorkTree;
+use super::object::Object;
+use crate::error::{Error, Result};
+
+/// The most that is read of an answer, in bytes, unless a caller asks for more.
+const MAX_OUTPUT: u64 = 1024 * 1024;
+/// The most that is read of what `git` says to people, in bytes.
+const MAX_COMPLAINT: u64 = 4096;
+/// Settings of every call. Those that name a program name none, and a folder that merely looks like a bare
+/// repository, as a clone can bring one, is no repository (git 2.38; see [`WorkTree::find`] for the older ones).
+const SETTINGS: [&str; 10] = [
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.askPass=",
+    "core.quotePath=false",
+    "color.ui=false",
+    "submodule.recurse=false",
+    "protocol.allow=never",
+    "i18n.commitEncoding=UTF-8",
+    "core.safecrlf=false",
+];
+/// Settings of calls with an index of our own, or with one that is read alone. The repository's own index is as its
+/// owner set it up. A split index would put half of ours into the repository; nobody reads ours again, so it
+/// needs no checksum.
+const INDEX_SETTINGS: [&str; 4] =
+    ["core.splitIndex=false", "core.untrackedCache=false", "feature.manyFiles=false", "index.skipHash=true"];
+/// What a call gets beside what is kept of the environment. Nothing asks a person, nothing is fetched, no lock is
+/// taken where none is needed.
+const VARIABLES: [(&str, &str); 9] = [
+    ("LC_ALL", "C"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+];
+/// The variables of git that are kept: where a person's settings and git's own programs are, who commits, and how far
+/// up a repository is looked for. All others go: they mean another repository, as in a hook, read paths in
+/// another way, name programs, or write traces to files.
+const KEPT: [&str; 13] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
+/// How the numbered variables begin that belong to `GIT_CONFIG_COUNT`.
+const NUMBERED: [&str; 2] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
+
+/// A call of `git` that is being put together.
+#[must_use]
+pub(super) struct Call<'a> {
+    command: Command,
+    /// What it is called in messages.
+    name: &'static str,
+    input: &'a [u8],
+    good: &'a [i32],
+    limit: u64,
+}
+
+/// What a call gave.
+pub(super) struct Answer {
+    pub(super) code: Option<i32>,
+    /// Whole records, up to the limit.
+    pub(super) output: Vec<u8>,
+    pub(super) is_cut: bool,
+    pub(super) complaint: String,
+}
+
+impl<'a> Call<'a> {
+    /// Asks in a folder of which nothing is known yet.
+    pub(super) fn anywhere(folder: &Path, words: &[&'static str]) -> Call<'a> {
+        Call::new(folder, None, &[], words)
+    }
+
+    /// Asks in a work tree. `settings` are words that say `KEY=VALUE`.
+    pub(super) fn within(tree: &WorkTree, settings: &[String], words: &[&'static str]) -> Call<'a> {
+        Call::new(&tree.root, Some(tree), settings, words)
+    }
+
+    fn new(folder: &Path, tree: Option<&WorkTree>, settings: &[String], words: &[&'static str]) -> Call<'a> {
+        let mut command = Command::new("git");
+        command.current_dir(folder);
+        if let Some(tree) = tree {
+            // Said, not looked for: between two calls nothing else can take its place.
+            command.arg(joined("--git-dir=", &tree.git_dir)).arg(joined("--work-tree=", &tree.root));
+        }
+        command.arg("--no-pager");
+        for setting in SETTINGS.into_iter().chain(settings.iter().map(String::as_str)) {
+            command.args(["-c", setting]);
+        }
+        command.args(words);
+        for (name, _) in env::vars_os() {
+            if !is_kept(&name) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(VARIABLES);
+        if let Some(path) = env::var_os("PATH") {
+            search_absolute(&mut command, &path);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Call { command, name: words.first().copied().unwrap_or_default(), input: b"", good: &[0], limit: MAX_OUTPUT }
+    }
+
+    /// Adds the name of an object.
+    pub(super) fn object(mut self, object: &Object) -> Self {
+        self.command.arg(object.as_str());
+        self
+    }
+
+    /// Adds the name of what `object`, or a name that is a literal, has at a path of the work tree.
+    pub(super) fn object_at(mut self, commit: &str, path: &str) -> Result<Self> {
+        let is_safe = Object::parse(commit).is_ok() || super::driver::OTHER_SIDES.contains(&commit);
+        if !is_safe {
+            return Err(Object::refused(commit));
+        }
+        self.command.arg(format!("{commit}:{path}"));
+        Ok(self)
+    }
+
+    /// Adds an option with a number.
+    pub(super) fn number(mut self, option: &'static str, number: i64) -> Self {
+        self.command.arg(format!("{option}{number}"));
+        self
+    }
+
+    /// Adds a word that is a literal.
+    pub(super) fn word(mut self, word: &'static str) -> Self {
+        self.command.arg(word);
+        self
+    }
+
+    /// Adds the value of a setting, which comes behind its key: there git looks for no options.
+    pub(super) fn value(mut self, value: &str) -> Self {
+        self.command.arg(value);
+        self
+    }
+
+    /// Adds paths, behind `--`.
+    pub(super) fn paths<Path: AsRef<OsStr>>(mut self, paths: impl IntoIterator<Item = Path>) -> Self {
+        self.command.arg("--").args(paths);
+        self
+    }
+
+    /// Lets it read its paths as patterns with magic.
+    pub(super) fn magic(mut self) -> Self {
+        self.command.env_remove("GIT_LITERAL_PATHSPECS");
+        self
+    }
+
+    /// Gives it this on its standard input.
+    pub(super) fn input(mut self, input: &'a [u8]) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Lets it use this index in place of the repository's.
+    pub(super) fn index(mut self, index: &Path) -> Self {
+        self.command.env("GIT_INDEX_FILE", index);
+        self
+    }
+
+    /// Lets it write objects to a folder, and read them from another one as well.
+    pub(super) fn objects(mut self, own: &Path, others: &Path) -> Self {
+        self.command.env("GIT_OBJECT_DIRECTORY", own).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", others);
+        self
+    }
+
+    /// Takes these exit statuses for an answer, in place of 0 alone.
+    pub(super) fn good(mut self, good: &'a [i32]) -> Self {
+        self.good = good;
+        self
+    }
+
+    /// Reads so much of its answer, in bytes.
+    pub(super) fn limit(mut self, limit: u64) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it, and refuses exit statuses but the good ones.
+    pub(super) fn ask(self) -> Result<Answer> {
+        let (name, good) = (self.name, self.good);
+        let refused = |reason| Error::Git { command: name.to_owned(), reason };
+        let answer = self.run().map_err(|error| refused(error.to_string()))?;
+        if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) {
+            Ok(answer)
+        } else {
+            Err(refused(answer.reason()))
+        }
+    }
+
+    /// Does what [`Call::ask`] does, and refuses an answer that is longer than the limit.
+    pub(super) fn ask_all(self) -> Result<Vec<u8>> {
+        let name = self.name;
+        let answer = self.ask()?;
+        if answer.is_cut {
+            return Err(Error::Git { command: name.to_owned(), reason: "its answer is too long".to_owned() });
+        }
+        Ok(answer.output)
+    }
+
+    /// Returns the one line of an answer; `None` where there is none.
+    pub(super) fn line(self) -> Result<Option<String>> {
+        let answer = self.ask()?;
+        let line = String::from_utf8_lossy(&answer.output).trim_end_matches('\n').to_owned();
+        Ok(Some(line).filter(|line| !line.is_empty()))
+    }
+
+    /// Returns the object that it names.
+    pub(super) fn made(self) -> Result<Object> {
+        Object::parse(&self.line()?.unwrap_or_default())
+    }
+
+    /// Runs it.
+    pub(super) fn run(mut self) -> io::Result<Answer> {
+        let (input, limit) = (self.input, self.limit);
+        let mut child = self.command.spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // All at once: a full pipe that nobody reads would stop it.
+        let (output, complaint) = std::thread::scope(|scope| {
+            // What it does not want to read it says in its complaint.
+            scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
+            let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
+            let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, limit + 1));
+            if output.as_ref().map_or(true, |output| output.len() as u64 > limit) {
+                // It may have ended by itself; either way nothing more is wanted of it.
+                let _ = child.kill();
+            }
+            let complaint = complaint.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (output, complaint)
+        });
+        let status = child.wait()?;
+        let mut output = output?;
+        let is_cut = output.len() as u64 > limit;
+        if is_cut {
+            let end = output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
+            output.truncate(end);
+        }
+        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        Ok(Answer { code: status.code(), output, is_cut, complaint })
+    }
+}
+
+impl Answer {
+    /// Returns the line that says why it failed.
+    pub(super) fn reason(&self) -> String {
+        let line = self.complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);
+        line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
+    }
+}
+
+/// Returns the settings of calls with an index of our own, or with one that is read alone.
+pub(super) fn index_settings() -> Vec<String> {
+    INDEX_SETTINGS.map(str::to_owned).into()
+}
+
+fn is_kept(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return true };
+    let is_of_git = name.starts_with("GIT_") || name == "SSH_ASKPASS";
+    !is_of_git || KEPT.contains(&name) || NUMBERED.iter().any(|start| name.starts_with(start))
+}
+
+/// Takes what is relative out of the folders in which programs are looked for: it would be one of the work tree.
+fn search_absolute(command: &mut Command, path: &OsStr) {
+    let absolute: Vec<_> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    match env::join_paths(&absolute) {
+        Ok(_) if absolute.is_empty() => drop(command.env_remove("PATH")),
+        Ok(kept) if kept != path => drop(command.env("PATH", kept)),
+        // What was split at each separator has none in its parts.
+        Ok(_) | Err(_) => {}
+    }
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut joined = OsString::from(option);
+    joined.push(path);
+    joined
+}
+
+fn read_up_to(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads to the end and keeps the first `limit` bytes.
+fn drain(from: Option<impl Read>, limit: u64) -> Vec<u8> {
+    let Some(mut from) = from else { return Vec::new() };
+    let kept = read_up_to(&mut from, limit).unwrap_or_default();
+    // What cannot be read is not needed.
+    let _ = io::copy(&mut from, &mut io::sink());
+    kept
+}

@@ -1,0 +1,504 @@
+//! How git is called: what a repository can make of it, what a person's settings can, and what is left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use ralph_memory::Memory;
+use serde_json::Value;
+
+use crate::support::{Ran, TestBase};
+
+fn path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+/// Asks git something in a folder, with nobody's settings.
+#[track_caller]
+fn git(base: &TestBase, folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]);
+    command.args(arguments).current_dir(folder).env_clear().env("PATH", path()).env("HOME", base.home());
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.env("GIT_COMMITTER_DATE", "2026-03-01T00:00:00Z").env("GIT_AUTHOR_DATE", "2026-03-01T00:00:00Z");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?} {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn run(base: &TestBase, arguments: &[&str], input: &str) -> Ran {
+    base.with(arguments).env("PATH", path()).env("GIT_CONFIG_NOSYSTEM", "1").input(input).run()
+}
+
+/// Runs every command that asks git something, and returns what each of them did.
+fn run_all(base: &TestBase) -> Vec<Ran> {
+    let all: [(&[&str], &str); 6] = [
+        (&["context", "--dry-run", "--task", "parser"], ""),
+        (&["check"], ""),
+        (&["doctor"], ""),
+        (&["context", "--task", "parser", "--task-id", "t-1", "--run", "run-0000000a"], ""),
+        (&["record", "--task-id", "t-1"], "<journal>x</journal>"),
+        (&["run", "--task", "other", "--agent", "cat", "--max-iterations", "1"], ""),
+    ];
+    all.into_iter().map(|(arguments, input)| run(base, arguments, input)).collect()
+}
+
+/// Writes a program that does nothing but to leave a trace of having been run.
+fn trap(base: &TestBase) -> (PathBuf, PathBuf) {
+    let (program, trace) = (base.home().join("trap.sh"), base.home().join("trace"));
+    fs::write(&program, format!("#!/bin/sh\ntouch '{}'\nexit 1\n", trace.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    (program, trace)
+}
+
+/// Makes a folder look like a bare repository with this configuration, as a clone may bring one.
+fn bare_repository(base: &TestBase, folder: &str, config: &str) {
+    base.write(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
+    base.write(&format!("{folder}/objects/x"), "").write(&format!("{folder}/refs/x"), "");
+    base.write(&format!("{folder}/config"), format!("[core]\nrepositoryformatversion = 1\n{config}"));
+}
+
+/// Writes an entry that names a file, so that git is asked what became of it.
+fn entry_of_a_file(base: &TestBase) {
+    let head = "title: The parser\ntags: [parser]\ncreated_at: \"2026-02-01\"\nfiles: [src/a.rs]";
+    base.write(".ralph/knowledge/parser.md", format!("---\n{head}\n---\n\nIt parses.\n")).write("src/a.rs", "a\n");
+}
+
+#[test]
+fn a_repository_in_the_memory_runs_nothing() {
+    for fetches in [false, true] {
+        let base = TestBase::new();
+        let (program, trace) = trap(&base);
+        entry_of_a_file(&base);
+        let config = if fetches {
+            format!(
+                "worktree = .\nbare = false\n[extensions]\npartialClone = origin\n[remote \"origin\"]\nurl = {}\n\
+                 uploadpack = {}\npromisor = true\n",
+                base.home().display(),
+                program.display()
+            )
+        } else {
+            format!(
+                "worktree = .\nbare = false\nfsmonitor = {0}\n[filter \"x\"]\nclean = {0}\n[diff \"x\"]\ncommand = {0}\ntextconv = {0}\n",
+                program.display()
+            )
+        };
+        bare_repository(&base, ".ralph", &config);
+        base.write(".ralph/.gitattributes", "* filter=x diff=x\n");
+        if fetches {
+            // A commit that the clone does not have.
+            base.write(".ralph/refs/heads/main", "1234567890123456789012345678901234567890\n");
+        }
+        git(&base, &base.root(), &["init", "--quiet"]);
+        git(&base, &base.root(), &["add", "--all"]);
+        git(&base, &base.root(), &["commit", "--quiet", "--message", "m"]);
+        for ran in run_all(&base) {
+            assert!(!trace.exists(), "fetches: {fetches}, {ran}");
+        }
+        // It is the project's own repository that is asked.
+        let begun = run(&base, &["context", "--task", "more", "--json"], "").json(0);
+        assert!(begun["iteration"]["tree"].is_string(), "{begun}");
+    }
+}
+
+#[test]
+fn a_bare_repository_around_the_project_is_refused() {
+    let base = TestBase::new();
+    let (program, trace) = trap(&base);
+    entry_of_a_file(&base);
+    let config =
+        format!("worktree = .\nbare = false\nfsmonitor = {0}\n[filter \"x\"]\nclean = {0}\n", program.display());
+    bare_repository(&base, ".", &config);
+    base.write(".gitattributes", "* filter=x\n");
+    for ran in run_all(&base) {
+        assert!(!trace.exists(), "{ran}");
+    }
+    let begun = run(&base, &["context", "--task", "more", "--json"], "").json(0);
+    assert_eq!(begun["iteration"]["tree"], Value::Null);
+    assert_eq!(begun["problems"][0]["code"], "no-tree", "{begun}");
+    let doctor = run(&base, &["doctor"], "").to_string();
+    assert!(doctor.contains("bare repository"), "{doctor}");
+}
+
+/// Returns every file below a folder with what its content hashes to.
+fn hashes_below(folder: &Path) -> BTreeMap<PathBuf, u64> {
+    let hash = |path: &Path| {
+        let mut hasher = DefaultHasher::new();
+        fs::read(path).unwrap().hash(&mut hasher);
+        hasher.finish()
+    };
+    crate::program::files(folder).into_iter().map(|path| (path.clone(), hash(&path))).collect()
+}
+
+#[test]
+fn every_kind_of_repository_gives_the_same_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = crate::git_matrix::run(folder.path(), Path::new(crate::support::PROGRAM), 6, 9);
+    assert_eq!(outcome.settings, 6);
+    // What an old git cannot make.
+    let unsupported: Vec<&str> = outcome.unsupported.clone();
+    assert!(
+        unsupported.iter().all(|kind| *kind == "reftable") && outcome.kinds + unsupported.len() == 20,
+        "{outcome:?}"
+    );
+}
+
+/// Makes a repository with two attempts at a task, between which a file changes, and returns the trees of these
+/// with what `check` says.
+fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
+    let before = hashes_below(&base.at(".git"));
+    let mut trees = Vec::new();
+    for number in 0..2 {
+        base.write("src/new.rs", number.to_string());
+        let begun = run(base, &["context", "--task", "parser", "--task-id", "t-1", "--json"], "").json(0);
+        let recorded = run(base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>").json(0);
+        trees.extend([begun["iteration"]["tree"].clone(), recorded["recorded"]["attempt"]["head"]["tree"].clone()]);
+    }
+    let checked = run(base, &["check", "--json"], "").json(0);
+    let doctor = run(base, &["doctor", "--json"], "");
+    assert!(doctor.code.is_some(), "{doctor}");
+    assert_eq!(hashes_below(&base.at(".git")), before);
+    (trees, checked["problems"].clone())
+}
+
+/// Makes a repository in which the first commit adds a file, the second makes another of it.
+fn repository() -> TestBase {
+    let base = TestBase::new();
+    entry_of_a_file(&base);
+    let lines = |from: usize| (from..from + 40).map(|line| line.to_string() + "\n").collect::<String>();
+    git(&base, &base.root(), &["init", "--quiet"]);
+    base.write("src/a.rs", lines(0)).write(".gitignore", "/.ralph/\n");
+    git(&base, &base.root(), &["add", "--all"]);
+    git(&base, &base.root(), &["commit", "--quiet", "--message", "m"]);
+    base
+}
+
+#[test]
+fn no_setting_of_a_person_changes_what_git_answers() {
+    let expected = two_attempts(&repository());
+    assert_eq!(expected.1[0]["code"], "unverified", "{expected:?}");
+    for setting in ["core.splitIndex=true", "color.ui=always", "log.showRoot=false", "submodule.recurse=true"] {
+        let base = repository();
+        let (name, value) = setting.split_once('=').unwrap();
+        git(&base, &base.root(), &["config", name, value]);
+        git(&base, &base.root(), &["update-index", "--refresh"]);
+        assert_eq!(two_attempts(&base).0, expected.0, "{setting}");
+        let messages = |problems: &Value| problems[0]["message"].clone();
+        let found = run(&base, &["check", "--json"], "").json(0);
+        assert_eq!(messages(&found["problems"]), messages(&expected.1), "{setting}");
+    }
+}
+
+/// What each call says first, but for where the repository is.
+const FIRST: [&str; 11] = [
+    "--no-pager",
+    "-c safe.bareRepository=explicit",
+    "-c core.fsmonitor=false",
+    "-c core.hooksPath=/dev/null",
+    "-c core.askPass=",
+    "-c core.quotePath=false",
+    "-c color.ui=false",
+    "-c submodule.recurse=false",
+    "-c protocol.allow=never",
+    "-c i18n.commitEncoding=UTF-8",
+    "-c core.safecrlf=false",
+];
+/// What follows in calls with an index of our own, or with one that is read alone.
+const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c feature.manyFiles=false -c index.skipHash=true \
+                     -c filter.lfs.clean= -c filter.lfs.process= -c filter.lfs.required=false ";
+/// What follows where trees are written.
+const LOOSE: &str = "-c core.looseCompression=0 ";
+/// Every call there is. `<object>` is a whole name of one.
+const CALLS: [&str; 36] = [
+    // Where the work tree is: the one call in which git has to look for itself.
+    "rev-parse --is-inside-work-tree --show-toplevel --absolute-git-dir --git-path objects --git-path index --show-object-format --show-prefix",
+    "config --null --get-regexp ^(filter\\..*|core\\.filemode)$",
+    // The state of the files.
+    "TREE update-index -q --unmerged --ignore-submodules --refresh",
+    "TREE diff-files -z --name-only --no-renames --ignore-submodules=dirty -- :(exclude,top,literal).ralph",
+    "TREE ls-files -z --others --exclude-standard -- :(exclude,top,literal).ralph",
+    "TREE update-index -z --index-info",
+    "TREE update-index --add --replace -z --stdin",
+    "TREE write-tree --missing-ok",
+    "TREE ls-tree -z <object>",
+    "TREE mktree -z --missing",
+    "TREE diff-tree -r --no-renames --ignore-submodules=none --name-status -z <object> <object>",
+    // What became of the files that knowledge speaks of.
+    "rev-list --no-merges --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs",
+    "diff-tree --stdin -r --root -z --no-renames --no-ext-diff --no-textconv --numstat -- src/a.rs",
+    "grep --count -z -I --no-color --no-line-number --no-column --no-textconv --no-recurse-submodules --full-name -e  -- src/a.rs",
+    // How the memory is doing.
+    "check-ignore -z --stdin",
+    "ls-files -z -- .ralph/cache .ralph/state",
+    "INDEX status --porcelain=v1 -z --untracked-files=all --no-renames --ignore-submodules=dirty --no-ahead-behind -- .ralph",
+    "config --get merge.ralph-memory.driver",
+    "config --local merge.ralph-memory.name merges knowledge entries by key and by block",
+    "config --local merge.ralph-memory.driver ralph-memory merge-driver --marker-size %L --path %P %O %A %B",
+    // The other side of a merge.
+    "rev-parse --verify --quiet MERGE_HEAD:.ralph/knowledge/t-2.md",
+    "rev-parse --verify --quiet CHERRY_PICK_HEAD:.ralph/knowledge/t-2.md",
+    "rev-parse --verify --quiet REBASE_HEAD:.ralph/knowledge/t-2.md",
+    "rev-parse --verify --quiet <object>:.ralph/knowledge/t-2.md",
+    // A commit of the memory. What is committed goes through the filters of a person.
+    "rev-parse --verify --quiet MERGE_HEAD",
+    "rev-parse --verify --quiet CHERRY_PICK_HEAD",
+    "rev-parse --verify --quiet REVERT_HEAD",
+    "rev-parse --verify --quiet HEAD^{commit}",
+    "rev-parse --verify --quiet HEAD^{tree}",
+    "OWN read-tree --reset <object>",
+    "OWN ls-files -z --modified --others --exclude-standard -- .ralph",
+    "OWN update-index --add --remove --replace -z --stdin",
+    "OWN write-tree",
+    "commit-tree <object> -p <object>",
+    "update-index --add --remove --replace -z --stdin",
+    "update-ref -m ralph-memory HEAD <object> <object>",
+];
+/// What a call gets of the environment, beside `PATH`. An index and a folder for objects of our own come with some.
+const VARIABLES: &str = "GIT_ALLOW_PROTOCOL= GIT_ASKPASS= GIT_CONFIG_NOSYSTEM=1 GIT_LITERAL_PATHSPECS=1 GIT_NO_LAZY_FETCH=1 \
+                         GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 LC_ALL=C";
+
+/// Returns the text with whole names of objects and what is different each time taken out.
+fn without_names(text: &str) -> String {
+    let is_object = |word: &str| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = text.split(' ').map(|word| match word.split_once(':') {
+        _ if is_object(word) => "<object>".to_owned(),
+        Some((name, path)) if is_object(name) => format!("<object>:{path}"),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn git_is_called_with_these_words_and_no_others() {
+    let base = repository();
+    git(&base, &base.root(), &["config", "filter.lfs.clean", "cat"]);
+    git(&base, &base.root(), &["config", "user.name", "t"]);
+    git(&base, &base.root(), &["config", "user.email", "t@example.org"]);
+    base.write(".gitignore", "").write("src/link", "");
+    fs::remove_file(base.at("src/link")).unwrap();
+    git(&base, &base.root(), &["add", ".gitignore", ".ralph/README.md"]);
+    git(&base, &base.root(), &["commit", "--quiet", "--message", "m"]);
+    // One that lists what it is given, and calls the real one.
+    let real = git(&base, &base.root(), &["--exec-path"]);
+    let (bin, log, trace) = (base.home().join("bin"), base.home().join("log"), base.home().join("git-trace"));
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\n{{ for word in \"$@\"; do printf 'word %s\\n' \"$word\"; done\n\
+         env | grep -E '^(GIT_|SSH_ASKPASS|LC_ALL=|PATH=)' | sort | sed 's/^/variable /'; pwd; echo; }} >> '{}'\n\
+         exec '{real}/git' \"$@\"\n",
+        log.display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path =
+        std::env::join_paths([PathBuf::from("."), bin.clone()].into_iter().chain(std::env::split_paths(&path())))
+            .unwrap();
+    // Everything that a caller can have set.
+    let hostile = [
+        ("GIT_DIR", "/nowhere"),
+        ("GIT_WORK_TREE", "/nowhere"),
+        ("GIT_INDEX_FILE", "/nowhere"),
+        ("GIT_COMMON_DIR", "/nowhere"),
+        ("GIT_OBJECT_DIRECTORY", "/nowhere"),
+        ("GIT_CONFIG_PARAMETERS", "'color.ui'='always'"),
+        ("GIT_EXTERNAL_DIFF", "false"),
+        ("GIT_SSH_COMMAND", "false"),
+        ("GIT_ASKPASS", "false"),
+        ("SSH_ASKPASS", "false"),
+        ("GIT_PAGER", "false"),
+        ("GIT_EDITOR", "false"),
+        ("GIT_NO_LAZY_FETCH", "0"),
+        ("GIT_ALLOW_PROTOCOL", "file:ssh"),
+        ("GIT_GLOB_PATHSPECS", "1"),
+        ("GIT_REDIRECT_STDERR", "/nowhere"),
+        ("GIT_FLUSH", "1"),
+        ("GIT_PREFIX", "x/"),
+        ("GIT_NAMESPACE", "x"),
+        ("GIT_ATTR_SOURCE", "HEAD"),
+    ];
+    let traces = ["GIT_TRACE", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET"];
+    let run = |arguments: &[&str], input: &str, more: &[(&str, &str)]| {
+        let mut run = base.with(arguments).env("PATH", &path).env("GIT_CONFIG_NOSYSTEM", "1").input(input);
+        for (name, value) in hostile.into_iter().chain(more.iter().copied()) {
+            run = run.env(name, value);
+        }
+        for name in traces {
+            run = run.env(name, &trace);
+        }
+        run.run()
+    };
+    let ended = |ran: Ran| assert!(ran.code.is_some_and(|code| code < 2), "{ran}");
+    base.write(".ralph/config.toml", "format = 1\n[git]\ncommit = \"each-iteration\"\n");
+    base.write("other/x", "x");
+    git(&base, &base.at("other"), &["init", "--quiet"]);
+    ended(run(&["check"], "", &[]));
+    ended(run(&["context", "--task", "parser", "--task-id", "t-1"], "", &[]));
+    base.write("src/new.rs", "new\n");
+    ended(run(&["record", "--task-id", "t-1"], "<journal>x</journal>", &[]));
+    ended(run(&["doctor"], "", &[]));
+    ended(run(&["doctor", "--register-merge-driver"], "", &[]));
+    base.write("base", "---\ntitle: T\ntags: [a]\n---\n\nA.\n")
+        .write("ours", "---\ntitle: One\ntags: [b]\n---\n\nQuite.\n");
+    base.write("theirs", "---\ntitle: Two\ntags: [c]\n---\n\nElse.\n").write("empty", "");
+    let head = git(&base, &base.root(), &["rev-parse", "HEAD"]);
+    base.write(".git/MERGE_HEAD", format!("{head}\n"));
+    let of_option = "GITHEAD_--output=/nowhere";
+    let heads = [(format!("GITHEAD_{head}"), "theirs"), (of_option.to_owned(), "x")];
+    let heads: Vec<(&str, &str)> = heads.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let merge = ["merge-driver", "--path", ".ralph/knowledge/t.md", "empty", "ours", "theirs"];
+    ended(run(&merge, "", &heads));
+    assert!(!trace.exists());
+
+    let log = fs::read_to_string(log).unwrap();
+    let root = fs::canonicalize(base.root()).unwrap().display().to_string();
+    let mut seen = BTreeSet::new();
+    for call in log.split("\n\n").filter(|call| !call.trim().is_empty()) {
+        let of = |start: &str| -> Vec<&str> { call.lines().filter_map(|line| line.strip_prefix(start)).collect() };
+        let words = without_names(&of("word ").join(" "));
+        let place = format!("--git-dir={root}/.git --work-tree={root} ");
+        assert!(words.starts_with(&place) || words.contains(" rev-parse --is-inside-work-tree "), "{call}");
+        let words = words.strip_prefix(&place).unwrap_or(&words);
+        let first = format!("{} ", FIRST.join(" "));
+        let words = words.strip_prefix(&first).unwrap_or_else(|| panic!("{call}"));
+        // A commit filters what it takes.
+        let own = INDEX.split("-c filter").next().unwrap();
+        let kinds = [("TREE ", [INDEX, LOOSE].concat()), ("INDEX ", INDEX.to_owned()), ("OWN ", own.to_owned())];
+        let (kind, words) =
+            kinds.iter().find_map(|(kind, start)| Some((*kind, words.strip_prefix(start)?))).unwrap_or(("", words));
+        let variables = of("variable ");
+        let is_own = |name: &str| {
+            ["GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY="]
+                .iter()
+                .any(|own| name.starts_with(&format!("{own}{root}/.ralph/state/git/")))
+                || name == format!("GIT_ALTERNATE_OBJECT_DIRECTORIES={root}/.git/objects")
+        };
+        let n_own = match kind {
+            "TREE " => 3,
+            "OWN " => 1,
+            _ => 0,
+        };
+        assert_eq!(variables.iter().filter(|variable| is_own(variable)).count(), n_own, "{call}");
+        let paths: Vec<&str> = variables.iter().filter_map(|variable| variable.strip_prefix("PATH=")).collect();
+        assert!(paths.len() == 1 && !paths[0].split(':').any(|folder| !folder.starts_with('/')), "{call}");
+        let others: Vec<&str> =
+            variables.iter().copied().filter(|variable| !is_own(variable) && !variable.starts_with("PATH=")).collect();
+        let has_magic = words.contains("(exclude") || words.starts_with("check-ignore");
+        let expected = if has_magic { VARIABLES.replace("GIT_LITERAL_PATHSPECS=1 ", "") } else { VARIABLES.to_owned() };
+        assert_eq!(others.join(" "), expected, "{call}");
+        seen.insert(format!("{kind}{words}"));
+    }
+    let listed: BTreeSet<String> = CALLS.map(str::to_owned).into();
+    assert_eq!(seen.difference(&listed).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(listed.difference(&seen).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+fn add(base: &TestBase, title: &str) -> Value {
+    run(base, &["add", "--title", title, "--tags", "x", "--body", title, "--json"], "").json(0)
+}
+
+#[test]
+fn a_write_waits_while_git_changes_the_files() {
+    let base = repository();
+    // On a machine that stands still for seconds the write gives up first, and nothing is shown.
+    let has_waited = (0..5).any(|number| {
+        let (title, stem) = (format!("Note {number}"), format!("note-{number}"));
+        base.write(".git/index.lock", "");
+        let mut child = base.with(["add", "--title", &title, "--tags", "x", "--body", "b", "--json"]).command();
+        let mut child = child.env("PATH", path()).stdout(Stdio::piped()).spawn().unwrap();
+        // It says who it is once it has the memory's own lock.
+        while fs::read(base.at(".ralph/state/lock")).map_or(true, |text| text.is_empty())
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::yield_now();
+        }
+        // Whoever does not wait for git is done long before it would give up.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(500) && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let is_written = base.at(&format!(".ralph/knowledge/{stem}.md")).exists();
+        fs::remove_file(base.at(".git/index.lock")).unwrap();
+        let answer: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+        assert!(base.at(&format!(".ralph/knowledge/{stem}.md")).exists(), "{answer}");
+        !is_written && answer["problems"] == serde_json::json!([])
+    });
+    assert!(has_waited);
+}
+
+#[test]
+fn a_lock_that_git_left_is_told_of_and_stops_no_write() {
+    let base = repository();
+    // One that was made just now, and one of yesterday, for which nobody waits.
+    for (number, age) in [0, 24 * 60 * 60].into_iter().enumerate() {
+        base.write(".git/index.lock", "");
+        let made = SystemTime::now() - Duration::from_secs(age);
+        fs::File::options().write(true).open(base.at(".git/index.lock")).unwrap().set_modified(made).unwrap();
+        let added = add(&base, &format!("Note {number}"));
+        assert_eq!(added["problems"][0]["code"], "git-busy", "{added}");
+        assert!(added["problems"][0]["message"].as_str().unwrap().contains("/.git/index.lock`"), "{added}");
+        assert!(base.at(&format!(".ralph/knowledge/note-{number}.md")).exists());
+    }
+    // Everything that writes says so, and nothing that only reads.
+    let of =
+        |ran: &Ran| ran.json(0)["problems"].as_array().unwrap().iter().any(|problem| problem["code"] == "git-busy");
+    assert!(of(&run(&base, &["supersede", "knowledge/note-0", "knowledge/note-1", "--json"], "")));
+    assert!(!of(&run(&base, &["search", "note", "--json"], "")));
+    assert!(!of(&run(&base, &["list", "--json"], "")));
+    assert_eq!(run(&base, &["context", "--task", "t", "--task-id", "t-1"], "").code, Some(0));
+    assert!(of(&run(&base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>")));
+    // Without the lock nobody does.
+    fs::remove_file(base.at(".git/index.lock")).unwrap();
+    assert_eq!(add(&base, "Other")["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn an_attempt_without_a_tree_is_recorded_all_the_same() {
+    let base = repository();
+    let index = fs::read(base.at(".git/index")).unwrap();
+    let (context, record) =
+        (["context", "--task", "t", "--task-id", "t-1", "--json"], ["record", "--task-id", "t-1", "--json"]);
+    let recorded = || run(&base, &record, "<journal>x</journal>").json(0);
+    // Before it, and while it was at work.
+    base.write(".git/index", "broken");
+    let begun = run(&base, &context, "").json(0);
+    assert_eq!((&begun["iteration"]["tree"], &begun["problems"][0]["code"]), (&Value::Null, &Value::from("no-tree")));
+    assert_eq!(recorded()["problems"], serde_json::json!([]));
+    base.write(".git/index", &index);
+    assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));
+    base.write(".git/index", "broken");
+    let finished = recorded();
+    assert_eq!(finished["problems"][0]["code"], "no-tree", "{finished}");
+    assert!(base.at(finished["recorded"]["path"].as_str().unwrap()).exists());
+    // Without git there is nothing to tell.
+    fs::remove_dir_all(base.at(".git")).unwrap();
+    assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
+    let remote = repository();
+    git(&remote, &remote.root(), &["config", "uploadpack.allowFilter", "true"]);
+    let full = remote.root().display().to_string();
+    for filter in ["blob:none", "tree:0"] {
+        let base = TestBase::new();
+        let (program, trace) = trap(&base);
+        fs::remove_dir_all(base.root()).unwrap();
+        let arguments =
+            ["clone", "--quiet", "--no-checkout", &format!("--filter={filter}"), &format!("file://{full}"), "project"];
+        git(&base, base.root().parent().unwrap(), &arguments);
+        git(&base, &base.root(), &["reset", "--quiet"]);
+        git(&base, &base.root(), &["config", "remote.origin.uploadpack", program.to_str().unwrap()]);
+        Memory::init(&base.root()).unwrap();
+        entry_of_a_file(&base);
+        let before = hashes_below(&base.at(".git"));
+        for ran in run_all(&base) {
+            assert!(ran.code.is_some_and(|code| code < 2), "{ran}");
+            assert!(!trace.exists(), "{filter}: {ran}");
+        }
+        assert_eq!(hashes_below(&base.at(".git")), before, "{filter}");
+    }
+}
