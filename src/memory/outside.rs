@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock of the entry files, taken while git leaves the work tree alone.
 pub(super) struct Writing {
-    lock: Lock,
+    pub(super) lock: Lock,
     /// Says that git did not leave it alone.
     pub(super) busy: Option<Problem>,
 }

@@ -1,8 +1,10 @@
 //! Tending: what is over, one too many or like another goes to the archive, when that is asked for.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
 use super::outside::Writing;
@@ -12,9 +14,14 @@ use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
-use crate::retention::{self, Item, Learning, Reason, Record, Replacement};
+use crate::retention::{self, Item, Learning, Merge, Reason, Record, Replacement};
 use crate::retrieve::{replacements, superseded};
-use crate::store::{Created, Lock, archived_path};
+use crate::store::{Created, Lock, Unreadable, archived_path, let_others_lock};
+
+/// How many files are moved while the lock is held once.
+const MOVES_AT_ONCE: usize = 100;
+/// How long the lock is held, in all, until everyone who waits for it gets a try.
+const LONGEST_TURN: Duration = Duration::from_millis(100);
 
 /// An entry that went to the archive, or would.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -69,17 +76,64 @@ impl Taken {
     }
 }
 
+/// A file that is to go to the archive.
+struct Planned {
+    from: String,
+    to: String,
+    /// Of the bytes that the plan was made from.
+    fingerprint: u64,
+    moved: Moved,
+}
+
+/// Takes the lock for one piece of work after the other, and lets others have it in between.
+struct Turns<'a> {
+    memory: &'a Memory,
+    held: Duration,
+    /// Says that git did not leave the work tree alone; then it is not waited for again.
+    busy: Option<Problem>,
+    /// Called before each turn, so that tests can be the program that comes between.
+    interrupt: &'a mut dyn FnMut(),
+}
+
+impl Turns<'_> {
+    fn take(&mut self, work: impl FnOnce(&Lock) -> Result<()>) -> Result<()> {
+        (self.interrupt)();
+        if self.held >= LONGEST_TURN {
+            let_others_lock();
+            self.held = Duration::ZERO;
+        }
+        let lock = if self.busy.is_some() {
+            self.memory.lock_within_git()?
+        } else {
+            let Writing { lock, busy } = self.memory.lock_entries()?;
+            self.busy = busy;
+            lock
+        };
+        let begun = Instant::now();
+        let done = work(&lock);
+        drop(lock);
+        self.held += begun.elapsed();
+        done
+    }
+}
+
 impl Memory {
     /// Moves to the archive what the settings say is over, one too many or without use; with `dry_run`
     /// it only says what that would be, in the same words. Nothing is deleted: [`Memory::restore`]
     /// brings everything back.
+    ///
+    /// The lock is held while files are moved, some at a time, and not while it is found out which. A file that
+    /// somebody saves in between stays, and is reported.
     ///
     /// # Errors
     ///
     /// [`Error::Locked`] where another process kept writing, and [`Error::Io`]; what was moved until then
     /// stays moved, and calling again goes on.
     pub fn prune(&self, dry_run: bool) -> Result<Tended> {
-        let lock = self.lock_to_tend(dry_run)?;
+        self.prune_with(dry_run, &mut || {})
+    }
+
+    fn prune_with(&self, dry_run: bool, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
         let items: Vec<Item> = live
@@ -106,14 +160,22 @@ impl Memory {
         };
         let moves = retention::prune(&items, &record, now, &self.settings.tending, self.settings.events);
         let mut taken = Taken::of(&archive);
-        let mut tended = Tended::default();
-        for planned in moves {
+        let plan = moves.into_iter().map(|planned| {
             let to = taken.path(&planned.path, false, now);
-            let moved =
-                Moved { id: planned.id, from: shown(&planned.path), to: shown(&to), reason: Some(planned.reason) };
-            self.move_planned(lock.as_deref(), &planned.path, &to, moved, &mut tended)?;
+            let fingerprint = live.row_of_path(&planned.path).map_or(0, |row| live.fingerprint(row));
+            plan(planned.id, planned.path, to, fingerprint, Some(planned.reason))
+        });
+        let plan: Vec<Planned> = plan.collect();
+        let mut tended = Tended::default();
+        if dry_run {
+            tended.moved = plan.into_iter().map(|planned| planned.moved).collect();
+            return Ok(tended);
         }
-        self.commit_tended(lock.as_ref(), &mut tended);
+        let mut turns = Turns { memory: self, held: Duration::ZERO, busy: None, interrupt };
+        for some in plan.chunks(MOVES_AT_ONCE) {
+            turns.take(|lock| self.move_planned(lock, some, &mut tended))?;
+        }
+        self.commit_tended(&mut tended, turns.busy);
         Ok(tended)
     }
 
@@ -121,12 +183,18 @@ impl Memory {
     /// only says what that would be, in the same words. The others, and the newest as it was, go to the
     /// archive.
     ///
+    /// The lock is held for one of them at a time. Where somebody saves one that would become part of another
+    /// before its turn comes, both stay as they are, and that is reported.
+    ///
     /// # Errors
     ///
     /// Those of [`Memory::prune`]. What became part of another and could not be moved is superseded, so that
     /// nobody is told it twice, and goes with a later [`Memory::prune`].
     pub fn consolidate(&self, dry_run: bool) -> Result<Tended> {
-        let lock = self.lock_to_tend(dry_run)?;
+        self.consolidate_with(dry_run, &mut || {})
+    }
+
+    fn consolidate_with(&self, dry_run: bool, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
         let superseded = superseded(&[&live], now);
@@ -150,87 +218,134 @@ impl Memory {
                 is_learning(&entry.head, &id).then_some(Learning { id, path, text, entry })
             })
             .collect();
-        let merges = retention::consolidate(&learnings, self.settings.tending.learnings, now);
+        let fingerprints: HashMap<&str, u64> =
+            learnings.iter().map(|learning| (learning.path.as_str(), xxh3_64(learning.text.as_bytes()))).collect();
         let mut taken = Taken::of(&archive);
         let mut tended = Tended::default();
-        for merge in merges {
+        let mut turns = Turns { memory: self, held: Duration::ZERO, busy: None, interrupt };
+        for merge in retention::consolidate(&learnings, self.settings.tending.learnings, now) {
             let archived = taken.path(&merge.path, true, now);
-            let others: Vec<(Id, String, String)> = merge
+            let others: Vec<Planned> = merge
                 .others
                 .iter()
-                .map(|(id, path)| (id.clone(), path.clone(), taken.path(path, false, now)))
+                .map(|(id, path)| {
+                    let to = taken.path(path, false, now);
+                    plan(
+                        id.clone(),
+                        path.clone(),
+                        to,
+                        fingerprints.get(path.as_str()).copied().unwrap_or_default(),
+                        None,
+                    )
+                })
                 .collect();
-            if let Some(lock) = &lock {
-                // First what is replaced is kept, then what replaces it is written, and only then goes what
-                // it stands for: whatever a crash cuts off, every statement is in a file.
-                if self.store.create(lock, &archived, merge.old.as_bytes())? == Created::Exists {
-                    tended.problems.push(skipped(&merge.path, "the name of its version is taken"));
-                    continue;
-                }
-                match self.replace(lock, &merge.path, &merge.old, &merge.new) {
-                    Ok(problems) => tended.problems.extend(problems),
-                    Err(Error::Conflict { kept: None, .. }) => {
-                        let _ = self.store.discard_copy(lock, &archived, merge.old.as_bytes());
-                        tended.problems.push(skipped(&merge.path, "another program saved it at the same moment"));
-                        continue;
-                    }
-                    Err(error) => {
-                        // Nothing was replaced, so there is no old version.
-                        let _ = self.store.discard_copy(lock, &archived, merge.old.as_bytes());
-                        return Err(error);
-                    }
-                }
-            }
-            let ids = others.iter().map(|(id, ..)| id.clone()).collect();
-            tended.merged.push(Merged {
+            let merged = Merged {
                 into: merge.into.clone(),
                 path: shown(&merge.path),
                 archived: shown(&archived),
-                ids,
-            });
-            for (id, from, to) in others {
-                // An editor may have saved it since it was read: then it says more than what was taken over.
-                let read =
-                    learnings.iter().find(|learning| learning.path == from).map(|learning| learning.text.as_bytes());
-                let is_same = || self.store.read(&from).is_ok_and(|file| Some(file.bytes.as_slice()) == read);
-                if lock.is_some() && !is_same() {
-                    tended.problems.push(skipped(&from, "another program saved it at the same moment"));
-                    continue;
-                }
-                let moved = Moved { id, from: shown(&from), to: shown(&to), reason: None };
-                self.move_planned(lock.as_deref(), &from, &to, moved, &mut tended)?;
+                ids: others.iter().map(|other| other.moved.id.clone()).collect(),
+            };
+            if dry_run {
+                tended.merged.push(merged);
+                tended.moved.extend(others.into_iter().map(|other| other.moved));
+            } else {
+                turns.take(|lock| self.merge_planned(lock, &merge, merged, &archived, &others, &mut tended))?;
             }
         }
-        self.commit_tended(lock.as_ref(), &mut tended);
+        if !dry_run {
+            self.commit_tended(&mut tended, turns.busy);
+        }
         Ok(tended)
     }
 
-    /// Returns the lock under which files are moved; none where nothing is to be done.
-    fn lock_to_tend(&self, dry_run: bool) -> Result<Option<Writing>> {
-        if dry_run { Ok(None) } else { self.lock_entries().map(Some) }
+    /// Makes one of learnings as planned, unless one of them is not what the plan was made from. First what is
+    /// replaced is kept, then what replaces it is written, and only then goes what it stands for: whatever a crash
+    /// cuts off, every statement is in a file.
+    fn merge_planned(
+        &self,
+        lock: &Lock,
+        merge: &Merge,
+        merged: Merged,
+        archived: &str,
+        others: &[Planned],
+        tended: &mut Tended,
+    ) -> Result<()> {
+        if let Some((other, reason)) = others.iter().find_map(|other| Some((other, self.what_changed(other)?))) {
+            tended.problems.push(skipped(&other.from, reason));
+            return Ok(());
+        }
+        if self.store.create(lock, archived, merge.old.as_bytes())? == Created::Exists {
+            tended.problems.push(skipped(&merge.path, "the name of its version is taken"));
+            return Ok(());
+        }
+        match self.replace(lock, &merge.path, &merge.old, &merge.new) {
+            Ok(problems) => tended.problems.extend(problems),
+            Err(Error::Conflict { kept: None, .. }) => {
+                let _ = self.store.discard_copy(lock, archived, merge.old.as_bytes());
+                tended.problems.push(skipped(&merge.path, SAVED));
+                return Ok(());
+            }
+            Err(error) => {
+                // Nothing was replaced, so there is no old version.
+                let _ = self.store.discard_copy(lock, archived, merge.old.as_bytes());
+                return Err(error);
+            }
+        }
+        tended.merged.push(merged);
+        self.move_planned(lock, others, tended)
     }
 
-    /// Moves a file as planned; what went or came in the meantime is told, and stops nothing.
-    fn move_planned(&self, lock: Option<&Lock>, from: &str, to: &str, moved: Moved, tended: &mut Tended) -> Result<()> {
-        match lock.map_or(Ok(()), |lock| self.store.move_to(lock, from, to)) {
-            Ok(()) => tended.moved.push(moved),
-            Err(Error::Conflict { .. }) => {
-                tended.problems.push(skipped(from, "its name in the archive was taken in the meantime"));
+    /// Moves files as planned; what changed, went or came in the meantime is told, and stops nothing.
+    fn move_planned(&self, lock: &Lock, planned: &[Planned], tended: &mut Tended) -> Result<()> {
+        let mut left = Vec::new();
+        for planned in planned {
+            match self.what_changed(planned) {
+                Some(reason) => tended.problems.push(skipped(&planned.from, reason)),
+                None => left.push(planned),
             }
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                tended.problems.push(skipped(from, "it is gone"));
+        }
+        let moves: Vec<(&str, &str)> =
+            left.iter().map(|planned| (planned.from.as_str(), planned.to.as_str())).collect();
+        for (planned, moved) in left.iter().zip(self.store.move_all(lock, &moves)?) {
+            match moved {
+                Ok(()) => tended.moved.push(planned.moved.clone()),
+                Err(Error::Conflict { .. }) => {
+                    let reason = "its name in the archive was taken in the meantime";
+                    tended.problems.push(skipped(&planned.from, reason));
+                }
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                    tended.problems.push(skipped(&planned.from, GONE));
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    fn commit_tended(&self, lock: Option<&Writing>, tended: &mut Tended) {
-        if let Some(lock) = lock.filter(|_| !(tended.moved.is_empty() && tended.merged.is_empty())) {
-            self.commit_moved();
-            tended.problems.extend(lock.busy.clone());
+    /// Returns why a file is not the one that was planned with, where that is so.
+    fn what_changed(&self, planned: &Planned) -> Option<&'static str> {
+        match self.store.read(&planned.from) {
+            Ok(file) if xxh3_64(&file.bytes) == planned.fingerprint => None,
+            Err(Unreadable::Missing) => Some(GONE),
+            _ => Some(SAVED),
         }
     }
+
+    fn commit_tended(&self, tended: &mut Tended, busy: Option<Problem>) {
+        if !(tended.moved.is_empty() && tended.merged.is_empty()) {
+            self.commit_moved();
+            tended.problems.extend(busy);
+        }
+    }
+}
+
+/// Why a file is left as it is.
+const SAVED: &str = "another program saved it at the same moment";
+const GONE: &str = "it is gone";
+
+fn plan(id: Id, from: String, to: String, fingerprint: u64, reason: Option<Reason>) -> Planned {
+    let moved = Moved { id, from: shown(&from), to: shown(&to), reason };
+    Planned { from, to, fingerprint, moved }
 }
 
 /// Says that a file was left as it is.
@@ -243,5 +358,116 @@ fn skipped(path: &str, reason: &str) -> Problem {
         code: "skipped".to_owned(),
         message: format!("left as it is: {reason}"),
         hint: "the next call looks at it again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::entry::knowledge::Knowledge;
+
+    /// Returns a memory with pairs of learnings that are alike, each pair of a feature of its own.
+    fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let config = "format = 1\nlock.timeout_ms = 0\n[tend]\nlearnings = 1\n";
+        std::fs::write(folder.path().join(".ralph/config.toml"), config).unwrap();
+        for pair in 0..n_pairs {
+            for (name, day) in [("old", 1), ("new", 2)] {
+                let text = format!(
+                    "---\ntitle: {name} {pair}\ntags: [a]\ncategory: pitfall\nfeature: f{pair}\ncreated_at: 2026-01-0{day}\n---\n\nFact {name} {pair}.\n"
+                );
+                std::fs::write(folder.path().join(format!(".ralph/knowledge/{name}-{pair}.md")), text).unwrap();
+            }
+        }
+        let memory = Memory::open(folder.path()).unwrap();
+        (folder, memory)
+    }
+
+    #[test]
+    fn others_write_while_many_learnings_are_merged() {
+        let (folder, memory) = with_pairs(5);
+        let mut n_added = 0;
+        let mut add = || {
+            let other = Memory::open(folder.path()).unwrap();
+            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
+            assert_eq!(other.add(&fact).unwrap().action, super::super::Action::Created);
+            n_added += 1;
+        };
+        let tended = memory.consolidate_with(false, &mut add).unwrap();
+        assert_eq!((tended.merged.len(), tended.moved.len(), tended.problems), (5, 5, Vec::new()));
+        // Once before each of them.
+        assert_eq!(n_added, 5);
+    }
+
+    #[test]
+    fn others_write_while_many_entries_go_to_the_archive() {
+        let (folder, memory) = with_pairs(MOVES_AT_ONCE);
+        let mut n_added = 0;
+        let mut add = || {
+            let other = Memory::open(folder.path()).unwrap();
+            other.add(&Knowledge::new(format!("Another fact {n_added}"), ["b"], "It got the lock.")).unwrap();
+            n_added += 1;
+        };
+        for pair in 0..MOVES_AT_ONCE {
+            let path = folder.path().join(format!(".ralph/knowledge/new-{pair}.md"));
+            let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
+            std::fs::write(path, text).unwrap();
+            let path = folder.path().join(format!(".ralph/knowledge/old-{pair}.md"));
+            let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
+            std::fs::write(path, text).unwrap();
+        }
+        let tended = memory.prune_with(false, &mut add).unwrap();
+        assert_eq!((tended.moved.len(), tended.problems), (2 * MOVES_AT_ONCE, Vec::new()));
+        assert_eq!(n_added, 2);
+    }
+
+    /// Merges a pair, of which another program saves one after the plan was made.
+    fn saved_in_between(name: &str) {
+        let (folder, memory) = with_pairs(1);
+        let path = folder.path().join(format!(".ralph/knowledge/{name}-0.md"));
+        let text = std::fs::read_to_string(&path).unwrap() + "\nAnd a word that nobody has read.\n";
+        let other = folder.path().join(format!(".ralph/knowledge/{}-0.md", if name == "old" { "new" } else { "old" }));
+        let before = std::fs::read_to_string(&other).unwrap();
+        let tended = memory.consolidate_with(false, &mut || std::fs::write(&path, &text).unwrap()).unwrap();
+        assert_eq!((tended.merged.len(), tended.moved.len()), (0, 0));
+        let told = format!(".ralph/knowledge/{name}-0.md");
+        assert_eq!(tended.problems.iter().map(|problem| &problem.path).collect::<Vec<_>>(), [&told]);
+        assert_eq!((std::fs::read_to_string(&path).unwrap(), std::fs::read_to_string(other).unwrap()), (text, before));
+        assert!(!folder.path().join(".ralph/archive/knowledge").exists() || memory.catalog(Area::Archive).is_empty());
+        // The next call reads it anew.
+        assert_eq!(memory.consolidate(false).unwrap().merged.len(), 1);
+        let merged = std::fs::read_to_string(folder.path().join(".ralph/knowledge/new-0.md")).unwrap();
+        for word in ["Fact new 0.", "Fact old 0.", "And a word that nobody has read."] {
+            assert!(merged.contains(word), "{merged}");
+        }
+    }
+
+    #[test]
+    fn a_learning_that_is_saved_between_plan_and_merge_is_not_lost() {
+        saved_in_between("old");
+        saved_in_between("new");
+    }
+
+    #[test]
+    fn an_entry_that_is_saved_between_plan_and_move_stays() {
+        let (folder, memory) = with_pairs(2);
+        let path = |name: &str| folder.path().join(format!(".ralph/knowledge/{name}.md"));
+        for name in ["old-0", "new-0", "old-1"] {
+            let text = std::fs::read_to_string(path(name)).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
+            std::fs::write(path(name), text).unwrap();
+        }
+        let kept = "---\ntitle: Kept\ntags: [a]\n---\n\nIt holds for longer.\n";
+        let mut save = || {
+            std::fs::write(path("old-0"), kept).unwrap();
+            std::fs::remove_file(path("new-0")).unwrap();
+        };
+        let tended = memory.prune_with(false, &mut save).unwrap();
+        assert_eq!(tended.moved.iter().map(|moved| moved.id.stem()).collect::<Vec<_>>(), ["old-1"]);
+        let told: Vec<&str> = tended.problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);
+        assert_eq!(std::fs::read_to_string(path("old-0")).unwrap(), kept);
     }
 }

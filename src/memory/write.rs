@@ -1,5 +1,7 @@
 //! Writing knowledge: adding, replacing, superseding, restoring.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::Memory;
@@ -152,7 +154,7 @@ impl Memory {
 
     fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
         let file = knowledge.to_file(self.now());
-        let mut taken = self.archived_stems("archive/knowledge");
+        let mut taken: HashSet<String> = self.archived_stems("archive/knowledge").into_iter().collect();
         // What happened is found by its day.
         let (folder, name) = if is_event(knowledge) {
             ("knowledge/events", format!("{} {}", self.now().format("%Y-%m-%d"), knowledge.title))
@@ -162,13 +164,13 @@ impl Memory {
         loop {
             let is_taken = |stem: &str| {
                 let id = Id::parse(&format!("knowledge/{stem}"));
-                taken.iter().any(|taken| taken == stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
+                taken.contains(stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
             };
             let stem = stem_for_title(&name, &is_taken);
             let path = format!("{folder}/{stem}.md");
             // A name can be taken by what is no entry: a folder, a link.
             if self.store.create(lock, &path, file.as_bytes())? == Created::Exists {
-                taken.push(stem);
+                taken.insert(stem);
                 continue;
             }
             let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;

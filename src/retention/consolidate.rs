@@ -1,13 +1,17 @@
 //! Many learnings that say the like become one.
 
+use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use chrono::{DateTime, Utc};
 
+use super::alike;
 use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{Entry, Head, Id, Scope, Source};
+use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::text::fold;
 
 /// The longest body that a merge makes, in bytes: a longer one nobody reads.
@@ -46,25 +50,19 @@ pub struct Merge {
 /// Those of one category, scope, feature and kind of author belong together that have half of all their tags
 /// in common, directly or through others. The newest keeps its text as it is, and below it comes what the
 /// others say, each under its title, block by block, but for blocks that are there already; it gets their
-/// tags as well, and names them as superseded. Merged ones may in turn have half of their tags in common,
-/// so this goes on until none have: consolidating again then changes nothing.
+/// tags as well, and names them as superseded. What would be too much for one entry becomes several. Merged
+/// ones may in turn have half of their tags in common, so this goes on until none have that fit into one entry:
+/// consolidating again then changes nothing.
 pub fn consolidate(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<Merge> {
     if learnings.len() <= most {
         return Vec::new();
     }
-    let mut order: Vec<&Learning> = learnings.iter().collect();
-    order.sort_by(|one, other| {
-        other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
-    });
     let mut groups: HashMap<Group<'_>, Vec<Cluster<'_>>> = HashMap::new();
-    for learning in order {
+    for learning in learnings {
         groups.entry(Group::of(&learning.entry.head)).or_default().push(Cluster::new(learning));
     }
-    let mut merges: Vec<Merge> = Vec::new();
-    for clusters in groups.into_values() {
-        let merged = grown(clusters).into_iter().filter(|cluster| cluster.members.len() > 1);
-        merges.extend(merged.filter_map(|cluster| cluster.merge(now)));
-    }
+    let clusters = groups.into_values().flat_map(|clusters| grown(clusters, now));
+    let mut merges: Vec<Merge> = clusters.filter_map(Cluster::into_merge).collect();
     merges.sort_by(|one, other| one.path.cmp(&other.path));
     merges
 }
@@ -89,102 +87,140 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Learnings that belong together, the newest first.
+/// Learnings that belong together.
 struct Cluster<'a> {
+    /// The one that takes over what the others say, then the others, the newest first.
     members: Vec<&'a Learning>,
-    /// The tags of each, in any order.
-    own: Vec<HashSet<&'a str>>,
-    /// The tags of all.
-    tags: HashSet<&'a str>,
-    n_bytes: usize,
+    /// The file of the first with what the others say; none of one alone, which stays as it is.
+    text: Option<String>,
+    tags: Vec<String>,
+    size: Size,
+    /// Whether the file of the first can be edited as a merge needs it, once that was tried.
+    can_take: OnceCell<bool>,
+}
+
+/// How much of what an entry may have is used, in bytes, at the most.
+#[derive(Clone, Copy)]
+struct Size {
+    body: usize,
+    head: usize,
+}
+
+impl Size {
+    /// Returns what an entry adds to the one that takes it over.
+    fn of(learning: &Learning, entry: &Entry, n_bytes: usize) -> Size {
+        let head = &entry.head;
+        // Items may stand in quotes there that need none here.
+        let n_items = head.tags.len() + head.files.len() + head.supersedes.len() + 1;
+        Size {
+            body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
+            head: n_bytes - entry.body.len() + learning.id.as_str().len() + n_items * 8,
+        }
+    }
+
+    fn plus(self, other: Size) -> Size {
+        Size { body: self.body + other.body, head: self.head + other.head }
+    }
+
+    fn fits(self) -> bool {
+        self.body <= MAX_BODY && self.head <= MAX_FRONTMATTER_BYTES
+    }
 }
 
 impl<'a> Cluster<'a> {
     fn new(learning: &'a Learning) -> Cluster<'a> {
-        let tags: HashSet<&str> = learning.entry.head.tags.iter().map(String::as_str).collect();
-        Cluster { members: vec![learning], own: vec![tags.clone()], tags, n_bytes: size(learning) }
-    }
-
-    /// Returns whether the two have half of all their tags in common, or a member of each does.
-    fn belongs_to(&self, other: &Cluster<'a>) -> bool {
-        let mut pairs = self.own.iter().flat_map(|one| other.own.iter().map(move |other| (one, other)));
-        are_alike(&self.tags, &other.tags) || pairs.any(|(one, other)| are_alike(one, other))
-    }
-
-    /// Returns the two as one, unless that would be too much to read.
-    fn with(&self, other: &Cluster<'a>) -> Option<Cluster<'a>> {
-        let n_bytes = self.n_bytes + other.n_bytes;
-        if n_bytes > MAX_BODY {
-            return None;
+        let size = Size::of(learning, &learning.entry, learning.text.len());
+        Cluster {
+            members: vec![learning],
+            text: None,
+            tags: learning.entry.head.tags.clone(),
+            size,
+            can_take: OnceCell::new(),
         }
-        let mut members = [self.members.as_slice(), &other.members].concat();
-        members.sort_by(|one, other| {
-            other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
-        });
-        let own = [self.own.as_slice(), &other.own].concat();
-        let cluster = Cluster { members, own, tags: self.tags.union(&other.tags).copied().collect(), n_bytes };
-        // What cannot be written is not merged.
-        cluster.changed(DateTime::UNIX_EPOCH).is_some().then_some(cluster)
     }
 
-    /// Returns the file of the newest with what the others say.
-    fn changed(&self, now: DateTime<Utc>) -> Option<String> {
-        let (newest, others) = self.members.split_first()?;
-        let head = &newest.entry.head;
-        let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
-        let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
-        // What the others replace is replaced by this one now.
-        let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
-        let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
-        let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
-        let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
-        let mut titles = HashSet::from([fold(&head.title)]);
-        for other in others {
-            let other_body = other.entry.body.replace("\r\n", "\n");
-            let new_blocks: Vec<&str> =
-                blocks(&other_body).into_iter().filter(|block| said.insert(as_said(block))).collect();
-            let title = &other.entry.head.title;
-            if titles.insert(fold(title)) || !new_blocks.is_empty() {
-                body.push_str(&format!("\n\n## {title}"));
-            }
-            for block in new_blocks {
-                body.push_str("\n\n");
-                body.push_str(block);
-            }
-        }
-        let mut changes = vec![
-            Change::AddItems("tags", tags),
-            Change::AddItems("files", files),
-            Change::AddItems("supersedes", supersedes),
-        ];
-        changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
-        changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now)));
-        changes.push(Change::Body(body));
-        edit::apply(&newest.text, &changes).ok()
+    /// Returns these as one, into which the first is made; none where its file cannot be edited so.
+    fn joined(clusters: &[Cluster<'a>], now: DateTime<Utc>) -> Option<Cluster<'a>> {
+        let mut members: Vec<&Learning> = clusters.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
+        members[1..].sort_by(newest_first);
+        let text = changed(&members, now)?;
+        let entry = entry::read(&members[0].path, text.as_bytes());
+        let size = Size::of(members[0], &entry, text.len());
+        Some(Cluster { members, text: Some(text), tags: entry.head.tags, size, can_take: true.into() })
     }
 
-    fn merge(&self, now: DateTime<Utc>) -> Option<Merge> {
-        let new = self.changed(now)?;
-        let (newest, others) = self.members.split_first()?;
+    /// Returns whether the file can be edited as a merge needs it.
+    fn can_take(&self) -> bool {
+        let word = || vec!["a word that no list has".to_owned()];
+        let text = &self.members[0].text;
+        *self.can_take.get_or_init(|| {
+            let changes = [
+                Change::AddItems("tags", word()),
+                Change::AddItems("files", word()),
+                Change::AddItems("supersedes", word()),
+                Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".to_owned()),
+            ];
+            edit::apply(text, &changes).is_ok()
+        })
+    }
+
+    fn into_merge(self) -> Option<Merge> {
+        let (into, others) = self.members.split_first()?;
         Some(Merge {
-            into: newest.id.clone(),
-            path: newest.path.clone(),
-            old: newest.text.clone(),
-            new,
+            into: into.id.clone(),
+            path: into.path.clone(),
+            old: into.text.clone(),
+            new: self.text?,
             others: others.iter().map(|other| (other.id.clone(), other.path.clone())).collect(),
         })
     }
 }
 
-/// Returns those of `items` that `own` has not, each once.
-fn missing<'a, T: ToString + PartialEq + 'a>(own: &[T], items: impl Iterator<Item = &'a T>) -> Vec<String> {
-    let mut missing: Vec<String> = Vec::new();
-    for item in items.filter(|item| !own.contains(item)).map(ToString::to_string) {
-        if !missing.contains(&item) {
-            missing.push(item);
+/// Orders learnings by what they last said something new, and by their ids.
+fn newest_first(one: &&Learning, other: &&Learning) -> Ordering {
+    other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
+}
+
+/// Returns the file of the first of these learnings with what the others say.
+fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
+    let (newest, others) = members.split_first()?;
+    let head = &newest.entry.head;
+    let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
+    let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
+    // What the others replace is replaced by this one now.
+    let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
+    let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
+    let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
+    let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
+    let mut titles = HashSet::from([fold(&head.title)]);
+    for other in others {
+        let other_body = other.entry.body.replace("\r\n", "\n");
+        let new_blocks: Vec<&str> =
+            blocks(&other_body).into_iter().filter(|block| said.insert(as_said(block))).collect();
+        let title = &other.entry.head.title;
+        if titles.insert(fold(title)) || !new_blocks.is_empty() {
+            body.push_str(&format!("\n\n## {title}"));
+        }
+        for block in new_blocks {
+            body.push_str("\n\n");
+            body.push_str(block);
         }
     }
-    missing
+    let mut changes = vec![
+        Change::AddItems("tags", tags),
+        Change::AddItems("files", files),
+        Change::AddItems("supersedes", supersedes),
+    ];
+    changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
+    changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now)));
+    changes.push(Change::Body(body));
+    edit::apply(&newest.text, &changes).ok()
+}
+
+/// Returns those of `items` that `own` has not, each once.
+fn missing<'a, T: ToString + Eq + Hash + 'a>(own: &'a [T], items: impl Iterator<Item = &'a T>) -> Vec<String> {
+    let mut known: HashSet<&T> = own.iter().collect();
+    items.filter(|item| known.insert(item)).map(ToString::to_string).collect()
 }
 
 /// Returns a block as it is compared: in prose white space says nothing, in code it may say everything.
@@ -193,47 +229,82 @@ fn as_said(block: &str) -> String {
     if is_code { block.to_owned() } else { block.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
-/// Returns how much a learning adds to a body, at the most.
-fn size(learning: &Learning) -> usize {
-    learning.entry.body.len() + learning.entry.head.title.len() + "\n\n## \n\n".len()
-}
-
-/// Returns whether half of all tags are tags of both.
-fn are_alike(one: &HashSet<&str>, other: &HashSet<&str>) -> bool {
-    let (fewer, more) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    if fewer.is_empty() || fewer.len() * 2 < more.len() {
-        return false;
-    }
-    let n_shared = fewer.iter().filter(|tag| more.contains(*tag)).count();
-    n_shared * 2 >= fewer.len() + more.len() - n_shared
-}
-
-/// Lets clusters grow together until none belong together that may.
-fn grown(mut clusters: Vec<Cluster<'_>>) -> Vec<Cluster<'_>> {
+/// Lets clusters grow together until none belong together that fit into one entry.
+fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     loop {
-        let mut left: Vec<Cluster<'_>> = Vec::new();
-        let mut has_grown = false;
-        for cluster in clusters {
-            let found = left.iter().enumerate().find_map(|(at, other)| {
-                other.belongs_to(&cluster).then(|| other.with(&cluster)).flatten().map(|both| (at, both))
-            });
-            match found {
-                Some((at, both)) => {
-                    left[at] = both;
-                    has_grown = true;
-                }
-                None => left.push(cluster),
+        clusters.sort_by(|one, other| newest_first(&one.members[0], &other.members[0]));
+        let n_before = clusters.len();
+        let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
+        let groups = alike::groups(&tags).groups;
+        let mut left: Vec<Option<Cluster<'_>>> = clusters.into_iter().map(Some).collect();
+        clusters = Vec::with_capacity(left.len());
+        for group in groups {
+            let group = group.into_iter().filter_map(|at| left[at].take()).collect();
+            for fitting in parts(group) {
+                clusters.extend(one_of(fitting, now));
             }
         }
-        clusters = left;
-        if !has_grown {
+        if clusters.len() == n_before {
             return clusters;
         }
     }
 }
 
+/// Splits clusters that belong together into parts of which each fits into one entry, and no two do. The first of each
+/// part can take the others.
+fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
+    if clusters.len() < 2 {
+        return vec![clusters];
+    }
+    let least = |size: fn(&Size) -> usize| clusters.iter().map(|cluster| size(&cluster.size)).min().unwrap_or_default();
+    let least = Size { body: least(|size| size.body), head: least(|size| size.head) };
+    let (can, cannot): (Vec<_>, Vec<_>) = clusters.into_iter().partition(Cluster::can_take);
+    let mut done: Vec<Vec<Cluster<'_>>> = Vec::new();
+    let mut open: Vec<(Size, Vec<Cluster<'_>>)> = Vec::new();
+    for (cluster, can_take) in
+        can.into_iter().map(|can| (can, true)).chain(cannot.into_iter().map(|other| (other, false)))
+    {
+        let at = match open.iter().position(|(size, _)| size.plus(cluster.size).fits()) {
+            Some(at) => {
+                let (size, part) = &mut open[at];
+                *size = size.plus(cluster.size);
+                part.push(cluster);
+                at
+            }
+            None if can_take => {
+                open.push((cluster.size, vec![cluster]));
+                open.len() - 1
+            }
+            None => {
+                done.push(vec![cluster]);
+                continue;
+            }
+        };
+        // Where nothing more fits, nothing has to be tried.
+        if !open[at].0.plus(least).fits() {
+            done.push(open.remove(at).1);
+        }
+    }
+    done.extend(open.into_iter().map(|(_, part)| part));
+    done
+}
+
+/// Returns clusters as one; where that cannot be written, as few as can be.
+fn one_of<'a>(mut clusters: Vec<Cluster<'a>>, now: DateTime<Utc>) -> Vec<Cluster<'a>> {
+    if clusters.len() < 2 {
+        return clusters;
+    }
+    if let Some(joined) = Cluster::joined(&clusters, now) {
+        return vec![joined];
+    }
+    let rest = clusters.split_off(clusters.len() / 2);
+    [one_of(clusters, now), one_of(rest, now)].into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::entry::{parse_time, read};
 
@@ -311,6 +382,64 @@ mod tests {
         assert_eq!(merged(&[learning("a", 1, "x", "", &long), learning("b", 2, "x", "", &long)], 0), []);
     }
 
+    /// Returns what is live when all of this was merged.
+    fn after(learnings: &[Learning], merges: &[Merge]) -> Vec<Learning> {
+        let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|(id, _)| id).collect();
+        let left = learnings.iter().filter(|learning| !gone.contains(&learning.id));
+        left.map(|learning| {
+            let merge = merges.iter().find(|merge| merge.into == learning.id);
+            let text = merge.map_or_else(|| learning.text.clone(), |merge| merge.new.clone());
+            Learning { entry: read(&learning.path, text.as_bytes()), text, ..learning.clone() }
+        })
+        .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Some are so long that few of them fit into one entry, and of some the tags cannot be added to.
+        #[test]
+        fn whatever_is_merged_merging_again_changes_nothing(
+            kinds in prop::collection::vec(
+                (prop::collection::vec("[a-f]", 1..5), 0_usize..30, 1_u32..5, any::<bool>(), 0_u8..8),
+                2..30,
+            )
+        ) {
+            let learnings: Vec<Learning> = kinds.iter().enumerate().map(|(number, (tags, length, day, is_same, odd))| {
+                let fact = if *is_same { "The same fact.".to_owned() } else { format!("Fact {number}.") };
+                let mut learning = learning(&format!("n{number:02}"), *day, &tags.join(", "), "", &format!("{fact}\n\n{}", "word ".repeat(length * 400)));
+                if *odd == 0 {
+                    learning.text = learning.text.replace(&format!("[{}]", tags.join(", ")), &format!(">-\n  {}", tags.join(", ")));
+                    learning.entry = read(&learning.path, learning.text.as_bytes());
+                }
+                learning
+            }).collect();
+            let merges = merged(&learnings, 0);
+            let after = after(&learnings, &merges);
+            prop_assert_eq!(merged(&after, 0), []);
+            let all: String = after.iter().map(|learning| learning.text.as_str()).collect();
+            for learning in &learnings {
+                let fact = learning.entry.body.lines().find(|line| !line.is_empty()).unwrap();
+                prop_assert!(all.contains(&format!("\n{fact}\n")), "{}", fact);
+            }
+            prop_assert!(merges.iter().all(|merge| merge.new.len() <= MAX_BODY + MAX_FRONTMATTER_BYTES));
+        }
+    }
+
+    #[test]
+    fn thousands_that_are_alike_become_a_few() {
+        let learnings: Vec<Learning> = (0..3_000)
+            .map(|number| {
+                learning(&format!("a-fact-{number}"), 1 + number % 28, "sqlite, schema", "", &format!("Fact {number}."))
+            })
+            .collect();
+        let merges = merged(&learnings, 200);
+        let after = after(&learnings, &merges);
+        assert!((2..30).contains(&after.len()), "{}", after.len());
+        assert_eq!(merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>(), 3_000);
+        assert_eq!(merged(&after, 0), []);
+    }
+
     #[test]
     fn merging_again_changes_nothing() {
         let letters = ["a", "b", "c", "d", "e", "f"];
@@ -328,16 +457,7 @@ mod tests {
             .collect();
         let merges = merged(&learnings, 10);
         assert!(!merges.is_empty());
-        let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|(id, _)| id).collect();
-        let after: Vec<Learning> = learnings
-            .iter()
-            .filter(|learning| !gone.contains(&learning.id))
-            .map(|learning| {
-                let merge = merges.iter().find(|merge| merge.into == learning.id);
-                let text = merge.map_or_else(|| learning.text.clone(), |merge| merge.new.clone());
-                Learning { entry: read(&learning.path, text.as_bytes()), text, ..learning.clone() }
-            })
-            .collect();
+        let after = after(&learnings, &merges);
         assert_eq!(merged(&after, 0), []);
         let all: String = after.iter().map(|learning| learning.text.as_str()).collect();
         assert!((0..60).all(|number| all.contains(&format!("Fact {number}.\n"))));

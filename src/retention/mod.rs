@@ -3,6 +3,7 @@
 //! Pure: heads in, a decision out. Nothing is ever deleted: what is one too many goes to the archive when
 //! that is asked for, and is not retrieved until then.
 
+mod alike;
 mod consolidate;
 mod prune;
 

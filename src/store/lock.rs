@@ -46,6 +46,12 @@ impl Guarded {
     }
 }
 
+/// Waits for long enough that everyone who waits for a lock tries once: for a caller that would take it again at once,
+/// and again, so that nobody else ever finds it free.
+pub fn let_others_lock() {
+    std::thread::sleep(LONGEST_WAIT + LONGEST_WAIT / 4);
+}
+
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {

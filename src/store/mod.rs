@@ -24,7 +24,7 @@ mod tests;
 pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;
-pub use lock::Lock;
+pub use lock::{Lock, let_others_lock};
 pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
 pub use read::{ReadFile, Unreadable};
 pub use survey::{FolderState, LockState, Paths, Survey};

@@ -5,6 +5,7 @@
 //! has read; a version that an editor puts in place in between is kept. This file knows nothing of
 //! what the bytes say.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use chrono::{DateTime, Utc};
@@ -261,23 +262,47 @@ impl Store {
     /// [`Error::Conflict`] when the name `to` is taken, and those of [`Store::create`]; the file is
     /// then where it was. What is no regular file is not moved ([`Error::Io`]).
     pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
+        self.move_all(lock, &[(from, to)])?.into_iter().collect()
+    }
+
+    /// Moves each file to its new path as [`Store::move_to`] does, and returns what came of each. All of it is
+    /// durable when this returns: each folder is synced once, and not once for each file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when it cannot be made durable; then every file is where it was.
+    pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
         lock.assert_guards(Guarded::Entries);
+        let moved: Vec<Result<()>> = moves.iter().map(|(from, to)| self.rename_to(from, to)).collect();
+        let done = || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|(paths, _)| *paths);
+        // The new names first: a power cut between the two leaves a file with both, or with one.
+        let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
+        let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
+        if let Err((folder, error)) =
+            new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
+        {
+            let error = explain("move files of", self.full_path(folder), error);
+            done().for_each(|(from, to)| drop(self.rename_to(to, from)));
+            return Err(error);
+        }
+        Ok(moved)
+    }
+
+    /// Gives a file another path, whose folders are made, unless it is taken.
+    fn rename_to(&self, from: &str, to: &str) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
         let failed = |error| explain("move", self.full_path(to), error);
         let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
-        let (here, there) = ((&from_folder, from_name), (&to_folder, to_name));
-        match rename_new(self.abilities, here, there) {
-            Ok(()) => {}
+        match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(Error::Conflict { path: self.full_path(to), kept: None });
+                Err(Error::Conflict { path: self.full_path(to), kept: None })
             }
-            Err(error) => return Err(failed(error)),
+            renamed => renamed.map_err(failed),
         }
-        // The new name first: a power cut between the two leaves the file with both, or with one.
-        to_folder.sync().and_then(|()| from_folder.sync()).map_err(|error| {
-            let _ = rename_new(self.abilities, there, here);
-            failed(error)
-        })
+    }
+
+    fn sync_folder(&self, path: &str) -> io::Result<()> {
+        self.folder(path)?.sync()
     }
 
     /// Gives each of two files the other's name, and makes that durable.
@@ -373,6 +398,11 @@ impl Store {
             explain(action, full, error)
         }
     }
+}
+
+/// Returns the path of the folder that a file is in.
+fn parent_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 fn not_a_file() -> io::Error {

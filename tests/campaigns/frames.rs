@@ -1,5 +1,7 @@
-//! Random lines for the server: valid messages changed in random places, pieces of them, bytes, and long lines.
+//! Random lines for the server: valid messages changed in random places, pieces of them, bytes, and long lines. Among
+//! them are requests with a value that no parser takes: each of these must be answered under its id.
 
+use std::collections::HashSet;
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,21 +16,37 @@ pub(crate) struct Outcome {
     pub(crate) frames: usize,
     pub(crate) answers: usize,
     pub(crate) errors: usize,
+    /// How many requests were refused for a value in them, each of which was answered.
+    pub(crate) refused: usize,
     pub(crate) slowest_end: Duration,
 }
 
 /// Sends `n_frames` lines to servers that `command` starts, `per_server` to each.
 pub(crate) fn run(command: &dyn Fn() -> Command, n_frames: usize, per_server: usize, seed: u64) -> Outcome {
     let mut random = Random(seed);
-    let mut outcome = Outcome { frames: 0, answers: 0, errors: 0, slowest_end: Duration::ZERO };
+    let mut outcome = Outcome { frames: 0, answers: 0, errors: 0, refused: 0, slowest_end: Duration::ZERO };
     let valid: Vec<Vec<u8>> = messages().iter().map(|message| serde_json::to_vec(message).unwrap()).collect();
     while outcome.frames < n_frames {
         let mut agent = if random.below(2) == 0 { Agent::greeted(command()) } else { Agent::start(command()) };
         let count = per_server.min(n_frames - outcome.frames);
-        for _ in 0..count {
-            agent.write(&frame(&valid, &mut random));
+        let mut unanswered: HashSet<String> = HashSet::new();
+        let hear = |outcome: &mut Outcome, unanswered: &mut HashSet<String>, message: &Value| {
+            count_in(outcome, message);
+            if let Some(id) = message["id"].as_str().filter(|_| message.get("error").is_some()) {
+                unanswered.remove(id);
+            }
+        };
+        for number in 0..count {
+            if random.below(10) == 0 {
+                let id = format!("refused-{number}");
+                agent.write(&refused(&id, &mut random));
+                unanswered.insert(id);
+                outcome.refused += 1;
+            } else {
+                agent.write(&frame(&valid, &mut random));
+            }
             for message in agent.heard() {
-                count_in(&mut outcome, &message);
+                hear(&mut outcome, &mut unanswered, &message);
             }
         }
         outcome.frames += count;
@@ -38,7 +56,7 @@ pub(crate) fn run(command: &dyn Fn() -> Command, n_frames: usize, per_server: us
         agent.tell(&last);
         loop {
             let message = agent.next();
-            count_in(&mut outcome, &message);
+            hear(&mut outcome, &mut unanswered, &message);
             if message["id"] == "last" && message.get("method").is_none() {
                 break;
             }
@@ -46,8 +64,9 @@ pub(crate) fn run(command: &dyn Fn() -> Command, n_frames: usize, per_server: us
         let (status, took, rest) = agent.end();
         assert!(status.success(), "{status}");
         for message in &rest {
-            count_in(&mut outcome, message);
+            hear(&mut outcome, &mut unanswered, message);
         }
+        assert!(unanswered.is_empty(), "the client waits for ever for {unanswered:?}");
         outcome.slowest_end = outcome.slowest_end.max(took);
     }
     outcome
@@ -86,6 +105,42 @@ fn messages() -> Vec<Value> {
         call("get_feature_files", json!({"feature": "db"})),
         call("get_failed_attempts", json!({"task_id": "t-1"})),
     ]
+}
+
+/// Returns a request with this id and, somewhere in it, a value that no parser takes. Its members are in any order.
+fn refused(id: &str, random: &mut Random) -> Vec<u8> {
+    const VALUES: [&[u8]; 10] = [
+        br#""\ud800""#,
+        br#""x\udfff\"],}:x""#,
+        b"\"\xff\xfe\"",
+        b"\"\x01\"",
+        br#""\q""#,
+        b"1e999",
+        b"-",
+        b"None",
+        b"[1,]",
+        b"{\"id\":}",
+    ];
+    let mut value = random.pick(&VALUES).to_vec();
+    if random.below(4) == 0 {
+        let depth = 200 + random.below(2000);
+        value = [b"[".repeat(depth), value, b"]".repeat(depth)].concat();
+    }
+    let tool = random.pick(&["search_memory", "build_context", "add_knowledge", "none"]);
+    let arguments = [b"{\"query\":\"x\",\"id\":7,\"task\":".as_slice(), &value, b"}"].concat();
+    let params = [format!("{{\"name\":\"{tool}\",\"arguments\":").as_bytes(), &arguments, b"}"].concat();
+    let mut members = vec![
+        b"\"jsonrpc\":\"2.0\"".to_vec(),
+        format!("\"id\": \"{id}\"").into_bytes(),
+        b"\"method\":\"tools/call\"".to_vec(),
+        [b"\"params\":".as_slice(), &params].concat(),
+    ];
+    let mut line = b"{".to_vec();
+    while !members.is_empty() {
+        line.extend(members.remove(random.below(members.len())));
+        line.extend(if members.is_empty() { b" }" } else { b" ," });
+    }
+    line
 }
 
 fn frame(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {

@@ -555,6 +555,69 @@ fn faults_of_the_protocol_are_errors_of_it() {
     assert_eq!(code(&new.ask("initialize", json!({}))), -32601);
 }
 
+/// A client that gets an error without an id waits for its answer for ever.
+#[test]
+fn a_request_that_no_parser_takes_is_answered_under_its_id() {
+    let base = sample();
+    let mut agent = agent(&base);
+    let call = |id: &str, argument: &[u8]| {
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":");
+        let start = format!("{start}{{\"name\":\"search_memory\",\"arguments\":{{\"query\":");
+        [start.as_bytes(), argument, b"}}}"].concat()
+    };
+    let call_id_last = |id: &str, argument: &[u8]| {
+        let start = b"{\"method\":\"tools/call\",\"params\":{\"name\":\"search_memory\",\"arguments\":{\"query\":";
+        [start, argument, format!("}}}},\"jsonrpc\":\"2.0\",\"id\" : {id} }}").as_bytes()].concat()
+    };
+    let long = format!("\"{}\"", "x".repeat(9 << 20)).into_bytes();
+    let deep = [b"[".repeat(500), b"]".repeat(500)].concat();
+    let arguments: [(&str, &[u8], i64); 11] = [
+        ("half a surrogate pair", br#""a \ud800 b""#, -32700),
+        ("the other half", br#""\udc00""#, -32700),
+        ("two first halves", br#""\ud800\ud800""#, -32700),
+        ("bytes that are no UTF-8", b"\"a\xff\xfe\"", -32700),
+        ("a control character", b"\"a\tb\"", -32700),
+        ("a number out of range", b"1e999", -32700),
+        ("a word that is no value", b"NaN", -32700),
+        ("a comma too many", b"[1,]", -32700),
+        ("too many brackets", &deep, -32700),
+        ("brackets and an id in a text", br#""\ud800 }],\"id\":9,""#, -32700),
+        ("more than is read", &long, -32600),
+    ];
+    for (number, (what, argument, expected)) in arguments.into_iter().enumerate() {
+        let text = format!("call-{number}");
+        for (line, id) in [
+            (call(&number.to_string(), argument), json!(number)),
+            (call_id_last(&json!(text).to_string(), argument), json!(text)),
+        ] {
+            agent.write(&line);
+            let answer = agent.next();
+            assert_eq!((&answer["id"], code(&answer)), (&id, expected), "{what}: {answer}");
+        }
+    }
+    let twice = r#"{"jsonrpc":"2.0","id":"twice","method":"ping","method":"ping"}"#;
+    let escaped = r#"{"jsonrpc":"2.0","\u0069d":"\u0061","method":"ping","params":"\ud800"}"#;
+    let cut = r#"{"jsonrpc":"2.0","id":"cut","method":"tools/call","params":{"name":"#;
+    for (line, id) in [(twice, json!("twice")), (escaped, json!("a")), (cut, json!("cut"))] {
+        agent.write(line.as_bytes());
+        let answer = agent.next();
+        assert_eq!((&answer["id"], answer.get("error").is_some()), (&id, true), "{line}: {answer}");
+    }
+    // An id that is none, or belongs to something else, is nobody's.
+    for line in [
+        r#"{"id":"\ud800","jsonrpc":"2.0","method":"ping"}"#,
+        r#"{"id":1.5,"jsonrpc":"2.0","method":"\ud800"}"#,
+        r#"{"params":{"id":1},"jsonrpc":"2.0","method":"\ud800"}"#,
+        r#"[{"id":1,"jsonrpc":"2.0","method":"\ud800"}]"#,
+        r#"{"jsonrpc":"2.0","method":"ping","id":1"#,
+    ] {
+        agent.write(line.as_bytes());
+        let answer = agent.next();
+        assert!(answer["id"].is_null() && answer.get("error").is_some(), "{line}: {answer}");
+    }
+    assert_eq!(agent.call("search_memory", &json!({"query": "readers"}))["isError"], false);
+}
+
 #[test]
 fn a_line_without_end_takes_no_memory() {
     let base = sample();
@@ -603,5 +666,6 @@ fn random_lines_get_nothing_but_messages() {
     let base = sample();
     let outcome = frames::run(&|| base.with(["mcp"]).command(), 1000, 250, 1);
     assert!(outcome.answers > 300 && outcome.errors > 100 && outcome.errors < outcome.answers, "{outcome:?}");
+    assert!(outcome.refused > 50, "{outcome:?}");
     assert!(outcome.slowest_end < SOON, "{outcome:?}");
 }

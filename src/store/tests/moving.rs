@@ -43,6 +43,28 @@ fn a_move_never_replaces() {
 }
 
 #[test]
+fn of_many_moves_each_is_made_or_says_why_not() {
+    for abilities in ALL_ABILITIES {
+        let fixture = Fixture::with(abilities);
+        let lock = fixture.lock();
+        for path in ["knowledge/a.md", "knowledge/sub/b.md", "knowledge/c.md", "archive/knowledge/c.md"] {
+            fixture.put(path, path);
+        }
+        let moves = ["a.md", "sub/b.md", "c.md", "none.md"]
+            .map(|name| (format!("knowledge/{name}"), format!("archive/knowledge/{name}")));
+        let moves: Vec<(&str, &str)> = moves.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        let mut moved = fixture.store.move_all(&lock, &moves).unwrap();
+        assert_io(moved.remove(3), ErrorKind::NotFound);
+        assert_conflict(moved.remove(2));
+        assert!(moved.into_iter().all(|moved| moved.is_ok()));
+        assert_eq!(fixture.text("archive/knowledge/a.md"), "knowledge/a.md");
+        assert_eq!(fixture.text("archive/knowledge/sub/b.md"), "knowledge/sub/b.md");
+        assert_eq!(fixture.text("knowledge/c.md"), "knowledge/c.md");
+        assert!(!fixture.exists("knowledge/a.md") && !fixture.exists("knowledge/sub/b.md"));
+    }
+}
+
+#[test]
 fn a_move_refuses_what_is_no_file() {
     let fixture = Fixture::new();
     let lock = fixture.lock();

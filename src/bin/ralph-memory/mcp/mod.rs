@@ -13,6 +13,7 @@ mod feature;
 mod prompts;
 mod read;
 mod refusal;
+mod request_id;
 mod resources;
 mod schema;
 mod search;

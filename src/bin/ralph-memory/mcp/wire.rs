@@ -12,14 +12,15 @@ use std::thread;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, NumberOrString, ProtocolVersion,
-    RequestId, ServerJsonRpcMessage,
+    ClientNotification, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc as queue, oneshot};
 
+use super::request_id::IdScan;
 use super::server::{MAX_CALLS, Server};
 use crate::error::Exit;
 use crate::session::Globals;
@@ -112,10 +113,10 @@ impl Backlog {
 fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<Line>, backlog: &Backlog) {
     let mut line = Vec::new();
     // A line that cannot be read is the end as well: nothing can come behind it.
-    while let Ok(Some(length)) = read_line(input, &mut line) {
+    while let Ok(Some((length, id))) = read_line(input, &mut line) {
         let said = if length > MAX_LINE {
             let message = format!("a message of {length} bytes, and at most {MAX_LINE} are read");
-            Err((ErrorData::invalid_request(message, None), None))
+            Err((ErrorData::invalid_request(message, None), id))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
@@ -129,10 +130,12 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<Line>, back
     }
 }
 
-/// Reads a line, without its end, and returns its length; of one that is too long nothing is kept. `None` at the end.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+/// Reads a line, without its end, and returns its length; of one that is too long only the request's id is kept, where
+/// there is one. `None` at the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<(usize, Option<RequestId>)>> {
     line.clear();
     let mut length = 0;
+    let mut scan: Option<IdScan> = None;
     loop {
         let available = match input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -140,7 +143,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
         };
         if available.is_empty() {
             // A last line may have no end.
-            return Ok((length > 0).then_some(length));
+            return Ok((length > 0).then_some((length, scan.and_then(IdScan::found))));
         }
         let end = available.iter().position(|byte| *byte == b'\n');
         let taken = end.unwrap_or(available.len());
@@ -149,11 +152,13 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
             line.extend_from_slice(&available[..taken]);
         } else {
             // What was kept of it goes back, too.
-            *line = Vec::new();
+            let scan = scan.get_or_insert_default();
+            scan.take(&std::mem::take(line));
+            scan.take(&available[..taken]);
         }
         input.consume(taken + usize::from(end.is_some()));
         if end.is_some() {
-            return Ok(Some(length));
+            return Ok(Some((length, scan.and_then(IdScan::found))));
         }
     }
 }
@@ -161,17 +166,14 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
 /// Reads a message, or says what is wrong with it and, where that can be told, of which request.
 fn parse(line: &[u8]) -> Result<Incoming, (ErrorData, Option<RequestId>)> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
-    let broken = |error: &serde_json::Error| (ErrorData::parse_error(format!("this is no JSON: {error}"), None), None);
-    let value: Value = serde_json::from_slice(line).map_err(|error| broken(&error))?;
     serde_json::from_slice(line).map_err(|_| {
-        let id = match value.get("id") {
-            Some(Value::String(id)) => Some(NumberOrString::String(id.as_str().into())),
-            Some(Value::Number(id)) => id.as_i64().map(NumberOrString::Number),
-            _ => None,
-        };
         let message = "this is no message of JSON-RPC 2.0: a request has `jsonrpc`, `id`, `method` and, where it needs \
             them, `params`";
-        (ErrorData::invalid_request(message, None), id)
+        let error = match serde_json::from_slice::<Value>(line) {
+            Ok(_) => ErrorData::invalid_request(message, None),
+            Err(error) => ErrorData::parse_error(format!("this is no JSON: {error}"), None),
+        };
+        (error, IdScan::of(line))
     })
 }
 
@@ -296,6 +298,8 @@ impl Transport<RoleServer> for Wire {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::NumberOrString;
+
     use super::*;
 
     #[test]
@@ -303,7 +307,7 @@ mod tests {
         let long = vec![b'x'; MAX_LINE + 1];
         let input = [b"one\r\n\n".as_slice(), &long, b"\ntwo\nlast"].concat();
         let (mut rest, mut line, mut read) = (input.as_slice(), Vec::new(), Vec::new());
-        while let Some(length) = read_line(&mut rest, &mut line).unwrap() {
+        while let Some((length, _)) = read_line(&mut rest, &mut line).unwrap() {
             read.push((length, String::from_utf8(line.clone()).unwrap()));
         }
         let some = |text: &str| (text.len(), text.to_owned());
