@@ -33,10 +33,16 @@ const SETTINGS: [&str; 10] = [
     "core.safecrlf=false",
 ];
 /// Settings of calls with an index of our own, or with one that is read alone. The repository's own index is as its
-/// owner set it up. A split index would put half of ours into the repository; nobody reads ours again, so it
+/// owner set it up. A split index would put half of ours into the repository, and a sparse one writes trees to it
+/// where it is merely listed; nobody reads ours again, so it
 /// needs no checksum.
-const INDEX_SETTINGS: [&str; 4] =
-    ["core.splitIndex=false", "core.untrackedCache=false", "feature.manyFiles=false", "index.skipHash=true"];
+const INDEX_SETTINGS: [&str; 5] = [
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "index.sparse=false",
+    "feature.manyFiles=false",
+    "index.skipHash=true",
+];
 /// What a call gets beside what is kept of the environment. Nothing asks a person, nothing is fetched, no lock is
 /// taken where none is needed.
 const VARIABLES: [(&str, &str); 9] = [

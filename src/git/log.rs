@@ -1,6 +1,8 @@
 //! What was done to paths since a time.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
 
 use chrono::{DateTime, Utc};
 
@@ -23,6 +25,8 @@ pub struct Touch {
 
 /// How many commits are looked at, the newest ones.
 const MAX_COMMITS: i64 = 10_000;
+/// How much is read of the list of commits at which a history ends, in bytes: it has mostly one.
+const MAX_SHALLOW: u64 = 64 * 1024;
 /// How a commit is compared with the one before: by nothing that a person sets, and without a program.
 const COMPARED: [&str; 8] =
     ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
@@ -49,8 +53,15 @@ impl WorkTree {
             .filter_map(|line| line.split_once(' '))
             .map(|(at, commit)| (commit, at.parse().unwrap_or_default()))
             .collect();
-        let commits: String =
-            listed.lines().filter_map(|line| Some([line.split_once(' ')?.1, "\n"].concat())).collect();
+        // The oldest commits of a shallow clone look as if they had made every file: nobody knows what they changed.
+        let shallow = self.shallow();
+        let is_whole = |commit: &str| !shallow.lines().any(|cut| cut == commit);
+        let commits: String = listed
+            .lines()
+            .filter_map(|line| Some(line.split_once(' ')?.1))
+            .filter(|commit| is_whole(commit))
+            .flat_map(|commit| [commit, "\n"])
+            .collect();
         let compared = |how| self.call(&COMPARED).word(how).paths(&paths).input(commits.as_bytes()).ask();
         // Lines cannot be counted of files that a partial clone did not fetch; their names stand in its trees.
         let answer = compared("--numstat").or_else(|_| compared("--raw"))?;
@@ -101,13 +112,22 @@ impl WorkTree {
             "",
         ];
         // 1 means that there is no line in any of them.
-        let answer = self.call(&words).paths(&paths).good(&[0, 1]).ask()?;
+        let answer = self.read(&words).paths(&paths).good(&[0, 1]).ask()?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
             let (path, count) = line.split_once('\0')?;
             Some((self.in_project(path)?.to_owned(), count.parse().ok()?))
         };
         Ok(text.split_terminator('\n').filter_map(count).collect())
+    }
+
+    /// Returns the names of the commits, one a line, at which the history of a shallow clone ends.
+    fn shallow(&self) -> String {
+        let file = self.objects.parent().and_then(|common| File::open(common.join("shallow")).ok());
+        let mut text = String::new();
+        // Where it cannot be read, git itself does not know either.
+        let _ = file.map(|file| file.take(MAX_SHALLOW).read_to_string(&mut text));
+        text
     }
 
     /// Returns paths of the folder above the one asked about as paths in the work tree; none where that folder is

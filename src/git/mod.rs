@@ -135,7 +135,7 @@ impl WorkTree {
         let start = format!("./{}", self.prefix);
         let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
         // 1 means that it ignores none of them.
-        let call = self.call(&["check-ignore", "-z", "--stdin"]).magic();
+        let call = self.read(&["check-ignore", "-z", "--stdin"]).magic();
         let answer = call.input(input.as_bytes()).good(&[0, 1]).ask()?;
         let found: Vec<String> = names(&answer.output).collect();
         let is_ignored = |path: &&&str| found.iter().any(|found| found.strip_prefix(&start) == Some(**path));
@@ -149,7 +149,7 @@ impl WorkTree {
     /// [`Error::Git`] when `git` does not answer.
     pub fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
         let paths = paths.iter().map(|path| format!("{}{path}", self.prefix));
-        let answer = self.call(&["ls-files", "-z"]).paths(paths).ask()?;
+        let answer = self.read(&["ls-files", "-z"]).paths(paths).ask()?;
         Ok(names(&answer.output).map(|path| self.below(path)).collect())
     }
 
@@ -182,6 +182,11 @@ impl WorkTree {
 
     fn call<'a>(&self, words: &[&'static str]) -> Call<'a> {
         Call::within(self, &[], words)
+    }
+
+    /// Asks something for which git reads the index.
+    fn read<'a>(&self, words: &[&'static str]) -> Call<'a> {
+        Call::within(self, &index_settings(), words)
     }
 
     /// Returns a path of the work tree as seen from the folder asked about.

@@ -208,7 +208,7 @@ const FIRST: [&str; 11] = [
     "-c core.safecrlf=false",
 ];
 /// What follows in calls with an index of our own, or with one that is read alone.
-const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c feature.manyFiles=false -c index.skipHash=true \
+const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c index.sparse=false -c feature.manyFiles=false -c index.skipHash=true \
                      -c filter.lfs.clean= -c filter.lfs.process= -c filter.lfs.required=false ";
 /// What follows where trees are written.
 const LOOSE: &str = "-c core.looseCompression=0 ";
@@ -230,10 +230,10 @@ const CALLS: [&str; 36] = [
     // What became of the files that knowledge speaks of.
     "rev-list --no-merges --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs",
     "diff-tree --stdin -r --root -z --no-renames --no-ext-diff --no-textconv --numstat -- src/a.rs",
-    "grep --count -z -I --no-color --no-line-number --no-column --no-textconv --no-recurse-submodules --full-name -e  -- src/a.rs",
+    "READ grep --count -z -I --no-color --no-line-number --no-column --no-textconv --no-recurse-submodules --full-name -e  -- src/a.rs",
     // How the memory is doing.
-    "check-ignore -z --stdin",
-    "ls-files -z -- .ralph/cache .ralph/state",
+    "READ check-ignore -z --stdin",
+    "READ ls-files -z -- .ralph/cache .ralph/state",
     "INDEX status --porcelain=v1 -z --untracked-files=all --no-renames --ignore-submodules=dirty --no-ahead-behind -- .ralph",
     "config --get merge.ralph-memory.driver",
     "config --local merge.ralph-memory.name merges knowledge entries by key and by block",
@@ -376,6 +376,8 @@ fn git_is_called_with_these_words_and_no_others() {
                 .any(|own| name.starts_with(&format!("{own}{root}/.ralph/state/git/")))
                 || name == format!("GIT_ALTERNATE_OBJECT_DIRECTORIES={root}/.git/objects")
         };
+        let has_own = variables.iter().any(|variable| variable.starts_with("GIT_INDEX_FILE="));
+        let kind = if kind == "OWN " && !has_own { "READ " } else { kind };
         let n_own = match kind {
             "TREE " => 3,
             "OWN " => 1,
