@@ -18,6 +18,15 @@ pub use again::{
     RECURRING_FROM, Recurrence, SUGGESTED_FROM, TouchedFile, pressing_errors, recurring_errors, touched_files,
 };
 
+/// How far ahead of the clock a time may be and still count as one that has come: clocks of other machines differ.
+pub const AHEAD: TimeDelta = TimeDelta::minutes(10);
+
+/// Returns whether a time has not come yet, which no time can say that something was begun or written: somebody's clock
+/// was wrong, or somebody made it up.
+pub fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    time.signed_duration_since(now) > AHEAD
+}
+
 /// One attempt that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Past {

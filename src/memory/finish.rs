@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
+use super::open::is_tree;
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::said::{Known, known, transcript_problems};
 use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
@@ -285,7 +286,8 @@ impl Memory {
         extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
         let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
         let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
-        if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, &iteration.tree, &tree)
+        let before = iteration.tree.as_ref().filter(|tree| is_tree(tree));
+        if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, before, &tree)
             && let Ok(changes) = work_tree.changes(scratch, before, after)
         {
             extend(&mut files.created, changes.created);

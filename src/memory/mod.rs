@@ -15,6 +15,7 @@ mod look;
 mod meaning;
 mod mend;
 mod merging;
+mod open;
 mod runs;
 mod said;
 mod secrets;

@@ -7,19 +7,18 @@ use std::time::SystemTime;
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::open::OPEN;
 use super::{Holder, Memory};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Budget, Task};
 use crate::entry::{self, Attempt, Id};
 use crate::error::{Error, Problem, Result};
 use crate::history::{self, Past};
-use crate::store::{Lock, Unreadable, is_reserved_name};
+use crate::store::is_reserved_name;
 use crate::strategy::Strategy;
 
 /// The highest number that an iteration may have; runs end by far earlier.
 const MAX_NUMBER: u32 = 9_999_999;
-/// Where iterations are kept that are begun and not finished.
-const OPEN: &str = "iterations";
 /// How long a run is taken to go on after its last iteration ended, in hours.
 const ACTIVE_HOURS: i64 = 2;
 /// How much longer ago an iteration may have begun that ended in that time, in hours.
@@ -127,7 +126,8 @@ impl Iteration {
         format!("state/{}", self.state_name())
     }
 
-    fn state_name(&self) -> String {
+    /// Returns the same path, below `state/`.
+    pub(super) fn state_name(&self) -> String {
         format!("{OPEN}/{}-{:04}.json", self.run_id, self.number)
     }
 }
@@ -227,34 +227,6 @@ impl Memory {
         latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
     }
 
-    /// Returns the iterations that are begun and not finished, by run and number. What cannot be read of
-    /// them is left out.
-    pub fn open_iterations(&self) -> Vec<Iteration> {
-        self.begun().unwrap_or_default()
-    }
-
-    /// Does the same, and fails where the file system does not let one be read: it is not taken for
-    /// finished, nor its number for free.
-    pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
-        let mut open = Vec::new();
-        for name in self.store.names(&format!("state/{OPEN}"))? {
-            // What a crash left has another name.
-            let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
-            let Some(stem) = stem else { continue };
-            let path = format!("state/{OPEN}/{stem}.json");
-            match self.store.read(&path) {
-                Ok(file) => open.extend(serde_json::from_slice::<Iteration>(&file.bytes).ok()),
-                Err(unreadable @ Unreadable::Io(_)) => {
-                    return Err(unreadable.into_error(self.store.memory().join(path)));
-                }
-                // It was finished meanwhile, or is none.
-                Err(_) => {}
-            }
-        }
-        open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
-        Ok(open)
-    }
-
     /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
     /// number; else the one that is in the journal already, since it was taken for interrupted; else a
     /// new one of the task, in the run that was active last, or one of its own.
@@ -328,23 +300,6 @@ impl Memory {
             entries: attempt.head.context,
             ..Iteration::new(run_id.to_owned(), number, task, attempt.started_at)
         })
-    }
-
-    /// Keeps an iteration in `state/` until it is finished.
-    pub(super) fn keep_open(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        let text = serde_json::to_vec_pretty(iteration)
-            .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
-        self.store.write_state(lock, &iteration.state_name(), &text)
-    }
-
-    /// Forgets an iteration that is in the journal now.
-    pub(super) fn close(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        self.store.remove_state(lock, &iteration.state_name())?;
-        if self.begun().is_ok_and(|open| open.is_empty()) {
-            // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
-            let _ = self.store.clear_scratch();
-        }
-        Ok(())
     }
 
     /// Returns the number that the run's next iteration gets.
