@@ -272,8 +272,10 @@ impl Memory {
                 message: failed.trouble.to_string(),
             };
             // The next process is to know it, too. A cache that cannot be written lets it find out itself.
-            let text = serde_json::to_vec(&pause).unwrap_or_default();
-            let _ = self.store.write_cache(&pause_file(), &text);
+            let text = serde_json::to_string(&pause).unwrap_or_default();
+            if let Ok(anchor) = self.store.make_anchor() {
+                let _ = self.store.write_cache(&pause_file(), anchor.sealed_line(&text).as_bytes());
+            }
             self.state().pause = Some(pause);
         }
     }
@@ -284,7 +286,7 @@ impl Memory {
             let mut text = String::new();
             let file = self.store.open_cache(&pause_file()).ok()?;
             file.take(MAX_PAUSE).read_to_string(&mut text).ok()?;
-            serde_json::from_str::<Pause>(&text).ok()
+            serde_json::from_str::<Pause>(self.store.anchor()?.unsealed_line(text.trim_end())?).ok()
         };
         let left = |pause: &Pause| {
             let left = pause.until - self.now();

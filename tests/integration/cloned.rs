@@ -1,13 +1,15 @@
 //! What somebody else committed to `.ralph/state/` and `.ralph/cache/` is not believed, and neither are times that
 //! have not come yet.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ralph_memory::Memory;
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
 
+use crate::corruption::craft;
 use crate::support::{Ran, TestBase};
 
 fn path() -> std::ffi::OsString {
@@ -147,7 +149,6 @@ fn what_no_program_wrote_into_the_state_is_reported_and_not_believed() {
         ("entries", json!(["../x"]), "entries"),
         ("entries", json!(["knowledge/a\u{1b}"]), "entries"),
         ("left_out", json!(["config.toml"]), "left_out"),
-        ("started_at", json!("2099-01-01T00:00:00Z"), "started_at"),
         ("started_at", json!("yesterday"), "column"),
         ("attempt", json!(-1), "column"),
     ] {
@@ -207,4 +208,227 @@ fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
     assert_eq!(memory.resume(Some("run-2"), None, None).unwrap().number, begun.number);
     let recorded = base.with(["record", "--run", "run-1"]).input("hi").run();
     assert_eq!(recorded.code, Some(0), "{recorded}");
+}
+
+/// A memory whose index is worth having: so many entries that a search makes one.
+fn indexed(word: &str) -> TestBase {
+    let base = TestBase::new();
+    fill(&base, word);
+    assert_eq!(base.run(["index"]).code, Some(0));
+    base
+}
+
+fn fill(base: &TestBase, word: &str) {
+    for number in 0..40 {
+        let one = if number == 7 { word } else { "nightly" };
+        base.entry(&format!("e{number}"), &format!("Entry {number}"), "x", &format!("It is about the {one}."));
+    }
+}
+
+/// Returns the files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() { files.extend(self::files(&entry)) } else { files.push(entry) }
+    }
+    files
+}
+
+/// Puts a file in the place of another, as git does.
+fn put(path: &Path, bytes: &[u8]) {
+    let beside = path.with_file_name("beside");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&beside, bytes).unwrap();
+    fs::rename(beside, path).unwrap();
+}
+
+fn copy_cache(from: &TestBase, to: &TestBase) {
+    let cache = from.at(".ralph/cache");
+    for file in files(&cache) {
+        put(&to.at(".ralph/cache").join(file.strip_prefix(&cache).unwrap()), &fs::read(&file).unwrap());
+    }
+}
+
+/// Makes a cache that was made from other words say that it was made from these files: the fingerprint of the entry
+/// is exchanged, and the checksum of the catalog recomputed.
+fn forge(foreign: &TestBase, own: &TestBase) {
+    let hash = |base: &TestBase| xxh3_64(base.read(".ralph/knowledge/e7.md").as_bytes()).to_le_bytes();
+    let (old, new) = (hash(foreign), hash(own));
+    for path in files(&foreign.at(".ralph/cache")) {
+        if !path.file_name().unwrap().to_str().unwrap().starts_with("manifest-") {
+            continue;
+        }
+        let mut bytes = fs::read(&path).unwrap();
+        while let Some(at) = bytes.windows(8).position(|window| window == old) {
+            bytes[at..at + 8].copy_from_slice(&new);
+        }
+        let sum = xxh3_64(&bytes[16..]);
+        bytes[8..16].copy_from_slice(&sum.to_le_bytes());
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+#[track_caller]
+fn found(base: &TestBase, word: &str) -> Vec<String> {
+    let ran = run(base, &["search", word, "--json"], "");
+    assert!(ran.stderr.is_empty(), "{ran}");
+    let answer = ran.json(ran.code.unwrap());
+    answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
+    let (own, foreign) = (TestBase::new(), indexed("marmots"));
+    fill(&own, "walrus");
+    // Of the same length, so that only its bytes tell.
+    foreign.entry("e7", "Entry 7", "x", "It is about the marmot.");
+    assert_eq!(foreign.run(["index", "--rebuild"]).code, Some(0));
+    forge(&foreign, &own);
+    copy_cache(&foreign, &own);
+    let clone = cloned(&own);
+    let check = |base: &TestBase| {
+        assert_eq!(found(base, "walrus"), ["knowledge/e7"]);
+        assert_eq!(found(base, "marmot"), Vec::<String>::new());
+    };
+    check(&clone);
+    assert_eq!(run(&clone, &["index"], "").code, Some(0));
+    check(&clone);
+    assert_eq!(run(&clone, &["add", "--title", "More", "--tags", "y", "--body", "Nothing."], "").code, Some(0));
+    check(&clone);
+    // A pull that puts it over a cache that was made here.
+    for only in ["manifest-", "heads-", ".json", ".term", ".idx", ".store", ".fieldnorm", ".pos", "seal", ""] {
+        let good = files(&clone.at(".ralph/cache"));
+        copy_some(&foreign, &clone, only);
+        check(&clone);
+        assert!(good.len() > 8, "{only} {good:?}");
+        assert_eq!(run(&clone, &["index"], "").code, Some(0), "{only}");
+        check(&clone);
+    }
+}
+
+/// Puts files of one cache whose names have this in them into the places of the other's.
+fn copy_some(from: &TestBase, to: &TestBase, only: &str) {
+    let key = |path: &Path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let kind = name.split(['.', '-']).next_back().filter(|_| name.contains('.')).unwrap_or(&name).to_owned();
+        (path.parent().unwrap().file_name().unwrap().to_owned(), kind)
+    };
+    let sources = files(&from.at(".ralph/cache"));
+    for target in files(&to.at(".ralph/cache")) {
+        let name = target.file_name().unwrap().to_str().unwrap();
+        let is_lock = name == "lock" || name == "anchor";
+        let source =
+            sources.iter().find(|source| key(source) == key(&target) || source.file_name() == target.file_name());
+        if let Some(source) = source.filter(|_| name.contains(only) && !is_lock) {
+            put(&target, &fs::read(source).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_project_that_is_copied_or_moved_makes_its_cache_again_and_says_nothing() {
+    let base = indexed("walrus");
+    assert_eq!(found(&base, "walrus"), ["knowledge/e7"]);
+    let copy = TestBase::without_memory();
+    for file in files(&base.root()) {
+        put(&copy.at(file.strip_prefix(base.root()).unwrap().to_str().unwrap()), &fs::read(&file).unwrap());
+    }
+    assert_eq!(found(&copy, "walrus"), ["knowledge/e7"]);
+    let indexes = |base: &TestBase| {
+        let doctor = run(base, &["doctor", "--json"], "");
+        let findings = doctor.json(doctor.code.unwrap())["findings"].clone();
+        let findings = findings.as_array().unwrap().iter().filter(|finding| finding["what"] == "index");
+        findings.map(|finding| finding["detail"].as_str().unwrap().to_owned()).next().unwrap()
+    };
+    assert!(indexes(&copy).starts_with("live: commit "), "{}", indexes(&copy));
+    let moved = TestBase::without_memory();
+    fs::remove_dir(moved.root()).unwrap();
+    fs::rename(base.root(), moved.root()).unwrap();
+    assert_eq!(found(&moved, "walrus"), ["knowledge/e7"]);
+    assert!(indexes(&moved).starts_with("live: commit "), "{}", indexes(&moved));
+}
+
+#[test]
+fn a_crafted_segment_is_thrown_away_and_every_command_answers_as_without_it() {
+    let own = indexed("walrus");
+    let commands: [&[&str]; 7] = [
+        &["search", "walrus", "--json"],
+        &["context", "--task", "Look for the walrus", "--dry-run", "--json"],
+        &["list", "--json"],
+        &["check", "--json"],
+        &["show", "e7", "--json"],
+        &["index", "--json"],
+        &["add", "--title", "More", "--tags", "y", "--body", "Nothing.", "--json"],
+    ];
+    let footers = [".term", ".idx", ".pos", ".fieldnorm", ".store"];
+    for (number, command) in commands.iter().enumerate() {
+        let (clone, without) = (cloned_without_git(&own), cloned_without_git(&own));
+        fs::remove_dir_all(without.at(".ralph/cache")).unwrap();
+        let extension = footers[number % footers.len()];
+        for path in files(&clone.at(".ralph/cache")) {
+            if path.to_str().unwrap().ends_with(extension) {
+                let bytes = fs::read(&path).unwrap();
+                put(&path, &craft(&bytes, &vec![0xff; bytes.len() - 8]));
+            }
+        }
+        let (ran, expected) = (run(&clone, command, ""), run(&without, command, ""));
+        assert_eq!(ran.code, expected.code, "{command:?} {extension}: {ran}");
+        assert_eq!(ran.stderr, "", "{command:?} {extension}");
+        if *command != commands[5] {
+            assert_eq!(ran.stdout, expected.stdout, "{command:?} {extension}");
+        }
+        assert_eq!(found(&clone, "walrus"), ["knowledge/e7"], "{command:?} {extension}");
+    }
+}
+
+/// Returns a copy of a project, with all that is in its cache.
+fn cloned_without_git(base: &TestBase) -> TestBase {
+    let copy = TestBase::without_memory();
+    for file in files(&base.root()) {
+        put(&copy.at(file.strip_prefix(base.root()).unwrap().to_str().unwrap()), &fs::read(&file).unwrap());
+    }
+    copy
+}
+
+/// How many bytes a run reads: the shell counts those of its children, once they have ended.
+#[cfg(target_os = "linux")]
+fn bytes_read(base: &TestBase, arguments: &[&str]) -> (Option<i32>, u64) {
+    let script = "\"$@\" >/dev/null; code=$?; while read -r line; do echo \"$line\"; done </proc/$$/io; exit $code";
+    let run = base.with(arguments).env("PATH", path());
+    let command = run.command();
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", script, "sh"]).arg(command.get_program()).args(command.get_args()).current_dir(base.root());
+    shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = shell.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let read = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap_or_else(|| panic!("{text}"));
+    (output.status.code(), read.parse().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn giants_in_the_cache_are_not_read() {
+    const SIZE: u64 = 3 << 30;
+    let good = indexed("walrus");
+    let mut paths: Vec<PathBuf> = files(&good.at(".ralph/cache"));
+    paths.retain(|path| !path.ends_with("lock") && !path.to_str().unwrap().contains("/archive/"));
+    let index = paths.iter().find(|path| path.ends_with("meta.json")).unwrap().parent().unwrap().to_owned();
+    paths.push(index.join("seal"));
+    assert!(paths.iter().any(|path| path.ends_with(".managed.json")) && paths.len() > 9, "{paths:?}");
+    for path in paths {
+        let base = cloned_without_git(&good);
+        let path = base.at(path.strip_prefix(good.root()).unwrap().to_str().unwrap());
+        for keeps in [true, false] {
+            let mut options = File::options();
+            let file = options.write(true).create(true).truncate(!keeps).open(&path).unwrap();
+            file.set_len(SIZE).unwrap();
+            for command in [&["search", "walrus"][..], &["index"], &["doctor"]] {
+                let (code, read) = bytes_read(&base, command);
+                assert!(code.is_some_and(|code| code < 2), "{command:?}: {code:?} {}", path.display());
+                assert!(read < 32 << 20, "{command:?} read {read} bytes of {}", path.display());
+            }
+            assert_eq!(found(&base, "walrus"), ["knowledge/e7"], "{}", path.display());
+            // A manifest may be swept away; all others are there for the next round.
+        }
+    }
 }
