@@ -140,10 +140,10 @@ impl Memory {
         let live = &views[0].catalog;
         let archive = self.catalog(Area::Archive);
         let catalogs = [live, &archive];
-        let attempts = pasts(&catalogs, |catalog| catalog.rows_of_task(&task_id));
+        let attempts = pasts(self.now(), &catalogs, |catalog| catalog.rows_of_task(&task_id));
         let record = TaskRecord::of(&attempts);
         let own = run
-            .map(|(run, _)| pasts(&catalogs, |catalog| catalog.rows_of_run(&run.id)))
+            .map(|(run, _)| pasts(self.now(), &catalogs, |catalog| catalog.rows_of_run(&run.id)))
             .unwrap_or_default();
         let run_record = RunRecord::of(&own);
         let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
@@ -250,7 +250,7 @@ impl Memory {
                 id: hit.id,
                 title: hit.title,
                 tags: hit.tags,
-                recency: entry.head.recency(),
+                recency: entry.head.clone().as_of(self.now()).recency(),
                 category: entry.head.category,
                 body: entry.body,
                 unverified: unverified.map(|unverified| unverified.short_commit().to_owned()),

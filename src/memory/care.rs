@@ -63,8 +63,10 @@ impl Memory {
         let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
         let items = items(&live);
         let mut problems = check::problems(&items, &archived, self.now());
-        problems
-            .extend(check::usefulness(&items, &pasts(&[&live, &archive], |catalog| catalog.journal_rows().collect())));
+        problems.extend(check::usefulness(
+            &items,
+            &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
+        ));
         for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             self.locate(problem);
         }
@@ -166,11 +168,13 @@ impl Memory {
             "unknown-id" | "supersedes-cycle" => "supersedes",
             "near-duplicate" => "title",
             "unverified" => "files",
+            "from-the-future" => problem.message.split('`').nth(1).unwrap_or_default(),
             _ => return,
-        };
+        }
+        .to_owned();
         let file = problem.path.strip_prefix(".ralph/").and_then(|path| self.store.read(path).ok());
         let text = file.and_then(|file| String::from_utf8(file.bytes).ok());
-        if let Some((line, column)) = text.and_then(|text| entry::place_of_key(&text, key)) {
+        if let Some((line, column)) = text.and_then(|text| entry::place_of_key(&text, &key)) {
             (problem.line, problem.column) = (Some(line), Some(column));
         }
     }

@@ -268,8 +268,7 @@ impl Memory {
             if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
                 return Ok((path, prepared));
             }
-            let next = self.next_number(&attempt.run_id)?;
-            attempt.head.iteration = next.max(attempt.head.iteration.saturating_add(1));
+            attempt.head.iteration = self.next_number(&attempt.run_id)?;
             check_number(attempt.head.iteration)?;
         }
     }

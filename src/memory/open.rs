@@ -6,15 +6,12 @@
 
 use std::collections::HashSet;
 
-use chrono::{DateTime, Utc};
-
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name};
 use super::write::shown;
 use crate::context::Task;
 use crate::entry::Id;
 use crate::error::{Error, Problem, Result, Severity};
-use crate::history::is_ahead;
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
 
@@ -82,7 +79,7 @@ impl Memory {
             let Some(stem) = stem else { continue };
             let path = format!("state/{OPEN}/{stem}.json");
             let read = match self.store.read(&path) {
-                Ok(file) => read(&path, &file.bytes, self.now()),
+                Ok(file) => read(&path, &file.bytes),
                 // It was finished meanwhile.
                 Err(Unreadable::Missing) => continue,
                 Err(unreadable @ Unreadable::Io(_)) => {
@@ -153,7 +150,7 @@ pub(super) fn is_tree(text: &str) -> bool {
 }
 
 /// Reads an iteration as [`Memory::keep_open`] writes it, or says what is wrong with it.
-fn read(path: &str, bytes: &[u8], now: DateTime<Utc>) -> std::result::Result<Iteration, String> {
+fn read(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
     // Without what stands there: it may be anything, and long.
     let iteration: Iteration = serde_json::from_slice(bytes)
         .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))?;
@@ -176,7 +173,6 @@ fn read(path: &str, bytes: &[u8], now: DateTime<Utc>) -> std::result::Result<Ite
         ("`task.files` are not paths", task.files.len() <= MAX_FILES && task.files.iter().all(|file| is_line(file))),
         ("`model` is not a line of text", is_line(&iteration.model)),
         ("`rationale` is not a line of text", is_line(&iteration.rationale)),
-        ("`started_at` has not come yet", !is_ahead(iteration.started_at, now)),
         ("`entries` are not ids", are_ids(&iteration.entries)),
         ("`left_out` are not ids", are_ids(&iteration.left_out)),
         ("`tree` is not the name of a git tree", iteration.tree.as_deref().is_none_or(is_tree)),

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chrono::DateTime;
 use ralph_memory::Memory;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -431,4 +432,95 @@ fn giants_in_the_cache_are_not_read() {
             // A manifest may be swept away; all others are there for the next round.
         }
     }
+}
+
+/// Writes an attempt into the journal.
+fn attempt(base: &TestBase, run: &str, number: u32, started_at: &str, task: &str, outcome: &str) {
+    let head = format!(
+        "run_id: \"{run}\"\ntask_id: \"{task}\"\ntask_title: \"Task {task}\"\niteration: {number}\noutcome: {outcome}\n\
+         started_at: \"{started_at}\"\nsource: agent"
+    );
+    base.write(&format!(".ralph/journal/{run}/{number:04}.md"), format!("---\n{head}\n---\n\nNotes.\n"));
+}
+
+#[test]
+fn a_run_from_the_future_is_not_joined() {
+    let base = TestBase::new();
+    attempt(&base, "run-future", 1, "2099-01-01T00:00:00Z", "t-evil", "failed");
+    attempt(&base, "run-mine", 1, "2026-11-20T09:30:00Z", "t-1", "failed");
+    // It says that it lasts for decades.
+    attempt(&base, "run-long", 1, "2026-11-20T09:20:00Z", "t-2", "failed");
+    let long = base.read(".ralph/journal/run-long/0001.md").replace("source:", "duration_secs: 900000000\nsource:");
+    base.write(".ralph/journal/run-long/0001.md", long);
+    let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
+    let memory = Memory::open(&base.root()).unwrap().with_clock(move || now.into());
+    assert_eq!(memory.recent_run().as_deref(), Some("run-mine"));
+    assert_eq!(memory.newest_run().as_deref(), Some("run-mine"));
+    let begun = base.run(["context", "--task", "Another", "--json"]).json(0);
+    assert_eq!(begun["iteration"]["run_id"], "run-mine", "{begun}");
+    for arguments in [&["record", "--task-id", "t-9", "--json"][..], &["record", "--json"]] {
+        let recorded = base.with(arguments).input("hi").run().json(0);
+        assert!(recorded["id"].as_str().unwrap().starts_with("journal/run-mine/"), "{recorded}");
+    }
+    let resumed = base.run(["run", "--resume", "--agent", "true", "--max-iterations", "1", "--json"]);
+    assert!(resumed.stdout.contains("\"run-mine\"") && !resumed.stdout.contains("run-future"), "{resumed}");
+    // Until one is begun here, nothing is active: the journal alone speaks of the future.
+    for run in ["run-mine", "run-long"] {
+        fs::remove_dir_all(base.at(&format!(".ralph/journal/{run}"))).unwrap();
+    }
+    assert_eq!((memory.recent_run(), memory.newest_run()), (None, None));
+    let checked = base.run(["check", "--json"]).json(0);
+    let problem = &checked["problems"][0];
+    assert_eq!((&problem["code"], &problem["severity"]), (&json!("from-the-future"), &json!("warning")), "{checked}");
+    assert_eq!((&problem["path"], &problem["line"]), (&json!(".ralph/journal/run-future/0001.md"), &json!(7)));
+}
+
+#[test]
+fn an_attempt_from_the_future_does_not_stay_the_last_one() {
+    let base = TestBase::new();
+    attempt(&base, "run-future", 1, "2099-01-01T00:00:00Z", "t-1", "done");
+    for number in 1..=4 {
+        attempt(&base, "run-mine", number, &format!("2026-11-20T09:0{number}:00Z"), "t-1", "failed");
+    }
+    let context = base.run(["context", "--task", "Task t-1", "--task-id", "t-1", "--run", "run-mine"]);
+    assert_eq!(context.code, Some(0));
+    assert!(context.stdout.contains("attempt #6, 4 consecutive failure(s)"), "{context}");
+    let memory = Memory::open(&base.root()).unwrap();
+    let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
+    let memory = memory.with_clock(move || now.into());
+    let newest = memory.recent_iterations(None, 1).unwrap();
+    assert_eq!((newest.iterations[0].run_id.as_str(), newest.in_all), ("run-mine", 5));
+}
+
+#[test]
+fn the_highest_number_of_all_does_not_end_a_run() {
+    let base = TestBase::new();
+    attempt(&base, "run-1", 3, "2026-11-20T09:00:00Z", "t-1", "failed");
+    attempt(&base, "run-1", 9_999_999, "2026-11-20T09:01:00Z", "t-1", "failed");
+    attempt(&base, "run-1", 9_999_998, "2026-11-20T09:02:00Z", "t-1", "failed");
+    let begun = base.run(["context", "--task", "Task t-1", "--task-id", "t-1", "--json"]).json(0);
+    assert_eq!((&begun["iteration"]["run_id"], &begun["iteration"]["number"]), (&json!("run-1"), &json!(4)), "{begun}");
+    assert!(base.with(["record"]).input("hi").run().answer(0).starts_with("recorded journal/run-1/0004 "));
+    // Without one that was begun here, and with a number that is taken.
+    let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-2"]).input("hi").run().answer(0);
+    assert!(recorded.starts_with("recorded journal/run-1/0005 "), "{recorded}");
+    let again = ["record", "--run", "run-1", "--iteration", "9999999", "--task-id", "t-1"];
+    let recorded = base.with(again).input("hi").run().answer(0);
+    assert!(recorded.starts_with("recorded journal/run-1/0006 "), "{recorded}");
+    let resumed = base.run(["run", "--resume", "--agent", "true", "--max-iterations", "1"]);
+    assert!(base.at(".ralph/journal/run-1/0007.md").exists(), "{resumed}");
+}
+
+#[test]
+fn knowledge_from_the_future_is_not_the_newest() {
+    let base = TestBase::new();
+    base.entry("old", "Walrus one", "x", "It is about the walrus.");
+    base.entry("evil", "Walrus two", "x", "It is about the walrus.");
+    let evil = base.read(".ralph/knowledge/evil.md").replace("2026-02-17", "2099-02-17");
+    base.write(".ralph/knowledge/evil.md", evil);
+    assert_eq!(found(&base, "walrus"), ["knowledge/old", "knowledge/evil"]);
+    let checked = base.run(["check", "--json"]).json(0);
+    let problems = checked["problems"].as_array().unwrap();
+    let future = problems.iter().find(|problem| problem["code"] == "from-the-future").unwrap();
+    assert_eq!((&future["path"], &future["line"]), (&json!(".ralph/knowledge/evil.md"), &json!(4)), "{checked}");
 }
