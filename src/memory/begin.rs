@@ -49,7 +49,12 @@ impl Memory {
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         let mut iteration = {
             let lock = self.lock_entries()?;
-            for orphan in self.begun()? {
+            let orphans = self.begun()?;
+            if orphans.is_empty() {
+                // Nobody needs what lies there, and it may have come with the repository.
+                let _ = self.store.clear_scratch();
+            }
+            for orphan in orphans {
                 let is_at_work = orphan
                     .holder
                     .as_ref()

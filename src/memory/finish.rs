@@ -225,7 +225,7 @@ impl Memory {
         let message =
             format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
         let work_tree = self.work_tree()?;
-        let scratch = self.store.make_scratch();
+        let scratch = self.scratch();
         let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
         let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
         Some(Problem {
@@ -283,7 +283,7 @@ impl Memory {
     ) -> (Option<String>, Files) {
         let mut files = report.files.clone();
         extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
-        let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.store.make_scratch().ok()?)));
+        let work_tree = self.work_tree().and_then(|work_tree| Some((work_tree, self.scratch().ok()?)));
         let tree = work_tree.as_ref().and_then(|(work_tree, scratch)| work_tree.tree(scratch).ok());
         let before = iteration.tree.as_ref().filter(|tree| is_tree(tree));
         if let (Some((work_tree, scratch)), Some(before), Some(after)) = (&work_tree, before, &tree)

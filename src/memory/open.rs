@@ -5,6 +5,7 @@
 //! left out, and so is a file that git tracks, whatever it says.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name};
@@ -25,6 +26,8 @@ const MAX_DESCRIPTION: usize = 20_000;
 const MAX_FILES: usize = 100;
 /// How many entries an iteration names at most, shown or left out.
 const MAX_IDS: usize = 1_000;
+/// How many files may lie there: what a machine works on at a time, and what crashes left.
+const MAX_OPEN: usize = 1_000;
 /// How many paths are put before git at once.
 const ASKED: usize = 200;
 
@@ -73,7 +76,13 @@ impl Memory {
 
     fn look_at_open(&self) -> Result<Found> {
         let mut found = Found::default();
-        for name in self.store.names(&format!("state/{OPEN}"))? {
+        let names = self.store.names(&format!("state/{OPEN}"))?;
+        if names.len() > MAX_OPEN {
+            let reason = format!("it holds {} files, and more than {MAX_OPEN} are not looked at", names.len());
+            found.refused.push((format!("state/{OPEN}"), reason));
+            return Ok(found);
+        }
+        for name in names {
             // What a crash left has another name.
             let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
             let Some(stem) = stem else { continue };
@@ -96,6 +105,16 @@ impl Memory {
         }
         found.open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
         Ok(found)
+    }
+
+    /// Makes the folder in which git works. What lies there is of use to iterations that are begun; where there is none,
+    /// it is not of this machine, or of a process that was killed.
+    pub(super) fn scratch(&self) -> std::io::Result<PathBuf> {
+        if self.begun().is_ok_and(|open| open.is_empty()) {
+            // There may be nothing to clear.
+            let _ = self.store.clear_scratch();
+        }
+        self.store.make_scratch()
     }
 
     /// Returns those of the paths, relative to `.ralph/`, that git tracks. Without git there is nobody to ask.

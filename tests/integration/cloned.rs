@@ -109,6 +109,42 @@ fn an_iteration_that_git_tracks_is_not_gone_on_with() {
 }
 
 #[test]
+fn what_git_worked_with_elsewhere_is_thrown_away() {
+    for begins in [true, false] {
+        let base = TestBase::new();
+        let planted = [".ralph/state/git/objects/info/alternates", ".ralph/state/git/index", ".ralph/state/git/x/y"];
+        for path in planted {
+            base.write(path, "/elsewhere\n");
+        }
+        let clone = cloned(&base);
+        if begins {
+            assert_eq!(run(&clone, &["context", "--task", "A task"], "").code, Some(0));
+        } else {
+            assert_eq!(run(&clone, &["record", "--task-id", "t-1"], "hi").code, Some(0));
+        }
+        for path in planted {
+            assert!(!clone.at(path).exists(), "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_iterations_is_told_in_a_line() {
+    let base = TestBase::new();
+    for number in 1..=1_001 {
+        let text = with(iteration(), "number", json!(number)).to_string();
+        base.write(&format!(".ralph/state/iterations/run-1-{number:04}.json"), text);
+    }
+    let memory = Memory::open(&base.root()).unwrap();
+    assert_eq!(memory.open_iterations(), []);
+    let checked = base.run(["check", "--json"]).json(1);
+    assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
+    assert_eq!(checked["problems"][0]["path"], ".ralph/state/iterations");
+    fs::remove_file(base.at(ITERATION)).unwrap();
+    assert_eq!(memory.open_iterations().len(), 1_000);
+}
+
+#[test]
 fn what_no_program_wrote_into_the_state_is_reported_and_not_believed() {
     let refused = |name: &str, text: &str, what: &str| {
         let base = TestBase::new();
