@@ -64,10 +64,10 @@ impl Committed {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
         let directory = CacheDirectory::new(folder, anchor, boot);
-        Committed::open_in(directory.clone(), folder).map_err(|error| directory.explain(error))
+        Committed::open_in(&directory, folder).map_err(|error| directory.explain(error))
     }
 
-    fn open_in(directory: CacheDirectory, folder: &Folder) -> tantivy::Result<Committed> {
+    fn open_in(directory: &CacheDirectory, folder: &Folder) -> tantivy::Result<Committed> {
         let index = open_index(directory.clone(), &Fields::new())?;
         let meta = index.load_metas()?;
         if !directory.is_of_this_boot() && read_seal(folder).ok().as_ref() != Some(&directory.looked_at()) {
@@ -212,6 +212,17 @@ impl Writer {
     }
 }
 
+/// Takes the files of an index for whole as they are, as if they had been written so.
+#[cfg(test)]
+pub(crate) fn reseal(store: &crate::store::Store, index: &str) {
+    use std::path::Path;
+    use tantivy::directory::Directory as _;
+    let folder = Arc::new(store.make_cache_folder(index).unwrap());
+    let directory = CacheDirectory::new(&folder, store.anchor().unwrap(), "");
+    let list = directory.atomic_read(Path::new("meta.json")).unwrap();
+    directory.reseal(&list);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,10 +261,18 @@ mod tests {
         /// The names of the segment's files.
         fn names(&self) -> Vec<String> {
             let names = self.folder().names().unwrap().into_iter().map(|name| name.into_string().unwrap());
-            let is_of_segment =
-                |name: &String| name.contains('.') && !name.starts_with('.') && !name.ends_with(".json");
+            let is_of_segment = |name: &String| !name.starts_with('.') && kind(name).is_some_and(|kind| kind != "json");
             names.filter(is_of_segment).collect()
         }
+
+        /// The segment's file of a kind.
+        fn named(&self, wanted: &str) -> String {
+            self.names().into_iter().find(|name| kind(name) == Some(wanted)).unwrap()
+        }
+    }
+
+    fn kind(name: &str) -> Option<&str> {
+        name.rsplit_once('.').map(|(_, kind)| kind)
     }
 
     /// Every file of a segment can go while it is being opened, and Tantivy does not tell of each.
@@ -262,12 +281,12 @@ mod tests {
         let place = Place::new();
         place.write("boot");
         let names = place.names();
-        let extensions: Vec<&str> = names.iter().filter_map(|name| name.split('.').next_back()).collect();
+        let extensions: Vec<&str> = names.iter().filter_map(|name| kind(name)).collect();
         assert!(extensions.contains(&"pos"), "{names:?}");
         for extension in extensions {
             place.write("boot");
             assert!(place.opens("boot"));
-            let gone = place.names().into_iter().find(|name| name.ends_with(&format!(".{extension}"))).unwrap();
+            let gone = place.named(extension);
             place.folder().remove_file(&gone).unwrap();
             assert!(!place.opens("boot"), "{extension}");
         }
@@ -281,8 +300,7 @@ mod tests {
             place.write("boot");
             assert!(place.opens("boot"));
             let path = place.store.cache().join("index");
-            let name = place.names().into_iter().find(|other| other.split('.').nth(1) == name.split('.').nth(1));
-            let path = path.join(name.unwrap());
+            let path = path.join(place.named(kind(&name).unwrap()));
             let bytes = std::fs::read(&path).unwrap();
             place.folder().replace_file(path.file_name().unwrap().to_str().unwrap(), &bytes).unwrap();
             assert!(!place.opens("boot"), "{}", path.display());
@@ -311,7 +329,7 @@ mod tests {
         assert!(place.opens("after") && place.opens("before"));
         assert_eq!(seal(), Some(first));
         // What a power cut did to a file without its stat knowing is seen when checksums are looked at, and not before.
-        let name = place.names().into_iter().find(|name| name.ends_with(".store")).unwrap();
+        let name = place.named("store");
         let path = place.store.cache().join("index").join(&name);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[0] ^= 1;
@@ -333,15 +351,4 @@ mod tests {
         place.write("boot");
         assert!(place.opens("boot"));
     }
-}
-
-/// Takes the files of an index for whole as they are, as if they had been written so.
-#[cfg(test)]
-pub(crate) fn reseal(store: &crate::store::Store, index: &str) {
-    use std::path::Path;
-    use tantivy::directory::Directory as _;
-    let folder = Arc::new(store.make_cache_folder(index).unwrap());
-    let directory = CacheDirectory::new(&folder, store.anchor().unwrap(), "");
-    let list = directory.atomic_read(Path::new("meta.json")).unwrap();
-    directory.reseal(&list);
 }

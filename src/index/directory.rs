@@ -272,7 +272,7 @@ impl Directory for CacheDirectory {
             let (data, length) = data.split_last_chunk::<LENGTH>().filter(|_| self.sum(data) == *sum)?;
             let (list, sealed) = data.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
             if name(path) == META {
-                self.unseal(sealed, *sum)?
+                self.unseal(sealed, *sum)?;
             }
             Some(list.len())
         })();

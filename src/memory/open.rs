@@ -51,7 +51,8 @@ impl Memory {
     /// finished, nor its number for free.
     pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
         let mut open = self.look_at_open()?.open;
-        let tracked = self.tracked(open.iter().map(Iteration::state_path).collect());
+        let paths: Vec<String> = open.iter().map(Iteration::state_path).collect();
+        let tracked = self.tracked(&paths);
         open.retain(|open| !tracked.contains(&open.state_path()));
         Ok(open)
     }
@@ -118,7 +119,7 @@ impl Memory {
     }
 
     /// Returns those of the paths, relative to `.ralph/`, that git tracks. Without git there is nobody to ask.
-    fn tracked(&self, paths: Vec<String>) -> HashSet<String> {
+    fn tracked(&self, paths: &[String]) -> HashSet<String> {
         let Some(work_tree) = (!paths.is_empty()).then(|| self.work_tree()).flatten() else { return HashSet::new() };
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         paths.chunks(ASKED).flat_map(|paths| work_tree.tracked(paths).unwrap_or_default()).collect()

@@ -241,7 +241,7 @@ fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
     let begun = memory.begin(&task, &ralph_memory::memory::Run::named("run-2")).unwrap();
     assert_eq!(base.run(arguments).code, Some(0));
     let open = memory.open_iterations();
-    assert_eq!(open.iter().map(|open| open.task_id()).collect::<Vec<_>>(), ["t-1", "t-2"]);
+    assert_eq!(open.iter().map(ralph_memory::memory::Iteration::task_id).collect::<Vec<_>>(), ["t-1", "t-2"]);
     assert_eq!(memory.resume(Some("run-2"), None, None).unwrap().number, begun.number);
     let recorded = base.with(["record", "--run", "run-1"]).input("hi").run();
     assert_eq!(recorded.code, Some(0), "{recorded}");
