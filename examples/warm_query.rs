@@ -29,7 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::open(Path::new(&root))?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let folder = store.folder(&format!("cache/{}/live", index::folder_name()))?;
-    let committed = Committed::open(folder, boot.trim()).ok_or("there is no index; run `ralph-memory index`")?;
+    let anchor = store.anchor().ok_or("there is no cache; run `ralph-memory index`")?;
+    let committed =
+        Committed::open(folder, anchor, boot.trim()).ok_or("there is no index; run `ralph-memory index`")?;
     let scan = Catalog::scan(&store, Area::Live, Some(committed.id()), SystemTime::now());
     let catalog = scan.read(&store, &mut |_, _| {});
     let mut snapshot = Snapshot::new();

@@ -372,7 +372,8 @@ fn git(git: &Git) -> Vec<Finding> {
     }
     if let Some(first) = tracked.first() {
         let detail = format!("keeps {} of `cache/` or `state/`, such as `{first}`", counted(tracked.len(), "file"));
-        findings.push(warning("git-ignore", detail, "`git rm -r --cached .ralph/cache .ralph/state`, and commit that"));
+        let mend = "`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that";
+        findings.push(error("git-ignore", format!("{detail}; none of it is believed"), mend));
     }
     if ignores_entries {
         let detail = "ignores the entries, so they are neither shared nor safe from `git clean -x`";
@@ -606,7 +607,11 @@ mod tests {
             |facts| facts.git = careless,
             &[
                 ("git-ignore", WARNING, "does not ignore `cache/` and `state/`, which is of this machine alone"),
-                ("git-ignore", WARNING, "keeps 1 file of `cache/` or `state/`, such as `cache/x`"),
+                (
+                    "git-ignore",
+                    ERROR,
+                    "keeps 1 file of `cache/` or `state/`, such as `cache/x`; none of it is believed",
+                ),
                 ("git-ignore", WARNING, "ignores the entries, so they are neither shared nor safe from `git clean -x`"),
             ],
         );

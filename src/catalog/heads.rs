@@ -2,8 +2,9 @@
 //!
 //! A record is a checksum and a head in postcard's encoding. The file is only added to, so that
 //! what an older manifest points at stays where it is, and is written anew when over half of it is
-//! dead. The checksum is bound to the entry's path and content: a record is either the head that
-//! the row means, or none. This file knows nothing of entry files.
+//! dead. The checksum is bound to the entry's path and content, and to the cache's
+//! [anchor](crate::store::Anchor): a record is either the head that the row means, written here, or none. This file knows
+//! nothing of entry files.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -11,7 +12,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Area;
 use super::table::{AGAIN, FRESH, Row, Table};
@@ -32,6 +33,8 @@ const SMALL: u64 = 64 << 10;
 pub(super) struct Heads {
     /// The number in the file's name.
     pub(super) number: u32,
+    /// What the checksums in the file are made with.
+    key: u64,
     file: Option<File>,
     window: Mutex<Window>,
     fresh: Vec<u8>,
@@ -49,9 +52,9 @@ struct Window {
 
 impl Heads {
     /// Opens the file of this number; without one, every record in it is a missing one.
-    pub(super) fn open(store: &Store, area: Area, number: u32) -> Heads {
+    pub(super) fn open(store: &Store, area: Area, number: u32, key: u64) -> Heads {
         let file = store.open_cache(&name(area, number)).ok();
-        Heads { number, file, ..Heads::default() }
+        Heads { number, key, file, ..Heads::default() }
     }
 
     /// Returns how many bytes the file has; 0 when it cannot be opened.
@@ -71,10 +74,10 @@ impl Heads {
             return None;
         }
         let head = if row.has(FRESH) {
-            decode(self.fresh.get(at..at + CHECKSUM + len)?, row, path)
+            decode(self.fresh.get(at..at + CHECKSUM + len)?, row, path, self.key)
         } else {
             let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-            self.file.as_ref().and_then(|file| decode(window.record(file, at as u64, len)?, row, path))
+            self.file.as_ref().and_then(|file| decode(window.record(file, at as u64, len)?, row, path, self.key))
         };
         if head.is_none() {
             self.damaged.store(true, Ordering::Relaxed);
@@ -92,7 +95,7 @@ impl Heads {
             row.set(FRESH, false);
             return;
         };
-        self.fresh.extend_from_slice(&checksum(&encoded, row, path).to_le_bytes());
+        self.fresh.extend_from_slice(&checksum(&encoded, row, path, self.key).to_le_bytes());
         self.fresh.extend_from_slice(&encoded);
         (row.head_at, row.head_len) = (at, u32::try_from(encoded.len()).unwrap_or(0));
         row.set(FRESH, true);
@@ -102,7 +105,7 @@ impl Heads {
     ///
     /// The caller holds the cache lock. After an error everything is as before, but for bytes at
     /// the file's end that nothing points at.
-    pub(super) fn save(&mut self, store: &Store, area: Area, table: &mut Table) -> io::Result<()> {
+    pub(super) fn save(&mut self, store: &Store, area: Area, table: &mut Table, key: u64) -> io::Result<()> {
         let live = |fresh: bool| {
             let rows = table.rows.iter().filter(|row| row.head_len > 0 && row.has(FRESH) == fresh);
             rows.map(|row| CHECKSUM as u64 + u64::from(row.head_len)).sum::<u64>()
@@ -110,14 +113,19 @@ impl Heads {
         let (live_old, live_fresh) = (live(false), live(true));
         let len = self.len();
         let is_sparse = len + live_fresh > (2 * (live_old + live_fresh)).max(SMALL);
-        if self.file.is_none() || self.is_damaged() || is_sparse || len + live_fresh > u64::from(u32::MAX) {
-            return self.rewrite(store, area, table);
+        if self.key != key
+            || self.file.is_none()
+            || self.is_damaged()
+            || is_sparse
+            || len + live_fresh > u64::from(u32::MAX)
+        {
+            return self.rewrite(store, area, table, key);
         }
         if !self.fresh.is_empty() {
             let mut file = store.append_cache(&name(area, self.number))?;
             if self.file.as_ref().map(inode).transpose()? != Some(inode(&file)?) {
                 // It was removed since it was opened. What is open is still whole.
-                return self.rewrite(store, area, table);
+                return self.rewrite(store, area, table, key);
             }
             // Where the file ends and not where the last save left it: a save that failed may have
             // left bytes there.
@@ -136,7 +144,7 @@ impl Heads {
 
     /// Writes all live records to a file of a new number. A row whose record is not sound loses it,
     /// and is read again by the next scan.
-    fn rewrite(&mut self, store: &Store, area: Area, table: &mut Table) -> io::Result<()> {
+    fn rewrite(&mut self, store: &Store, area: Area, table: &mut Table, key: u64) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut places = Vec::with_capacity(table.rows.len());
         let mut window = Window::default();
@@ -151,9 +159,12 @@ impl Heads {
                     None => None,
                 };
                 let path = format!("{}/{}", table.folder_path(folder), table.name(row));
-                let sound = record.filter(|record| sound(record, row, &path).is_some());
-                places.push(sound.and_then(|_| u32::try_from(bytes.len()).ok()));
-                bytes.extend_from_slice(sound.unwrap_or_default());
+                let encoded = record.and_then(|record| sound(record, row, &path, self.key));
+                places.push(encoded.and_then(|_| u32::try_from(bytes.len()).ok()));
+                if let Some(encoded) = encoded {
+                    bytes.extend_from_slice(&checksum(encoded, row, &path, key).to_le_bytes());
+                    bytes.extend_from_slice(encoded);
+                }
             }
         }
         let number = numbers(store, area).into_iter().max().unwrap_or(0).max(self.number).wrapping_add(1);
@@ -167,7 +178,7 @@ impl Heads {
             row.head_at = place.unwrap_or(0);
             row.set(FRESH, false);
         }
-        *self = Heads { number, file: Some(file), ..Heads::default() };
+        *self = Heads { number, key, file: Some(file), ..Heads::default() };
         Ok(())
     }
 }
@@ -224,16 +235,16 @@ fn inode(file: &File) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-fn decode(record: &[u8], row: &Row, path: &str) -> Option<Head> {
-    postcard::from_bytes(sound(record, row, path)?).ok()
+fn decode(record: &[u8], row: &Row, path: &str, key: u64) -> Option<Head> {
+    postcard::from_bytes(sound(record, row, path, key)?).ok()
 }
 
 /// Returns the head's bytes if the record is the row's.
-fn sound<'a>(record: &'a [u8], row: &Row, path: &str) -> Option<&'a [u8]> {
+fn sound<'a>(record: &'a [u8], row: &Row, path: &str, key: u64) -> Option<&'a [u8]> {
     let (sum, encoded) = record.split_first_chunk::<CHECKSUM>()?;
-    (u64::from_le_bytes(*sum) == checksum(encoded, row, path)).then_some(encoded)
+    (u64::from_le_bytes(*sum) == checksum(encoded, row, path, key)).then_some(encoded)
 }
 
-fn checksum(encoded: &[u8], row: &Row, path: &str) -> u64 {
-    xxh3_64_with_seed(encoded, row.hash ^ xxh3_64(path.as_bytes()))
+fn checksum(encoded: &[u8], row: &Row, path: &str, key: u64) -> u64 {
+    xxh3_64_with_seed(encoded, row.hash ^ xxh3_64_with_seed(path.as_bytes(), key))
 }

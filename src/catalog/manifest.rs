@@ -2,14 +2,14 @@
 //!
 //! A fixed binary format that is read in one pass, in chunks. Its name ends in the id of the index
 //! commit that it describes, so the commit is the one switch from an old manifest to the next. A
-//! checksum covers all of it: a torn, changed or foreign manifest is no manifest, and the caller
-//! looks at every file. This file knows nothing of entries.
+//! checksum covers all of it, with the key of the cache's [anchor](crate::store::Anchor): a manifest that is torn, was
+//! changed or was written elsewhere is no manifest, and the caller looks at every file. This file knows nothing of entries.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::Area;
 use super::heads;
@@ -18,7 +18,7 @@ use crate::entry::{Head, Kind};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or what `entry::read` makes of the same bytes does.
-const FORMAT: u64 = 4;
+const FORMAT: u64 = 5;
 const MAGIC: [u8; 8] = *b"ralphcat";
 const HEADER: usize = 64;
 const FOLDER: usize = 24;
@@ -57,13 +57,13 @@ pub(super) fn name(area: Area, index_id: &str) -> String {
 }
 
 /// Reads the manifest for this index commit, if there is a sound one.
-pub(super) fn load(store: &Store, area: Area, index_id: &str) -> Option<Manifest> {
+pub(super) fn load(store: &Store, area: Area, index_id: &str, key: u64) -> Option<Manifest> {
     if !is_valid_id(index_id) {
         return None;
     }
     let file = store.open_cache(&name(area, index_id)).ok()?;
     let len = file.metadata().ok()?.len();
-    decode(Source { file, sum: Xxh3::new(), chunk: Vec::new() }, len, identity(area, index_id))
+    decode(Source { file, sum: Xxh3::with_seed(key), chunk: Vec::new() }, len, identity(area, index_id, key))
 }
 
 /// Writes the manifest for an index commit. The caller holds the cache lock.
@@ -71,10 +71,11 @@ pub(super) fn save(
     store: &Store,
     area: Area,
     index_id: &str,
+    key: u64,
     manifest: &Manifest,
     flags: impl Fn(&Row) -> u16,
 ) -> io::Result<()> {
-    let bytes = encode(manifest, identity(area, index_id), flags).ok_or(io::ErrorKind::FileTooLarge)?;
+    let bytes = encode(manifest, identity(area, index_id, key), key, flags).ok_or(io::ErrorKind::FileTooLarge)?;
     store.write_cache(&name(area, index_id), &bytes)
 }
 
@@ -95,15 +96,15 @@ pub(super) fn sweep(store: &Store, area: Area, kept: &[&str], kept_heads: &[u32]
 }
 
 /// Returns what a manifest must say of itself: written by a program that reads entries as this one
-/// does, for this area and index commit.
-fn identity(area: Area, index_id: &str) -> u64 {
+/// does, here, for this area and index commit. It comes first, so that of a file from elsewhere nothing more is read.
+fn identity(area: Area, index_id: &str, key: u64) -> u64 {
     // The encoding of an empty head changes with most changes of the fields.
     let head = postcard::to_stdvec(&Head::empty(Kind::Knowledge)).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
-    xxh3_64(format!("{FORMAT} {version} {head:?} {} {index_id}", area.cache()).as_bytes())
+    xxh3_64_with_seed(format!("{FORMAT} {version} {head:?} {} {index_id}", area.cache()).as_bytes(), key)
 }
 
-fn encode(manifest: &Manifest, identity: u64, flags: impl Fn(&Row) -> u16) -> Option<Vec<u8>> {
+fn encode(manifest: &Manifest, identity: u64, key: u64, flags: impl Fn(&Row) -> u16) -> Option<Vec<u8>> {
     let Manifest { table, ghosts, .. } = manifest;
     let room = HEADER + table.folders.len() * FOLDER + table.rows.len() * ROW + table.names.len();
     let mut bytes = Vec::with_capacity(room + table.odd.len() * 64 + ghosts.len() * 64);
@@ -162,7 +163,7 @@ fn encode(manifest: &Manifest, identity: u64, flags: impl Fn(&Row) -> u16) -> Op
     bytes[44..48].copy_from_slice(&manifest.heads.to_le_bytes());
     bytes[48..56].copy_from_slice(&manifest.heads_len.to_le_bytes());
     bytes[56] = u8::from(manifest.index_is_known);
-    let sum = xxh3_64(&bytes[16..]);
+    let sum = xxh3_64_with_seed(&bytes[16..], key);
     bytes[8..16].copy_from_slice(&sum.to_le_bytes());
     Some(bytes)
 }

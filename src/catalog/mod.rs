@@ -11,6 +11,10 @@
 //! are what they were when it was read, and were old enough then for any later change to show.
 //! So is a folder, whose `mtime` and `ctime` stand for the names in it.
 //!
+//! One change is not seen by these stamps: a write through `mmap` to a page that is dirty already. The kernel sets the
+//! times when a clean page is written to, and not again before that page is on the disk. Whoever read the file between
+//! two such writes takes it for unchanged. An index that is made anew (`index --rebuild`) reads every file.
+//!
 //! Rows are in the byte order of their folders' paths, then of their names. Whatever is asked of a
 //! catalog, the answer is the same whether it grew call by call or was made at once.
 
@@ -367,8 +371,8 @@ impl Catalog {
         if is_same_index && !is_news && !self.changed_since_manifest() {
             return Ok(());
         }
-        let old_heads = self.heads.number;
-        self.heads.save(store, self.area, &mut self.table)?;
+        let (old_heads, key) = (self.heads.number, store.make_anchor()?.key());
+        self.heads.save(store, self.area, &mut self.table, key)?;
         let ghosts = if all_indexed { Ghosts::new() } else { std::mem::take(&mut self.ghosts) };
         let flags = |row: &Row| {
             let is_in_index = if all_indexed { row.is_indexable() } else { row.has(IN_INDEX) };
@@ -381,7 +385,7 @@ impl Catalog {
             heads_len: self.heads.len(),
             index_is_known,
         };
-        let result = manifest::save(store, self.area, index_id, &manifest, flags);
+        let result = manifest::save(store, self.area, index_id, key, &manifest, flags);
         self.table = manifest.table;
         if !all_indexed {
             self.ghosts = manifest.ghosts;
@@ -419,14 +423,15 @@ impl Catalog {
             root_problems: Vec::new(),
             by_id: OnceLock::new(),
         };
-        let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id)) else {
+        let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
+        let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {
             return catalog;
         };
         catalog.table = manifest.table;
         catalog.ghosts = manifest.ghosts;
         catalog.index_is_known = manifest.index_is_known;
         catalog.is_saved = true;
-        catalog.heads = Heads::open(store, area, manifest.heads);
+        catalog.heads = Heads::open(store, area, manifest.heads, key);
         let heads_len = catalog.heads.len();
         if heads_len < manifest.heads_len {
             // Heads were cut off, or are not there: their files are read again.

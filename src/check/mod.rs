@@ -13,11 +13,11 @@ mod usefulness;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 
 use self::nearest::Nearest;
 
-use crate::entry::{Head, Id, Kind};
+use crate::entry::{Head, Id, Kind, is_ahead};
 use crate::error::{Problem, Severity};
 use crate::retrieve::{circles, replaced};
 use crate::text::fold;
@@ -51,7 +51,24 @@ pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> V
     problems.extend(known.unknown_ids(live));
     problems.extend(in_circles(live, &pairs));
     problems.extend(duplicates::find(live, &replaced(&pairs), now));
+    problems.extend(from_the_future(live, now));
     problems.sort();
+    problems
+}
+
+/// Reports entries that say they were begun or written later than now.
+fn from_the_future(live: &[Item], now: DateTime<Utc>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for item in live.iter().filter(|item| item.head.valid) {
+        let created = if item.head.kind == Kind::Journal { "started_at" } else { "created_at" };
+        for (key, time) in [(created, item.head.created_at), ("updated_at", item.head.updated_at)] {
+            let Some(time) = time.filter(|time| is_ahead(*time, now)) else { continue };
+            let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
+            let message = format!("`{key}` is {time}, which has not come yet, so it does not make the entry a new one");
+            let hint = "set the clock of the machine that wrote it right, and correct the time; or delete the entry";
+            problems.push(warning(item, None, "from-the-future", message, hint.to_owned()));
+        }
+    }
     problems
 }
 

@@ -17,7 +17,7 @@ mod read;
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
@@ -56,6 +56,15 @@ impl fmt::Display for Kind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
+}
+
+/// How far ahead of the clock a time may be and still count as one that has come: the clocks of other machines differ.
+pub const AHEAD: TimeDelta = TimeDelta::minutes(10);
+
+/// Returns whether a time has not come yet, by more than [`AHEAD`]. No entry can have been begun or written then:
+/// somebody's clock was wrong, or somebody made it up.
+pub fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    time.signed_duration_since(now) > AHEAD
 }
 
 /// The name of an entry: `knowledge/<stem>` or `journal/<run>/<stem>`.
@@ -309,6 +318,14 @@ impl Head {
     /// Returns when the entry last said something new: `updated_at`, else `created_at`.
     pub fn recency(&self) -> Option<DateTime<Utc>> {
         self.updated_at.max(self.created_at)
+    }
+
+    /// Returns the head without the times that have not come yet, as if it did not say them: what is the newest is told
+    /// first and kept, and an entry from the future would be the newest for years.
+    #[must_use]
+    pub fn as_of(self, now: DateTime<Utc>) -> Head {
+        let come = |time: Option<DateTime<Utc>>| time.filter(|time| !is_ahead(*time, now));
+        Head { created_at: come(self.created_at), updated_at: come(self.updated_at), ..self }
     }
 
     /// Returns whether the entry has expired at `now`.

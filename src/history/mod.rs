@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome};
+use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
 pub use again::{
     RECURRING_FROM, Recurrence, SUGGESTED_FROM, TouchedFile, pressing_errors, recurring_errors, touched_files,
@@ -50,11 +50,17 @@ impl Past {
 
 /// Puts attempts in the order in which they were begun. Of one second, a run's iterations stay in
 /// order.
-pub fn sort(attempts: &mut [Past]) {
+///
+/// An attempt that says it began later than `now` comes before all others: the last attempt decides what a task or a run
+/// is like, and one from the future would be the last one for years. Its time becomes `now`.
+pub fn sort(attempts: &mut [Past], now: DateTime<Utc>) {
     attempts.sort_by(|one, other| {
-        let key = |past: &Past| (past.started_at, past.head.iteration);
+        let key = |past: &Past| (!is_ahead(past.started_at, now), past.started_at, past.head.iteration);
         key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id))
     });
+    for past in attempts.iter_mut().take_while(|past| is_ahead(past.started_at, now)) {
+        past.started_at = now;
+    }
 }
 
 /// What the attempts at one task tell.
@@ -379,7 +385,7 @@ mod tests {
     fn order_is_that_of_beginning() {
         let mut shuffled = attempts("dfi");
         shuffled.swap(0, 2);
-        sort(&mut shuffled);
+        sort(&mut shuffled, DateTime::<Utc>::MAX_UTC);
         assert_eq!(shuffled, attempts("dfi"));
         let mut same_second = attempts("dfi");
         let at = same_second[0].started_at;
@@ -387,8 +393,26 @@ mod tests {
             past.started_at = at;
         }
         same_second.reverse();
-        sort(&mut same_second);
+        sort(&mut same_second, DateTime::<Utc>::MAX_UTC);
         assert_eq!(same_second.iter().map(|past| past.head.iteration).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn an_attempt_from_the_future_is_the_last_one_of_nothing() {
+        let now = parse_time("2026-02-17T12:02:00Z").unwrap();
+        let numbers = |attempts: &[Past]| attempts.iter().map(|past| past.head.iteration).collect::<Vec<_>>();
+        let mut past = attempts("ffd");
+        past[2].started_at = parse_time("2099-01-01").unwrap();
+        assert_eq!(TaskRecord::of(&past).streak, 0);
+        sort(&mut past, now);
+        assert_eq!((numbers(&past), TaskRecord::of(&past).streak), (vec![3, 1, 2], 2));
+        assert_eq!(past[0].started_at, now);
+        assert_eq!(usage(past.iter()).len(), 0);
+        // A clock that is a little ahead is none of the future.
+        let mut past = attempts("ffd");
+        past[2].started_at = now + TimeDelta::minutes(9);
+        sort(&mut past, now);
+        assert_eq!((numbers(&past), TaskRecord::of(&past).streak), (vec![1, 2, 3], 0));
     }
 
     #[test]

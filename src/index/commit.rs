@@ -9,11 +9,14 @@ use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::directory::CacheDirectory;
 use super::document::{Document, Fields};
+use super::guard::guarded;
 use super::tokens::{self, Stems};
-use crate::store::{FileKind, Folder};
+use crate::store::{Anchor, FileKind, Folder};
 
-/// Names the file that says what the index's files were like when they were last known to be whole.
+/// Names the file that says that every checksum was looked at since the machine was started.
 const SEAL: &str = "seal";
+/// The longest such file that is read, in bytes.
+const MAX_SEAL: u64 = 64;
 /// How often opening is tried again while another process replaces segments.
 const OPEN_ATTEMPTS: usize = 5;
 
@@ -26,11 +29,11 @@ pub struct Committed {
 impl Committed {
     /// Opens the index in `folder`; `None` where there is none, or none that can be trusted.
     ///
-    /// Nothing is synced when the index is written, and anybody can write to its folder. So after a
-    /// restart of the machine (`boot` says which), and when a file's stat is not the one that was noted
-    /// behind the last commit, every checksum is looked at once.
-    pub fn open(folder: Folder, boot: &str) -> Option<Committed> {
-        Committed::open_or_why(folder, boot).ok()
+    /// Anybody can put files into its folder, and a repository can bring them. So no file counts that was not
+    /// written here, with this `anchor`, or whose stat is another one than behind the commit. Nothing is synced when
+    /// the index is written, so after a restart of the machine (`boot` says which) every checksum is looked at once.
+    pub fn open(folder: Folder, anchor: Anchor, boot: &str) -> Option<Committed> {
+        Committed::open_or_why(folder, anchor, boot).ok()
     }
 
     /// Does the same, and says why there is none.
@@ -38,11 +41,13 @@ impl Committed {
     /// # Errors
     ///
     /// Those of the file system, and what else is wrong with the files.
-    pub fn open_or_why(folder: Folder, boot: &str) -> tantivy::Result<Committed> {
+    pub fn open_or_why(folder: Folder, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
         let folder = Arc::new(folder);
         let mut attempt = 1;
         loop {
-            match Committed::try_open(&folder, boot) {
+            let opened = guarded(|| Committed::try_open(&folder, anchor, boot));
+            match opened.unwrap_or_else(|_| Err(TantivyError::SystemError("a file of the index is damaged".to_owned())))
+            {
                 // A segment that was merged away after its list was read: look at the list again.
                 Err(TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }))
                     if io_error.kind() == io::ErrorKind::NotFound && attempt < OPEN_ATTEMPTS =>
@@ -54,25 +59,28 @@ impl Committed {
         }
     }
 
-    fn try_open(folder: &Arc<Folder>, boot: &str) -> tantivy::Result<Committed> {
+    fn try_open(folder: &Arc<Folder>, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
         if folder.stat_of("meta.json")?.kind != FileKind::File {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
-        let directory = CacheDirectory::new(folder);
-        Committed::open_in(directory.clone(), folder, boot).map_err(|error| directory.explain(error))
+        let directory = CacheDirectory::new(folder, anchor, boot);
+        Committed::open_in(&directory, folder).map_err(|error| directory.explain(error))
     }
 
-    fn open_in(directory: CacheDirectory, folder: &Folder, boot: &str) -> tantivy::Result<Committed> {
-        let index = open_index(directory, &Fields::new())?;
-        let seal = seal(folder, boot)?;
-        if read_seal(folder).ok().as_deref() != Some(&seal) {
-            if !index.validate_checksum()?.is_empty() {
-                return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
+    fn open_in(directory: &CacheDirectory, folder: &Folder) -> tantivy::Result<Committed> {
+        let index = open_index(directory.clone(), &Fields::new())?;
+        let meta = index.load_metas()?;
+        if !directory.is_of_this_boot() && read_seal(folder).ok().as_ref() != Some(&directory.looked_at()) {
+            let segments: Vec<String> = meta.segments.iter().map(|segment| segment.id().uuid_string()).collect();
+            let is_of_segment = |name: &String| segments.iter().any(|segment| name.starts_with(segment.as_str()));
+            for name in directory.sealed().into_iter().filter(is_of_segment) {
+                if !index.directory().validate_checksum(name.as_ref())? {
+                    return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
+                }
             }
             // Failing to say so costs the next reader the same look, no more.
-            let _ = folder.replace_file(SEAL, seal.as_bytes());
+            let _ = folder.replace_file(SEAL, directory.looked_at().as_bytes());
         }
-        let meta = index.load_metas()?;
         let id = meta.payload.ok_or_else(|| TantivyError::SystemError("the index was never committed".to_owned()))?;
         let segments = meta
             .segments
@@ -93,31 +101,9 @@ impl Committed {
     }
 }
 
-/// Returns what the files of an index are like: the machine's boot, and the stat of each. Whoever
-/// changes a byte of one changes its stat.
-fn seal(folder: &Folder, boot: &str) -> io::Result<String> {
-    let mut files = Vec::new();
-    for name in folder.names()? {
-        let name = name.to_string_lossy();
-        // The locks and the seal itself say nothing of the index; Tantivy's list of files is for its
-        // garbage collection.
-        if name == SEAL || name.starts_with('.') {
-            continue;
-        }
-        match folder.stat_of(&name) {
-            Ok(stat) => files.push(format!("{name} {} {} {} {}", stat.size, stat.mtime, stat.ctime, stat.ino)),
-            // A commit in another process takes files away.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    files.sort_unstable();
-    Ok(format!("{boot}\n{}\n", files.join("\n")))
-}
-
 fn read_seal(folder: &Folder) -> io::Result<String> {
     let mut text = String::new();
-    folder.open_file(SEAL)?.read_to_string(&mut text)?;
+    folder.open_file(SEAL)?.take(MAX_SEAL).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -137,7 +123,6 @@ pub struct Writer {
     batch: IndexWriter,
     fields: Fields,
     stems: Stems,
-    folder: Arc<Folder>,
     directory: CacheDirectory,
     failed: Option<TantivyError>,
 }
@@ -152,18 +137,19 @@ impl Writer {
     /// # Errors
     ///
     /// Those of opening an index that is broken, and of the file system.
-    pub fn begin(folder: Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
-        let folder = Arc::new(folder);
-        let directory = CacheDirectory::new(&folder);
-        Writer::begin_in(directory.clone(), folder, fresh, n_expected).map_err(|error| directory.explain(error))
-    }
-
-    fn begin_in(
-        directory: CacheDirectory,
-        folder: Arc<Folder>,
+    pub fn begin(
+        folder: Folder,
+        anchor: Anchor,
+        boot: &str,
         fresh: bool,
         n_expected: usize,
     ) -> tantivy::Result<Writer> {
+        let folder = Arc::new(folder);
+        let directory = CacheDirectory::new(&folder, anchor, boot);
+        Writer::begin_in(directory.clone(), &folder, fresh, n_expected).map_err(|error| directory.explain(error))
+    }
+
+    fn begin_in(directory: CacheDirectory, folder: &Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
         let fields = Fields::new();
         let index = if fresh {
             folder.clear()?;
@@ -191,7 +177,7 @@ impl Writer {
         // A process that was killed leaves segment files that no commit names. One of them can have
         // the name that a later commit wants, and then no commit succeeds again.
         writer.garbage_collect_files().wait()?;
-        Ok(Writer { batch: writer, fields, stems: Stems::new(), folder, directory, failed: None })
+        Ok(Writer { batch: writer, fields, stems: Stems::new(), directory, failed: None })
     }
 
     /// Takes the document of a path out.
@@ -210,22 +196,31 @@ impl Writer {
     }
 
     /// Makes all changes visible at once, under this id, and waits for the merges that follow.
-    pub fn commit(self, id: &str, boot: &str) -> tantivy::Result<()> {
+    pub fn commit(self, id: &str) -> tantivy::Result<()> {
         let directory = self.directory.clone();
-        self.commit_all(id, boot).map_err(|error| directory.explain(error))
+        self.commit_all(id).map_err(|error| directory.explain(error))
     }
 
-    fn commit_all(mut self, id: &str, boot: &str) -> tantivy::Result<()> {
+    fn commit_all(mut self, id: &str) -> tantivy::Result<()> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let mut prepared = self.batch.prepare_commit()?;
         prepared.set_payload(id);
         prepared.commit()?;
-        self.batch.wait_merging_threads()?;
-        self.folder.replace_file(SEAL, seal(&self.folder, boot)?.as_bytes())?;
-        Ok(())
+        self.batch.wait_merging_threads()
     }
+}
+
+/// Takes the files of an index for whole as they are, as if they had been written so.
+#[cfg(test)]
+pub(crate) fn reseal(store: &crate::store::Store, index: &str) {
+    use std::path::Path;
+    use tantivy::directory::Directory as _;
+    let folder = Arc::new(store.make_cache_folder(index).unwrap());
+    let directory = CacheDirectory::new(&folder, store.anchor().unwrap(), "");
+    let list = directory.atomic_read(Path::new("meta.json")).unwrap();
+    directory.reseal(&list);
 }
 
 #[cfg(test)]
@@ -233,40 +228,127 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
+    /// A folder with an index of one entry.
+    struct Place {
+        store: Store,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::create_root(folder.path()).unwrap();
+            Place { store, _folder: folder }
+        }
+
+        fn folder(&self) -> Folder {
+            self.store.make_cache_folder("index").unwrap()
+        }
+
+        fn write(&self, boot: &str) {
+            let text = "---\ntitle: \"A title of several words\"\n---\n\nA body of several words.\n";
+            let entry = crate::entry::read(".ralph/knowledge/a.md", text.as_bytes());
+            let mut writer = Writer::begin(self.folder(), self.store.make_anchor().unwrap(), boot, true, 1).unwrap();
+            let path = ".ralph/knowledge/a.md";
+            writer.add(Document { path, head: &entry.head, body: &entry.body, text: &entry.text });
+            writer.commit("one").unwrap();
+        }
+
+        fn opens(&self, boot: &str) -> bool {
+            Committed::open(self.folder(), self.store.anchor().unwrap(), boot).is_some()
+        }
+
+        /// The names of the segment's files.
+        fn names(&self) -> Vec<String> {
+            let names = self.folder().names().unwrap().into_iter().map(|name| name.into_string().unwrap());
+            let is_of_segment = |name: &String| !name.starts_with('.') && kind(name).is_some_and(|kind| kind != "json");
+            names.filter(is_of_segment).collect()
+        }
+
+        /// The segment's file of a kind.
+        fn named(&self, wanted: &str) -> String {
+            self.names().into_iter().find(|name| kind(name) == Some(wanted)).unwrap()
+        }
+    }
+
+    fn kind(name: &str) -> Option<&str> {
+        name.rsplit_once('.').map(|(_, kind)| kind)
+    }
+
     /// Every file of a segment can go while it is being opened, and Tantivy does not tell of each.
     #[test]
     fn a_segment_that_goes_meanwhile_is_none() {
-        let place = tempfile::tempdir().unwrap();
-        let store = Store::create_root(place.path()).unwrap();
-        let folder = || store.make_cache_folder("index").unwrap();
-        let text = "---\ntitle: \"A title of several words\"\n---\n\nA body of several words.\n";
-        let entry = crate::entry::read(".ralph/knowledge/a.md", text.as_bytes());
-        let write = || {
-            let mut writer = Writer::begin(folder(), true, 1).unwrap();
-            let path = ".ralph/knowledge/a.md";
-            writer.add(Document { path, head: &entry.head, body: &entry.body, text: &entry.text });
-            writer.commit("one", "boot").unwrap();
-        };
-        write();
-        let names: Vec<String> = folder()
-            .names()
-            .unwrap()
-            .into_iter()
-            .map(|name| name.into_string().unwrap())
-            .filter(|name| name.contains('.') && !name.starts_with('.') && name.split('.').next_back() != Some("json"))
-            .collect();
-        let extensions: Vec<&str> = names.iter().filter_map(|name| name.split('.').next_back()).collect();
+        let place = Place::new();
+        place.write("boot");
+        let names = place.names();
+        let extensions: Vec<&str> = names.iter().filter_map(|name| kind(name)).collect();
         assert!(extensions.contains(&"pos"), "{names:?}");
         for extension in extensions {
-            write();
-            assert!(Committed::open(folder(), "boot").is_some());
-            let gone = |name: &str| name.ends_with(&format!(".{extension}"));
-            let name = folder().names().unwrap().into_iter().map(|name| name.into_string().unwrap()).find(|n| gone(n));
-            folder().remove_file(&name.unwrap()).unwrap();
-            // Whoever came before it went has seen that all is whole.
-            let seal = seal(&folder(), "boot").unwrap();
-            folder().replace_file(SEAL, seal.as_bytes()).unwrap();
-            assert!(Committed::open(folder(), "boot").is_none(), "{extension}");
+            place.write("boot");
+            assert!(place.opens("boot"));
+            let gone = place.named(extension);
+            place.folder().remove_file(&gone).unwrap();
+            assert!(!place.opens("boot"), "{extension}");
         }
+    }
+
+    #[test]
+    fn a_file_of_the_same_bytes_in_the_place_of_another_is_none_of_ours() {
+        let place = Place::new();
+        place.write("boot");
+        for name in place.names() {
+            place.write("boot");
+            assert!(place.opens("boot"));
+            let path = place.store.cache().join("index");
+            let path = path.join(place.named(kind(&name).unwrap()));
+            let bytes = std::fs::read(&path).unwrap();
+            place.folder().replace_file(path.file_name().unwrap().to_str().unwrap(), &bytes).unwrap();
+            assert!(!place.opens("boot"), "{}", path.display());
+        }
+        // Lists are told by their sums alone, so that the same list is the same.
+        place.write("boot");
+        for name in ["meta.json", ".managed.json"] {
+            let bytes = std::fs::read(place.store.cache().join("index").join(name)).unwrap();
+            place.folder().replace_file(name, &bytes).unwrap();
+            assert!(place.opens("boot"), "{name}");
+            let last = bytes.len() - 1;
+            place.folder().replace_file(name, &[&bytes[..last], &[bytes[last] ^ 1]].concat()).unwrap();
+            assert!(!place.opens("boot"), "{name}");
+            place.folder().replace_file(name, &bytes).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_checksum_is_looked_at_after_a_restart() {
+        let place = Place::new();
+        place.write("before");
+        let seal = || std::fs::read(place.store.cache().join("index").join(SEAL)).ok();
+        assert!(place.opens("before") && seal().is_none());
+        assert!(place.opens("after"));
+        let first = seal().unwrap();
+        assert!(place.opens("after") && place.opens("before"));
+        assert_eq!(seal(), Some(first));
+        // What a power cut did to a file without its stat knowing is seen when checksums are looked at, and not before.
+        let name = place.named("store");
+        let path = place.store.cache().join("index").join(&name);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[0] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        reseal(&place.store, "index");
+        assert!(place.opens("before") && !place.opens("later"));
+    }
+
+    #[test]
+    fn an_anchor_that_was_made_anew_makes_everything_foreign() {
+        let place = Place::new();
+        place.write("boot");
+        assert!(place.opens("boot"));
+        let path = place.store.cache().join("anchor");
+        // So that the inode is another one.
+        std::fs::write(path.with_file_name("other"), "").unwrap();
+        std::fs::rename(path.with_file_name("other"), &path).unwrap();
+        assert!(!place.opens("boot"));
+        place.write("boot");
+        assert!(place.opens("boot"));
     }
 }

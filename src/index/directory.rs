@@ -5,14 +5,19 @@
 //! the checksums are looked at once (see [`Committed::open`](super::Committed::open)). And it opens every
 //! file by a path, which a link may have come into in the meantime; here it is the open folder that counts.
 //!
+//! Tantivy believes every byte of its files, and panics at some. So none is opened that this program did not write here:
+//! its two lists have a checksum with a key that nobody elsewhere knows, and behind the list of segments stands what
+//! each of their files was like when the list was written. A file that another one has taken the place of differs.
+//!
 //! Tantivy tells of an error in one of its threads by a text, or says that the thread is gone. What the file system
 //! said first is kept here, so that a full disk is not taken for a bug.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::TantivyError;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -20,21 +25,43 @@ use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, OwnedBytes, TerminatingWrite,
     WatchCallback, WatchHandle, WritePtr,
 };
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::io_cause;
-use crate::store::Folder;
+use crate::store::{Anchor, FileKind, FileStat, Folder};
 
 /// Where a process finds what it has open, by number.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
 /// Raised whenever files are written in another form.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+/// The list of segments.
+const META: &str = "meta.json";
+/// The longest list that is read, in bytes: a thousand segments have less.
+const MAX_LIST: u64 = 8 << 20;
 
 #[derive(Debug, Clone)]
 pub(super) struct CacheDirectory {
     folder: Arc<Folder>,
     refused: Refused,
+    /// What sums are made with.
+    key: u64,
+    /// Names the time since the machine was started.
+    boot: String,
+    files: Arc<Mutex<Files>>,
+}
+
+/// What is known of the files of segments.
+#[derive(Debug, Default)]
+struct Files {
+    /// What each was like when the list of segments that was last read or written was written.
+    sealed: BTreeMap<String, FileStat>,
+    /// Those that were written through this directory.
+    own: BTreeSet<String>,
+    /// The `boot` of whoever wrote the list.
+    boot: String,
+    /// The checksum of the list.
+    sum: [u8; SUM],
 }
 
 /// The first error of the file system, where there was one.
@@ -54,8 +81,81 @@ impl Refused {
 }
 
 impl CacheDirectory {
-    pub(super) fn new(folder: &Arc<Folder>) -> CacheDirectory {
-        CacheDirectory { folder: Arc::clone(folder), refused: Refused::default() }
+    pub(super) fn new(folder: &Arc<Folder>, anchor: Anchor, boot: &str) -> CacheDirectory {
+        CacheDirectory {
+            folder: Arc::clone(folder),
+            refused: Refused::default(),
+            key: anchor.key(),
+            boot: boot.to_owned(),
+            files: Arc::default(),
+        }
+    }
+
+    /// Returns whether the list of segments that was read last was written since the machine was started.
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        self.files().boot == self.boot
+    }
+
+    /// Returns what whoever has looked at every checksum behind the list that was read last can say of that: only
+    /// since the machine was started this time.
+    pub(super) fn looked_at(&self) -> String {
+        let text = [self.boot.as_bytes(), &self.files().sum].concat();
+        format!("{:016x}\n", xxh3_64_with_seed(&text, self.key))
+    }
+
+    /// Returns the names of the files behind the list of segments that was read last.
+    pub(super) fn sealed(&self) -> Vec<String> {
+        self.files().sealed.keys().cloned().collect()
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sum(&self, data: &[u8]) -> [u8; SUM] {
+        xxh3_64_with_seed(data, self.key).to_le_bytes()
+    }
+
+    /// Returns what stands behind a list of segments: what their files are like. One that is not this process's own is
+    /// as it was, not as it may be by now.
+    fn seal(&self) -> Vec<u8> {
+        let mut files = self.files();
+        let Files { sealed, own, .. } = &mut *files;
+        // Some were merged into others, and are gone.
+        sealed.retain(|name, _| self.folder.stat_of(name).is_ok());
+        sealed.extend(own.iter().filter_map(|name| Some((name.clone(), self.folder.stat_of(name).ok()?))));
+        let line = |(name, stat): (&String, &FileStat)| {
+            format!("{name} {} {} {} {}\n", stat.size, stat.mtime, stat.ctime, stat.ino)
+        };
+        let lines: String = files.sealed.iter().map(line).collect();
+        format!("{}\n{lines}", self.boot).into_bytes()
+    }
+
+    /// Writes the list of segments with its files as they are, by whomever, and the `boot` of before.
+    #[cfg(test)]
+    pub(super) fn reseal(mut self, list: &[u8]) {
+        let known: Vec<String> = self.files().sealed.keys().cloned().collect();
+        let boot = self.files().boot.clone();
+        self.files().own.extend(known);
+        self.boot = boot;
+        self.atomic_write(Path::new(META), list).unwrap();
+    }
+
+    /// Takes over what stands behind a list of segments.
+    fn unseal(&self, sealed: &[u8], sum: [u8; SUM]) -> Option<()> {
+        let (boot, lines) = std::str::from_utf8(sealed).ok()?.split_once('\n')?;
+        let read = |line: &str| {
+            let mut fields = line.split(' ');
+            let mut next = || fields.next();
+            let name = next()?.to_owned();
+            let (size, mtime) = (next()?.parse().ok()?, next()?.parse().ok()?);
+            let (ctime, ino) = (next()?.parse().ok()?, next()?.parse().ok()?);
+            Some((name, FileStat { kind: FileKind::File, size, mtime, ctime, ino }))
+        };
+        let sealed = lines.lines().map(read).collect::<Option<_>>()?;
+        let mut files = self.files();
+        (files.sealed, files.boot, files.sum) = (sealed, boot.to_owned(), sum);
+        Some(())
     }
 
     /// Puts what the file system said in the place of an error that does not tell.
@@ -76,9 +176,9 @@ impl CacheDirectory {
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         let mut bytes = Vec::new();
-        let read = self.refused.note(self.open(path)?.read_to_end(&mut bytes));
+        let read = self.refused.note(self.open(path)?.take(MAX_LIST + 1).read_to_end(&mut bytes));
         read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
-        Ok(bytes)
+        if bytes.len() as u64 > MAX_LIST { Err(torn(path)) } else { Ok(bytes) }
     }
 }
 
@@ -87,10 +187,8 @@ const LEAST: u64 = 8;
 /// What stands behind each of Tantivy's lists, which have no checksum of their own: it believes every number in
 /// them. In bytes.
 const SUM: usize = 8;
-
-fn sum(data: &[u8]) -> [u8; SUM] {
-    xxh3_64(data).to_le_bytes()
-}
+/// What stands before it: how many bytes the list itself has.
+const LENGTH: usize = 8;
 
 fn torn(path: &Path) -> OpenReadError {
     OpenReadError::wrap_io_error(io::ErrorKind::InvalidData.into(), path.to_owned())
@@ -119,16 +217,24 @@ impl Directory for CacheDirectory {
             }
             result => result?,
         };
-        let length = file.metadata().map_or(0, |stat| stat.len());
-        if length < LEAST {
-            // Of such a file Tantivy takes the end for one that is longer, and panics.
+        let stat = self.refused.note(FileStat::of(&file));
+        let stat = stat.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        let is_known = {
+            let files = self.files();
+            files.own.contains(name(path)) || files.sealed.get(name(path)) == Some(&stat)
+        };
+        // Of a shorter file Tantivy takes the end for one that is longer, and panics.
+        if !is_known || stat.size < LEAST {
             return Err(torn(path));
         }
-        match map(&file) {
-            Some(mapped) => Ok(mapped),
-            // A system that does not show what is open.
-            None => Ok(Arc::new(OwnedBytes::new(self.read(path)?))),
+        if let Some(mapped) = map(&file) {
+            return Ok(mapped);
         }
+        // A system that does not show what is open.
+        let mut bytes = Vec::new();
+        let read = self.refused.note((&file).take(stat.size).read_to_end(&mut bytes));
+        read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        Ok(Arc::new(OwnedBytes::new(bytes)))
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -148,7 +254,10 @@ impl Directory for CacheDirectory {
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         match self.refused.note(self.folder.make_file(name(path))) {
-            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile { file, refused: self.refused.clone() }))),
+            Ok(file) => {
+                self.files().own.insert(name(path).to_owned());
+                Ok(BufWriter::new(Box::new(UnsyncedFile { file, refused: self.refused.clone() })))
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
             }
@@ -158,16 +267,23 @@ impl Directory for CacheDirectory {
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         let mut bytes = self.read(path)?;
-        let end = bytes.len().checked_sub(SUM).ok_or_else(|| torn(path))?;
-        if bytes[end..] != sum(&bytes[..end]) {
-            return Err(torn(path));
-        }
-        bytes.truncate(end);
+        let length = (|| {
+            let (data, sum) = bytes.split_last_chunk::<SUM>()?;
+            let (data, length) = data.split_last_chunk::<LENGTH>().filter(|_| self.sum(data) == *sum)?;
+            let (list, sealed) = data.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+            if name(path) == META {
+                self.unseal(sealed, *sum)?;
+            }
+            Some(list.len())
+        })();
+        bytes.truncate(length.ok_or_else(|| torn(path))?);
         Ok(bytes)
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.refused.note(self.folder.replace_file(name(path), &[data, &sum(data)].concat()))
+        let sealed = if name(path) == META { self.seal() } else { Vec::new() };
+        let bytes = [data, &sealed, &(data.len() as u64).to_le_bytes()].concat();
+        self.refused.note(self.folder.replace_file(name(path), &[&bytes[..], &self.sum(&bytes)].concat()))
     }
 
     fn sync_directory(&self) -> io::Result<()> {

@@ -10,6 +10,7 @@ mod commit;
 mod directory;
 mod document;
 mod extra;
+mod guard;
 mod overlay;
 mod query;
 mod score;
@@ -23,8 +24,11 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, Op
 use tantivy::store::Compressor;
 use tantivy::{IndexSettings, TantivyError};
 
+#[cfg(test)]
+pub(crate) use commit::reseal;
 pub use commit::{Committed, Writer};
 pub use document::{Document, Filter};
+pub use guard::{guarded, is_guarded};
 pub use overlay::{Overlay, OverlayBuilder};
 pub use query::{Part, TextQuery, Weights};
 pub use score::{Candidate, Scores};

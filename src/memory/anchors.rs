@@ -13,7 +13,9 @@ impl Memory {
     /// Returns, for each of the heads, whether a file that it names is gone or has changed much since it was
     /// written; all `None` where there is no git to ask.
     pub(super) fn unverified(&self, heads: &[&Head]) -> Vec<Option<Unverified>> {
-        let named = || heads.iter().filter_map(|head| Some((head.recency()?, &head.files)));
+        let now = self.now();
+        let recency = |head: &Head| head.clone().as_of(now).recency();
+        let named = || heads.iter().filter_map(|head| Some((recency(head)?, &head.files)));
         let mut paths: Vec<&str> = named()
             .flat_map(|(_, files)| files)
             .map(|file| file.trim_end_matches('/'))
@@ -36,7 +38,7 @@ impl Memory {
             }
             _ => Files::default(),
         };
-        let verdict = |head: &&Head| head.recency().and_then(|written| unverified(&head.files, written, &known));
+        let verdict = |head: &&Head| recency(head).and_then(|written| unverified(&head.files, written, &known));
         heads.iter().map(verdict).collect()
     }
 }

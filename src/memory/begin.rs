@@ -48,7 +48,12 @@ impl Memory {
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         let mut iteration = {
             let lock = self.lock_entries()?;
-            for orphan in self.begun()? {
+            let orphans = self.begun()?;
+            if orphans.is_empty() {
+                // Nobody needs what lies there, and it may have come with the repository.
+                let _ = self.store.clear_scratch();
+            }
+            for orphan in orphans {
                 let is_at_work = orphan
                     .holder
                     .as_ref()
@@ -126,15 +131,27 @@ impl Memory {
 
     /// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
     fn gather(&self, task: &Task, run: Option<(&Run, u32)>, budget: Budget) -> Result<Gathered> {
+        self.answer(&[Area::Live], |views, snapshot| self.gather_from(views, snapshot, task, run, budget))
+    }
+
+    fn gather_from(
+        &self,
+        views: &[View],
+        snapshot: &Snapshot,
+        task: &Task,
+        run: Option<(&Run, u32)>,
+        budget: Budget,
+    ) -> Result<Gathered> {
         let task_id = task.own_id();
         let task = &Task { id: Some(task_id.clone()), ..task.clone() };
-        let views = [self.view(Area::Live)?];
         let live = &views[0].catalog;
         let archive = self.catalog(Area::Archive);
         let catalogs = [live, &archive];
-        let attempts = pasts(&catalogs, |catalog| catalog.rows_of_task(&task_id));
+        let attempts = pasts(self.now(), &catalogs, |catalog| catalog.rows_of_task(&task_id));
         let record = TaskRecord::of(&attempts);
-        let own = run.map(|(run, _)| pasts(&catalogs, |catalog| catalog.rows_of_run(&run.id))).unwrap_or_default();
+        let own = run
+            .map(|(run, _)| pasts(self.now(), &catalogs, |catalog| catalog.rows_of_run(&run.id)))
+            .unwrap_or_default();
         let run_record = RunRecord::of(&own);
         let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
         // Of a first attempt in a first iteration there is nothing to say.
@@ -147,11 +164,10 @@ impl Memory {
         };
         let first_read = attempts.len().saturating_sub(MAX_READ);
         let first_own = own.len().saturating_sub(OWN_ITERATIONS);
-        let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
         let query = query(task, &record, &run_record);
-        let (meaning, unknown) = self.meaning(&views, &query);
-        let (learnings, knowledge) = self.references(&views, &snapshot, &query, meaning.as_ref(), task)?;
-        let matching = self.matching(&views, &snapshot, &query, meaning.as_ref(), &|head: &Head| {
+        let (meaning, unknown) = self.meaning(views, &query);
+        let (learnings, knowledge) = self.references(views, snapshot, &query, meaning.as_ref(), task)?;
+        let matching = self.matching(views, snapshot, &query, meaning.as_ref(), &|head: &Head| {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
         })?;
         let material = Material {
@@ -241,7 +257,7 @@ impl Memory {
                 id: hit.id,
                 title: hit.title,
                 tags: hit.tags,
-                recency: entry.head.recency(),
+                recency: entry.head.clone().as_of(self.now()).recency(),
                 category: entry.head.category,
                 body: entry.body,
                 unverified: unverified.map(|unverified| unverified.short_commit().to_owned()),

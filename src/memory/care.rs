@@ -28,6 +28,9 @@ const INOTIFY: &str = "/proc/sys/fs/inotify";
 const AHEAD: TimeDelta = TimeDelta::days(1);
 /// The folders that hold entries.
 const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
+/// How to take what git tracks and should not out of it.
+const UNTRACK: &str =
+    "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 /// The folders that git should ignore.
 const IGNORED: [&str; 2] = ["cache", "state"];
 
@@ -60,8 +63,10 @@ impl Memory {
         let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
         let items = items(&live);
         let mut problems = check::problems(&items, &archived, self.now());
-        problems
-            .extend(check::usefulness(&items, &pasts(&[&live, &archive], |catalog| catalog.journal_rows().collect())));
+        problems.extend(check::usefulness(
+            &items,
+            &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
+        ));
         for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
             self.locate(problem);
         }
@@ -70,9 +75,31 @@ impl Memory {
         problems.extend(live.problems());
         problems.extend(archive.problems());
         problems.extend(self.settings_problems.clone());
+        problems.extend(self.bad_iterations());
+        problems.extend(self.tracked_derived());
         problems.sort();
         problems.dedup();
         Ok(Checked { problems, files: live.len() + archive.len() })
+    }
+
+    /// Returns what git tracks of the folders that are of this machine alone. None of it is believed.
+    fn tracked_derived(&self) -> Vec<Problem> {
+        let Some(work_tree) = self.work_tree() else { return Vec::new() };
+        let of = |name: &'static str| {
+            let tracked = work_tree.tracked(&[name]).unwrap_or_default();
+            let n_more = tracked.len().checked_sub(1)?;
+            let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
+            Some(Problem {
+                path: shown(&tracked[0]),
+                line: None,
+                column: None,
+                severity: Severity::Error,
+                code: format!("tracked-{name}"),
+                message: format!("git tracks this file{more}: it is of one machine alone, and is not believed"),
+                hint: UNTRACK.to_owned(),
+            })
+        };
+        IGNORED.into_iter().filter_map(of).collect()
     }
 
     /// Returns which live entries name files that are gone or have changed much since they were written.
@@ -141,11 +168,13 @@ impl Memory {
             "unknown-id" | "supersedes-cycle" => "supersedes",
             "near-duplicate" => "title",
             "unverified" => "files",
+            "from-the-future" => problem.message.split('`').nth(1).unwrap_or_default(),
             _ => return,
-        };
+        }
+        .to_owned();
         let file = problem.path.strip_prefix(".ralph/").and_then(|path| self.store.read(path).ok());
         let text = file.and_then(|file| String::from_utf8(file.bytes).ok());
-        if let Some((line, column)) = text.and_then(|text| entry::place_of_key(&text, key)) {
+        if let Some((line, column)) = text.and_then(|text| entry::place_of_key(&text, &key)) {
             (problem.line, problem.column) = (Some(line), Some(column));
         }
     }
@@ -437,7 +466,7 @@ mod tests {
             said(&memory, "git-ignore"),
             [
                 "Warning does not ignore `state/`, which is of this machine alone",
-                "Warning keeps 1 file of `cache/` or `state/`, such as `cache/x`",
+                "Error keeps 1 file of `cache/` or `state/`, such as `cache/x`; none of it is believed",
                 "Warning ignores the entries, so they are neither shared nor safe from `git clean -x`",
             ]
         );

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
 use super::meaning::warning;
-use super::share::{known_file, known_lines};
+use super::share::known_file;
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
 use crate::entry::{Id, read};
@@ -245,9 +245,9 @@ impl Memory {
         if let Some(qdrant) = self.qdrant() {
             let points = self.points(paths, &made.records);
             qdrant.put(&points, Patience::Query).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
-            let lines = known_lines(&self.there_now(paths, &made.records));
-            if let Ok(mut file) = self.store.append_cache(&known_file(ollama, qdrant)) {
-                let _ = file.write_all(lines.as_bytes());
+            let lines = self.known_lines(&self.there_now(paths, &made.records));
+            if let (Ok(lines), Ok(mut file)) = (lines, self.store.append_cache(&known_file(ollama, qdrant))) {
+                let _ = file.write_all(&lines);
             }
         }
         Ok(made)
@@ -261,9 +261,9 @@ impl Memory {
             // What is no text is not known.
             let _ = file.take(MAX_REFUSED).read_to_string(&mut text);
         }
-        let now = self.now();
+        let (now, Some(anchor)) = (self.now(), self.store.anchor()) else { return HashSet::new() };
         let read = |line: &str| {
-            let (file, at) = line.split_once('\t')?;
+            let (file, at) = anchor.unsealed_line(line)?.split_once('\t')?;
             let age = now - DateTime::from_timestamp(at.parse().ok()?, 0)?;
             // A clock that was put back would make it last.
             let counts = (TimeDelta::zero()..REFUSED).contains(&age);
@@ -276,7 +276,8 @@ impl Memory {
     /// once more.
     pub(super) fn set_refused(&self, ollama: &Ollama, files: &[u64], is_all: bool) {
         let (name, now) = (refused_file(ollama), self.now().timestamp());
-        let lines = files.iter().fold(String::new(), |lines, file| lines + &format!("{file:016x}\t{now}\n"));
+        let Ok(anchor) = self.store.make_anchor() else { return };
+        let lines: String = files.iter().map(|file| anchor.sealed_line(&format!("{file:016x}\t{now}"))).collect();
         if is_all {
             let _ = self.store.write_cache(&name, lines.as_bytes());
         } else if let Ok(mut file) = self.store.append_cache(&name) {

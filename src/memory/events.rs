@@ -135,7 +135,7 @@ impl Memory {
         }
         let now = self.now();
         let superseded = superseded(&[live], now);
-        rows.filter_map(|row| Some((row, live.id(row)?, live.head(row))))
+        rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).as_of(now))))
             .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
             .collect()
     }

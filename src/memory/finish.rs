@@ -227,7 +227,7 @@ impl Memory {
         let message =
             format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
         let work_tree = self.work_tree()?;
-        let scratch = self.store.make_scratch();
+        let scratch = self.scratch();
         let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
         let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
         Some(Problem {
@@ -270,8 +270,7 @@ impl Memory {
             if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
                 return Ok((path, prepared));
             }
-            let next = self.next_number(&attempt.run_id)?;
-            attempt.head.iteration = next.max(attempt.head.iteration.saturating_add(1));
+            attempt.head.iteration = self.next_number(&attempt.run_id)?;
             check_number(attempt.head.iteration)?;
         }
     }

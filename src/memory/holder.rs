@@ -19,6 +19,11 @@ impl Holder {
         Some(Holder { pid, started: started(pid)? })
     }
 
+    /// Returns whether a process can have this number.
+    pub(super) fn is_possible(&self) -> bool {
+        (1..=i32::MAX.unsigned_abs()).contains(&self.pid)
+    }
+
     /// Returns whether it is still there.
     pub(super) fn is_alive(&self) -> bool {
         started(self.pid) == Some(self.started)

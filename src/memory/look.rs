@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -253,7 +254,7 @@ impl Memory {
             links: links.collect(),
             backlinks,
             versions: versions(&archive, id),
-            usage: usage_of(&[&live, &archive], id),
+            usage: usage_of(self.now(), &[&live, &archive], id),
             body: entry.body,
         };
         Ok(Shown { entry: view, problems: catalog.head(row).problems })
@@ -261,7 +262,7 @@ impl Memory {
 
     /// Returns what became of the attempts in whose contexts entries stood, for those that stood in one.
     pub fn usage(&self) -> HashMap<Id, Usage> {
-        all_usage(&[&self.catalog(Area::Live), &self.catalog(Area::Archive)])
+        all_usage(self.now(), &[&self.catalog(Area::Live), &self.catalog(Area::Archive)])
     }
 
     /// Returns the entries that the filter lets through, in the order of their paths.
@@ -320,7 +321,7 @@ impl Memory {
     pub fn status(&self) -> Result<Status> {
         let live = self.catalog(Area::Live);
         let archive = self.catalog(Area::Archive);
-        let usage = all_usage(&[&live, &archive]);
+        let usage = all_usage(self.now(), &[&live, &archive]);
         let listed = self.listed(&live, None, &Filter::default());
         let count = |keeps: &dyn Fn(&ListItem) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
         let mut categories = BTreeMap::new();
@@ -367,16 +368,16 @@ pub(super) fn resolve(live: &Catalog, heads: &[(RowId, Head)], target: &str) -> 
 }
 
 /// Folds all attempts, archived ones included, for one entry.
-fn usage_of(catalogs: &[&Catalog], id: &Id) -> Option<Usage> {
+fn usage_of(now: DateTime<Utc>, catalogs: &[&Catalog], id: &Id) -> Option<Usage> {
     if id.kind() != Kind::Knowledge {
         return None;
     }
-    all_usage(catalogs).remove(id)
+    all_usage(now, catalogs).remove(id)
 }
 
 /// Folds all attempts, archived ones included.
-fn all_usage(catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
-    history::usage(pasts(catalogs, |catalog| catalog.journal_rows().collect()).iter())
+fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
+    history::usage(pasts(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
 }
 
 fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {

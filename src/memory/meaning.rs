@@ -15,7 +15,7 @@ use super::embed::Failed;
 use super::sync::View;
 use crate::catalog::{Catalog, RowId};
 use crate::error::{Problem, Severity};
-use crate::retrieve::{Meaning, Query};
+use crate::retrieve::{Meaning, Query, come};
 use crate::secret::redact;
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
 use crate::semantic::{Ollama, Qdrant, Trouble};
@@ -159,7 +159,7 @@ impl Memory {
             similar
                 .extend(rows.filter(|(_, best)| *best >= least && *best > 0.0).map(|(row, best)| (number, row, best)));
         }
-        sort(&mut similar, &catalogs);
+        sort(&mut similar, &catalogs, self.now());
         Ok((similar, problems))
     }
 
@@ -210,7 +210,7 @@ impl Memory {
                 similar.push((number, row, found.score));
             }
         }
-        sort(&mut similar, &catalogs);
+        sort(&mut similar, &catalogs, self.now());
         Ok((similar, problems))
     }
 
@@ -272,8 +272,10 @@ impl Memory {
                 message: failed.trouble.to_string(),
             };
             // The next process is to know it, too. A cache that cannot be written lets it find out itself.
-            let text = serde_json::to_vec(&pause).unwrap_or_default();
-            let _ = self.store.write_cache(&pause_file(), &text);
+            let text = serde_json::to_string(&pause).unwrap_or_default();
+            if let Ok(anchor) = self.store.make_anchor() {
+                let _ = self.store.write_cache(&pause_file(), anchor.sealed_line(&text).as_bytes());
+            }
             self.state().pause = Some(pause);
         }
     }
@@ -284,7 +286,7 @@ impl Memory {
             let mut text = String::new();
             let file = self.store.open_cache(&pause_file()).ok()?;
             file.take(MAX_PAUSE).read_to_string(&mut text).ok()?;
-            serde_json::from_str::<Pause>(&text).ok()
+            serde_json::from_str::<Pause>(self.store.anchor()?.unsealed_line(text.trim_end())?).ok()
         };
         let left = |pause: &Pause| {
             let left = pause.until - self.now();
@@ -384,8 +386,8 @@ impl Memory {
 }
 
 /// Sorts what was found, most alike first; of those that are equally alike the newer first, then by id, as hits are.
-fn sort(similar: &mut Similar, catalogs: &[&Catalog]) {
-    let recency = |found: &(usize, RowId, f32)| catalogs[found.0].recency(found.1);
+fn sort(similar: &mut Similar, catalogs: &[&Catalog], now: DateTime<Utc>) {
+    let recency = |found: &(usize, RowId, f32)| come(catalogs[found.0].recency(found.1), now);
     let id = |found: &(usize, RowId, f32)| catalogs[found.0].id(found.1);
     similar.sort_by(|one, other| {
         other.2.total_cmp(&one.2).then_with(|| recency(other).cmp(&recency(one))).then_with(|| id(one).cmp(&id(other)))

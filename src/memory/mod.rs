@@ -16,6 +16,7 @@ mod meaning;
 mod mend;
 mod merging;
 mod outside;
+mod open;
 mod runs;
 mod said;
 mod secrets;

@@ -80,7 +80,7 @@ impl Memory {
             Lookup::NoGit | Lookup::NoWorkTree => return Ok(None),
             Lookup::Refused(reason) => return Err(Box::new(unknown(&reason))),
         };
-        let scratch = self.store.make_scratch();
+        let scratch = self.scratch();
         let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
         match scratch.and_then(|scratch| Ok((work_tree.tree(&scratch)?, scratch))) {
             Ok((tree, scratch)) => Ok(Some(State { tree, work_tree, scratch })),

@@ -1,25 +1,24 @@
 //! Runs of a loop: their names, the iterations that are begun, and those that are in the journal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::open::OPEN;
 use super::{Holder, Memory};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Budget, Task};
-use crate::entry::{self, Attempt, Id};
+use crate::entry::{self, AHEAD, Attempt, Id, is_ahead};
 use crate::error::{Error, Problem, Result};
 use crate::history::{self, Past};
-use crate::store::{Lock, Unreadable, is_reserved_name};
+use crate::store::is_reserved_name;
 use crate::strategy::Strategy;
 
 /// The highest number that an iteration may have; runs end by far earlier.
 const MAX_NUMBER: u32 = 9_999_999;
-/// Where iterations are kept that are begun and not finished.
-const OPEN: &str = "iterations";
 /// How long a run is taken to go on after its last iteration ended, in hours.
 const ACTIVE_HOURS: i64 = 2;
 /// How much longer ago an iteration may have begun that ended in that time, in hours.
@@ -127,7 +126,8 @@ impl Iteration {
         format!("state/{}", self.state_name())
     }
 
-    fn state_name(&self) -> String {
+    /// Returns the same path, below `state/`.
+    pub(super) fn state_name(&self) -> String {
         format!("{OPEN}/{}-{:04}.json", self.run_id, self.number)
     }
 }
@@ -182,27 +182,32 @@ impl Memory {
     }
 
     /// Returns the name of the run that was active last, if that was within two hours: one that ended an
-    /// iteration, or began one.
+    /// iteration, or began one. What the journal says of the [future](crate::entry::is_ahead) does not count.
     pub fn recent_run(&self) -> Option<String> {
         let now = self.now();
         let since = now - TimeDelta::hours(ACTIVE_HOURS);
         let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
         let catalog = self.catalog(Area::Live);
-        let recent = catalog.journal_rows().filter(|row| catalog.recency(*row) >= first);
+        let begun = first..=latest(now);
+        let recent = catalog.journal_rows().filter(|row| begun.contains(&catalog.recency(*row)));
         let finished = recent.filter_map(|row| {
             let run = run_of(&catalog.id(row)?)?;
             Some((Past::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
         });
-        let open = self.open_iterations().into_iter().map(|open| (open.started_at, open.run_id));
-        self.newest(finished.chain(open).filter(|(at, _)| *at >= since))
+        // One that was begun here was begun, whatever the clock said then.
+        let open = self.open_iterations().into_iter().map(|open| (open.started_at.min(now), open.run_id));
+        self.newest(finished.chain(open).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
     }
 
-    /// Returns the name of the run that began an iteration last, however long ago.
+    /// Returns the name of the run that began an iteration last, however long ago. What the journal says of the
+    /// [future](crate::entry::is_ahead) does not count.
     pub fn newest_run(&self) -> Option<String> {
         let catalog = self.catalog(Area::Live);
-        let finished =
-            catalog.journal_rows().filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
-        let open = self.open_iterations().into_iter().map(|open| (open.started_at.timestamp(), open.run_id));
+        let now = self.now();
+        let latest = latest(now);
+        let begun = catalog.journal_rows().filter(|row| catalog.recency(*row) <= latest);
+        let finished = begun.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+        let open = self.open_iterations().into_iter().map(|open| (open.started_at.min(now).timestamp(), open.run_id));
         self.newest(finished.chain(open))
     }
 
@@ -225,34 +230,6 @@ impl Memory {
             }
         }
         latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
-    }
-
-    /// Returns the iterations that are begun and not finished, by run and number. What cannot be read of
-    /// them is left out.
-    pub fn open_iterations(&self) -> Vec<Iteration> {
-        self.begun().unwrap_or_default()
-    }
-
-    /// Does the same, and fails where the file system does not let one be read: it is not taken for
-    /// finished, nor its number for free.
-    pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
-        let mut open = Vec::new();
-        for name in self.store.names(&format!("state/{OPEN}"))? {
-            // What a crash left has another name.
-            let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
-            let Some(stem) = stem else { continue };
-            let path = format!("state/{OPEN}/{stem}.json");
-            match self.store.read(&path) {
-                Ok(file) => open.extend(serde_json::from_slice::<Iteration>(&file.bytes).ok()),
-                Err(unreadable @ Unreadable::Io(_)) => {
-                    return Err(unreadable.into_error(self.store.memory().join(path)));
-                }
-                // It was finished meanwhile, or is none.
-                Err(_) => {}
-            }
-        }
-        open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
-        Ok(open)
     }
 
     /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
@@ -294,7 +271,7 @@ impl Memory {
         let run_id = run.map(str::to_owned).or_else(|| self.recent_run()).unwrap_or_else(|| self.new_run().id);
         let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
         let views: Vec<&Catalog> = catalogs.iter().collect();
-        let known = pasts(&views, |catalog| catalog.rows_of_task(task_id));
+        let known = pasts(self.now(), &views, |catalog| catalog.rows_of_task(task_id));
         let newest = known.last().and_then(|past| self.attempt(&views, &past.id));
         let task = Task {
             id: Some(task_id.to_owned()),
@@ -330,49 +307,36 @@ impl Memory {
         })
     }
 
-    /// Keeps an iteration in `state/` until it is finished.
-    pub(super) fn keep_open(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        let text = serde_json::to_vec_pretty(iteration)
-            .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
-        self.store.write_state(lock, &iteration.state_name(), &text)
-    }
-
-    /// Forgets an iteration that is in the journal now.
-    pub(super) fn close(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        self.store.remove_state(lock, &iteration.state_name())?;
-        if self.begun().is_ok_and(|open| open.is_empty()) {
-            // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
-            let _ = self.store.clear_scratch();
-        }
-        Ok(())
-    }
-
-    /// Returns the number that the run's next iteration gets.
+    /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
+    /// journal that came with the highest number of all does not keep a run from going on.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] where the file system does not say which are taken.
-    pub(super) fn next_number(&self, run_id: &str) -> Result<u32> {
+    pub fn next_number(&self, run_id: &str) -> Result<u32> {
         // A number that no run reaches is a name like any other, and must not be counted on from.
         let of_name = |name: &str, prefix: &str| {
             let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
             (number <= MAX_NUMBER).then_some(number)
         };
-        let highest = |folder: &str, prefix: &str| -> Result<u32> {
-            let names = self.store.names(folder)?;
-            Ok(names.iter().filter_map(|name| of_name(name.to_str()?, prefix)).max().unwrap_or(0))
-        };
-        let open = highest(&format!("state/{OPEN}"), &format!("{run_id}-"))?;
-        let live = highest(&format!("journal/{run_id}"), "")?;
-        let archived = highest(&format!("archive/journal/{run_id}"), "")?;
-        Ok(open.max(live).max(archived).saturating_add(1))
+        let mut taken = BTreeSet::from([0]);
+        for (folder, prefix) in [
+            (format!("state/{OPEN}"), format!("{run_id}-")),
+            (format!("journal/{run_id}"), String::new()),
+            (format!("archive/journal/{run_id}"), String::new()),
+        ] {
+            let names = self.store.names(&folder)?;
+            taken.extend(names.iter().filter_map(|name| of_name(name.to_str()?, &prefix)));
+        }
+        let next = taken.iter().rev().map(|number| number + 1);
+        Ok(next.into_iter().find(|next| *next <= MAX_NUMBER && !taken.contains(next)).unwrap_or(MAX_NUMBER + 1))
     }
 
     /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
     pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
         let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
         let views: Vec<&Catalog> = catalogs.iter().collect();
-        let attempts = pasts(&views, |catalog| catalog.rows_of_run(run_id));
+        let attempts = pasts(self.now(), &views, |catalog| catalog.rows_of_run(run_id));
         attempts.into_iter().filter_map(|past| Some((past.id.clone(), self.attempt(&views, &past.id)?))).collect()
     }
 
@@ -383,8 +347,13 @@ impl Memory {
     }
 }
 
+/// Returns the latest time, in seconds since 1970, at which something can have been begun by `now`.
+pub(super) fn latest(now: DateTime<Utc>) -> i64 {
+    now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
+}
+
 /// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
-pub(super) fn pasts(catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
+pub(super) fn pasts(now: DateTime<Utc>, catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
     let mut pasts: Vec<Past> = Vec::new();
     let mut known: HashSet<Id> = HashSet::new();
     for catalog in catalogs {
@@ -394,7 +363,7 @@ pub(super) fn pasts(catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>
             pasts.extend(past.filter(|past| known.insert(past.id.clone())));
         }
     }
-    history::sort(&mut pasts);
+    history::sort(&mut pasts, now);
     pasts
 }
 

@@ -174,7 +174,7 @@ impl Memory {
         left.retain(|id, _| !settled.contains(id));
         known.extend(left.into_iter().filter_map(|(id, file)| Some((Id::parse(&id)?, file))));
         // Without this list the next call asks the server again, no more.
-        let _ = self.store.write_cache(&known_file(ollama, qdrant), known_lines(&known).as_bytes());
+        let _ = self.known_lines(&known).and_then(|lines| self.store.write_cache(&known_file(ollama, qdrant), &lines));
         Ok(bounded(result))
     }
 
@@ -185,8 +185,17 @@ impl Memory {
             // What is no text is not known.
             let _ = file.take(MAX_KNOWN).read_to_string(&mut text);
         }
-        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        let Some(anchor) = self.store.anchor() else { return HashMap::new() };
+        // What this list names is removed from the server when it is in no file: only what was written here counts.
+        let lines = text.lines().filter_map(|line| anchor.unsealed_line(line)?.split_once('\t'));
         lines.filter_map(|(id, file)| Some((id.to_owned(), u64::from_str_radix(file, 16).ok()?))).collect()
+    }
+
+    /// Writes down what a server has.
+    pub(super) fn known_lines(&self, known: &[(Id, u64)]) -> std::io::Result<Vec<u8>> {
+        let anchor = self.store.make_anchor()?;
+        let line = |(id, file): &(Id, u64)| anchor.sealed_line(&format!("{id}\t{file:016x}"));
+        Ok(known.iter().map(line).collect::<String>().into_bytes())
     }
 
     /// Returns those of the files that have these vectors: their ids, and their fingerprints.
@@ -233,11 +242,6 @@ fn is_same(stored: &[Stored], chunks: &[Chunk], feature: Option<&str>, model: &s
         })
     };
     stored.len() == chunks.len() && chunks.iter().enumerate().all(|(number, chunk)| has(number, chunk))
-}
-
-/// Writes down what a server has.
-pub(super) fn known_lines(known: &[(Id, u64)]) -> String {
-    known.iter().fold(String::new(), |lines, (id, file)| lines + &format!("{id}\t{file:016x}\n"))
 }
 
 /// Returns the file of the cache that lists what a server was seen to have: an id and a fingerprint a line, of which

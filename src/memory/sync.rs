@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
+use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -11,7 +12,7 @@ use super::Memory;
 use crate::catalog::{Area, Catalog, Scan};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::index::{self, Committed, Document, Failure, Overlay, OverlayBuilder, Snapshot, Writer};
+use crate::index::{self, Committed, Document, Failure, Overlay, OverlayBuilder, Snapshot, Writer, guarded};
 use crate::store::Lock;
 
 /// A reading call commits when more entries than this are not in the index.
@@ -24,6 +25,9 @@ const BUILD_FROM: usize = 32;
 const SAVE_UP_TO: usize = 20_000;
 /// With more files it does when it read more than this share of them: that costs as much.
 const SAVE_FROM_ONE_IN: usize = 64;
+
+/// What was attempted when an index fails.
+const USE_INDEX: &str = "use the search index in";
 
 /// The entries of one area, and what the index has of them.
 pub(super) struct View {
@@ -110,6 +114,38 @@ impl Memory {
         Ok(View { catalog, committed, overlay })
     }
 
+    /// Answers from the entries of these areas. Where what the cache holds makes that fail or panic, the index is made
+    /// anew, and the answer comes from the files.
+    pub(super) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
+        let of = |views: Vec<View>| {
+            let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
+            answer(&views, &snapshot)
+        };
+        let with_cache = || of(areas.iter().map(|area| self.view(*area)).collect::<Result<_>>()?);
+        match guarded(with_cache) {
+            Ok(Err(error)) if is_damage(&error) => {}
+            Ok(answered) => return answered,
+            Err(_) => {}
+        }
+        // What fails or panics now is no fault of the cache's.
+        of(areas.iter().map(|area| self.view_anew(*area)).collect::<Result<_>>()?)
+    }
+
+    /// Returns the entries of an area as they are now, with nothing from the cache.
+    fn view_anew(&self, area: Area) -> Result<View> {
+        if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, true).ok()) {
+            return Ok(view);
+        }
+        let mut builder = OverlayBuilder::new();
+        let mut failure = None;
+        let scan = Catalog::scan(&self.store, area, None, SystemTime::now());
+        let catalog = scan.read(&self.store, &mut |path, entry| {
+            failure = failure.take().or(builder.add(document(path, entry)).err());
+        });
+        let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
+        Ok(View { catalog, committed: None, overlay })
+    }
+
     /// Returns the entries of an area without what a search needs of them.
     pub(super) fn catalog(&self, area: Area) -> Catalog {
         let started = SystemTime::now();
@@ -142,7 +178,7 @@ impl Memory {
         match self.committed(Area::Live).filter(|_| catalog.index_is_known()) {
             Some(committed) => {
                 let scan = catalog.rescan_path(&self.store, path, started);
-                let _ = self.commit_scan(&lock, Area::Live, Some(&committed), scan);
+                let _ = guarded(|| self.commit_scan(&lock, Area::Live, Some(&committed), scan).map(drop));
             }
             None => {
                 let _ = self.commit(&lock, Area::Live, false);
@@ -167,10 +203,13 @@ impl Memory {
             // Nobody knows what this index holds.
             return self.commit(lock, area, true);
         }
-        let catalog = match self.commit_scan(lock, area, committed.as_ref(), scan) {
-            // What can be read and not written to is made anew.
-            Err(_) if committed.is_some() => return self.commit(lock, area, true),
-            result => result?,
+        let catalog = match &committed {
+            None => self.commit_scan(lock, area, None, scan)?,
+            Some(_) => match guarded(|| self.commit_scan(lock, area, committed.as_ref(), scan)) {
+                Ok(Ok(catalog)) => catalog,
+                // What can be read and not written to is made anew.
+                Ok(Err(_)) | Err(_) => return self.commit(lock, area, true),
+            },
         };
         let committed = self.committed_or_why(area)?;
         Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::new().finish()? })
@@ -186,7 +225,7 @@ impl Memory {
     ) -> std::result::Result<Catalog, Failure> {
         let fresh = committed.is_none();
         let folder = self.store.make_cache_folder(&index_name(area))?;
-        let mut writer = Writer::begin(folder, fresh, scan.n_pending())?;
+        let mut writer = Writer::begin(folder, self.store.make_anchor()?, &boot(), fresh, scan.n_pending())?;
         let mut added = Vec::new();
         let mut catalog = scan.read(&self.store, &mut |path, entry| {
             if !fresh {
@@ -204,7 +243,7 @@ impl Memory {
         let id = format!("{:016x}", RandomState::new().hash_one((SystemTime::now(), std::process::id())));
         // The manifest first: the index takes effect with its commit, and then finds it.
         catalog.save(&self.store, &id, true)?;
-        writer.commit(&id, &boot())?;
+        writer.commit(&id)?;
         Ok(catalog)
     }
 
@@ -215,7 +254,8 @@ impl Memory {
     fn committed_or_why(&self, area: Area) -> std::result::Result<Committed, Failure> {
         // A repository can come with `cache` as a link to anywhere; the store looks at every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
-        Committed::open_or_why(folder, &boot())
+        let anchor = self.store.anchor().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        Committed::open_or_why(folder, anchor, &boot())
     }
 
     pub(super) fn index_folder(&self, area: Area) -> PathBuf {
@@ -225,7 +265,7 @@ impl Memory {
     pub(super) fn index_error(&self, area: Area, source: Failure) -> Error {
         let path = self.index_folder(area);
         match index::io_cause(&source) {
-            Some(source) => Error::Io { action: "use the search index in", path, source },
+            Some(source) => Error::Io { action: USE_INDEX, path, source },
             None => Error::Index { path, source: Box::new(source) },
         }
     }
@@ -256,7 +296,94 @@ fn document<'a>(path: &'a str, entry: &'a Entry) -> Document<'a> {
     Document { path, head: &entry.head, body: &entry.body, text: &entry.text }
 }
 
+/// Returns whether an error says that what the index holds is not what was written, and not that the system refused.
+fn is_damage(error: &Error) -> bool {
+    match error {
+        Error::Index { .. } => true,
+        Error::Io { action: USE_INDEX, source, .. } => source.raw_os_error().is_none(),
+        _ => false,
+    }
+}
+
 /// Returns a word that changes when the machine starts anew, or nothing where the system has none.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::context::{Request, Task};
+    use crate::retrieve::Query;
+
+    fn memory() -> (tempfile::TempDir, Memory) {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        for number in 0..40 {
+            let word = if number == 7 { "walrus" } else { "nightly" };
+            let text = format!("---\ntitle: Entry {number}\ntags: [x]\n---\n\nIt is about the {word}.\n");
+            fs::write(folder.path().join(format!(".ralph/knowledge/e{number}.md")), text).unwrap();
+        }
+        let memory = Memory::open(folder.path()).unwrap();
+        memory.update_index().unwrap();
+        (folder, memory)
+    }
+
+    fn found(memory: &Memory) -> Vec<String> {
+        let query = Query { text: "walrus".into(), ..Query::default() };
+        memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect()
+    }
+
+    /// What a disk did to a file without its stat knowing: nothing says that it is not whole.
+    fn damage(memory: &Memory, extension: &str) {
+        let folder = memory.index_folder(Area::Live);
+        let is_it = |path: &Path| path.extension().is_some_and(|own| own == extension);
+        let path = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_it(path)).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let end = bytes.len() - 8;
+        let footer = u32::from_le_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
+        bytes[..end - footer].fill(0xff);
+        fs::write(path, bytes).unwrap();
+        index::reseal(&memory.store, &index_name(Area::Live));
+    }
+
+    #[test]
+    fn an_index_that_makes_its_reader_panic_or_fail_is_made_anew() {
+        for extension in ["term", "idx", "pos", "fieldnorm", "store"] {
+            let (_folder, memory) = memory();
+            damage(&memory, extension);
+            assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
+            // It was made anew, not gone round: what there is answers by itself.
+            assert!(memory.committed(Area::Live).is_some(), "{extension}");
+            damage(&memory, extension);
+            let context = memory.context(&Request { task: Task::new("Look for the walrus"), ..Request::default() });
+            assert!(context.unwrap().text.contains("e7"), "{extension}");
+            damage(&memory, extension);
+            // Others may hold the lock: then the answer comes from the files.
+            let lock = memory.store.try_cache_lock();
+            assert!(lock.is_some() && found(&memory) == ["knowledge/e7"], "{extension}");
+            drop(lock);
+            let added = crate::Knowledge::new("More", ["y"], "Nothing about it.");
+            memory.add(&added).unwrap();
+            assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
+            memory.update_index().unwrap();
+            assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
+        }
+    }
+
+    #[test]
+    fn a_panic_that_is_no_fault_of_the_cache_ends_the_call() {
+        let (_folder, memory) = memory();
+        let calls = std::cell::Cell::new(0);
+        let answer = || {
+            memory.answer(&[Area::Live], |_, _| -> Result<()> {
+                calls.set(calls.get() + 1);
+                panic!("a bug")
+            })
+        };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).is_err());
+        assert_eq!((calls.get(), index::is_guarded()), (2, false));
+    }
 }

@@ -35,16 +35,14 @@ impl Memory {
     ///
     /// [`Error::Index`](crate::error::Error::Index) where the index can neither be read nor made.
     pub fn search(&self, query: &Query, limit: usize) -> Result<Found> {
-        let mut views = vec![self.view(Area::Live)?];
-        if query.archived {
-            views.push(self.view(Area::Archive)?);
-        }
-        let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(Area::Live, source))?;
-        let (meaning, unknown) = self.meaning(&views, query);
-        let hits = self.hits(&views, &snapshot, query, meaning.as_ref(), limit, &|_| true)?;
-        let problems = views.iter().flat_map(|view| view.catalog.problems());
-        let problems = problems.chain(self.settings_problems.clone()).chain(unknown).collect();
-        Ok(Found { hits, problems })
+        let areas = if query.archived { &[Area::Live, Area::Archive][..] } else { &[Area::Live] };
+        self.answer(areas, |views, snapshot| {
+            let (meaning, unknown) = self.meaning(views, query);
+            let hits = self.hits(views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
+            let problems = views.iter().flat_map(|view| view.catalog.problems());
+            let problems = problems.chain(self.settings_problems.clone()).chain(unknown).collect();
+            Ok(Found { hits, problems })
+        })
     }
 
     /// Returns, for each of the hits, the line of its text that shares most words with the query, in

@@ -139,7 +139,7 @@ impl Memory {
         let items: Vec<Item> = live
             .rows()
             .filter(|row| live.is_indexable(*row))
-            .filter_map(|row| Some(Item { id: live.id(row)?, path: live.path(row), head: live.head(row) }))
+            .filter_map(|row| Some(Item { id: live.id(row)?, path: live.path(row), head: live.head(row).as_of(now) }))
             .collect();
         let catalogs = [&live, &archive];
         let tasks = catalogs.iter().flat_map(|catalog| {
@@ -148,13 +148,13 @@ impl Memory {
         let mut replaced: HashMap<Id, Vec<Replacement>> = HashMap::new();
         let hidden = superseded(&[&live], now);
         for (new, old) in replacements(&[&live], now) {
-            let written = live.row_of_id(&new).and_then(|row| live.head(row).recency());
+            let written = live.row_of_id(&new).and_then(|row| live.head(row).as_of(now).recency());
             if hidden.contains(&old) && new != old {
                 replaced.entry(old).or_default().push(Replacement { by: new, written });
             }
         }
         let record = Record {
-            attempts: pasts(&catalogs, |catalog| catalog.journal_rows().collect()),
+            attempts: pasts(now, &catalogs, |catalog| catalog.journal_rows().collect()),
             tasks: tasks.collect(),
             superseded: replaced,
         };
@@ -214,7 +214,8 @@ impl Memory {
                     return None;
                 }
                 // What vanished since the scan, or is read in another way now, is left alone.
-                let (text, entry) = self.read_entry(&path).ok()?;
+                let (text, mut entry) = self.read_entry(&path).ok()?;
+                entry.head = entry.head.as_of(now);
                 is_learning(&entry.head, &id).then_some(Learning { id, path, text, entry })
             })
             .collect();

@@ -1,11 +1,12 @@
 //! What the journal tells when it is looked at from one side: the last iterations, those that failed, the files
 //! that they touched, and the errors that came back. Archived attempts count like any other.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::Memory;
 use super::anchors::is_plain;
-use super::runs::{check_name, pasts};
+use super::runs::{check_name, latest, pasts};
 use super::write::{MEMORY_FOLDER, shown};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Recurring, Task};
@@ -146,7 +147,7 @@ impl Memory {
     pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Result<Iterations> {
         let catalogs = self.both();
         let views = catalogs.each_ref();
-        let all = of_feature(&views, feature);
+        let all = of_feature(self.now(), &views, feature);
         let in_all = all.len();
         let newest_first = all.into_iter().rev();
         let iterations = newest_first.filter_map(|past| self.iteration_view(&views, &past.id)).take(count).collect();
@@ -165,11 +166,11 @@ impl Memory {
         let views = catalogs.each_ref();
         let attempts = match task_id {
             Some(task_id) => {
-                let mut attempts = pasts(&views, |catalog| catalog.rows_of_task(task_id));
+                let mut attempts = pasts(self.now(), &views, |catalog| catalog.rows_of_task(task_id));
                 attempts.retain(|past| feature.is_none() || past.feature.as_deref() == feature);
                 attempts
             }
-            None => of_feature(&views, feature),
+            None => of_feature(self.now(), &views, feature),
         };
         let mut failed = attempts;
         failed.retain(|past| past.head.outcome.is_success() == Some(false));
@@ -188,7 +189,7 @@ impl Memory {
     pub fn feature_files(&self, feature: Option<&str>) -> Result<FeatureFiles> {
         let catalogs = self.both();
         let views = catalogs.each_ref();
-        let files = history::touched_files(&of_feature(&views, feature));
+        let files = history::touched_files(&of_feature(self.now(), &views, feature));
         Ok(FeatureFiles { files, problems: self.problems_of(&views) })
     }
 
@@ -201,7 +202,7 @@ impl Memory {
     pub fn recurring_errors(&self, feature: Option<&str>) -> Result<RecurringErrors> {
         let catalogs = self.both();
         let views = catalogs.each_ref();
-        let attempts = of_feature(&views, feature);
+        let attempts = of_feature(self.now(), &views, feature);
         let errors = history::recurring_errors(&attempts).into_iter().map(|error| RecurringError {
             iterations: error.count(),
             first: occurrence(error.first),
@@ -216,7 +217,7 @@ impl Memory {
     /// with them.
     pub(super) fn recurring(&self, catalogs: &[&Catalog], task: &Task, own: &[Past]) -> Recurring {
         let feature = task.feature.as_deref().filter(|feature| !feature.trim().is_empty());
-        let of_feature = feature.map(|feature| lately(catalogs, feature));
+        let of_feature = feature.map(|feature| lately(self.now(), catalogs, feature));
         let attempts = of_feature.as_deref().unwrap_or(own);
         let touched = of_feature.as_deref().map(history::touched_files).unwrap_or_default();
         let files = touched
@@ -291,24 +292,26 @@ impl Memory {
 }
 
 /// Returns the attempts at the tasks of a feature, or all, oldest first.
-fn of_feature(catalogs: &[&Catalog], feature: Option<&str>) -> Vec<Past> {
-    let Some(feature) = feature else { return pasts(catalogs, |catalog| catalog.journal_rows().collect()) };
-    let mut attempts = pasts(catalogs, |catalog| catalog.rows_near_feature(feature));
+fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<Past> {
+    let Some(feature) = feature else { return pasts(now, catalogs, |catalog| catalog.journal_rows().collect()) };
+    let mut attempts = pasts(now, catalogs, |catalog| catalog.rows_near_feature(feature));
     attempts.retain(|past| past.feature.as_deref() == Some(feature));
     attempts
 }
 
 /// Returns the last attempts at the tasks of a feature, oldest first: [`MAX_LATELY`], and those of the same
 /// second as the first of them.
-fn lately(catalogs: &[&Catalog], feature: &str) -> Vec<Past> {
+fn lately(now: DateTime<Utc>, catalogs: &[&Catalog], feature: &str) -> Vec<Past> {
+    let latest = latest(now);
     let times = |catalog: &&Catalog| -> Vec<i64> {
-        catalog.rows_near_feature(feature).into_iter().map(|row| catalog.recency(row)).collect()
+        let times = catalog.rows_near_feature(feature).into_iter().map(|row| catalog.recency(row));
+        times.filter(|time| *time <= latest).collect()
     };
     let mut times: Vec<i64> = catalogs.iter().flat_map(times).collect();
     times.sort_unstable();
     let since = times.len().checked_sub(MAX_LATELY).map_or(i64::MIN, |first| times[first]);
     let is_late = |catalog: &Catalog, row: &RowId| catalog.recency(*row) >= since;
-    let mut attempts = pasts(catalogs, |catalog| {
+    let mut attempts = pasts(now, catalogs, |catalog| {
         catalog.rows_near_feature(feature).into_iter().filter(|row| is_late(catalog, row)).collect()
     });
     attempts.retain(|past| past.feature.as_deref() == Some(feature));

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, RowId};
-use crate::entry::{Head, Id, Kind, Scope};
+use crate::entry::{Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
 
 pub use supersede::circles;
@@ -160,7 +160,7 @@ pub fn search(
     loop {
         let candidates = scores.top(n_asked).to_vec();
         let mut hits = Vec::new();
-        for found in located(catalogs, &scores, &candidates)? {
+        for found in located(catalogs, &scores, &candidates, now)? {
             let head = catalogs[found.catalog].head(found.row);
             if hits.len() < limit && is_wanted(&found.id, &head) {
                 hits.push((found, head));
@@ -227,7 +227,12 @@ struct Found {
 }
 
 /// Returns the candidates in the order of hits, with their rows.
-fn located(catalogs: &[&Catalog], scores: &Scores<'_>, candidates: &[Candidate]) -> Result<Vec<Found>, Failure> {
+fn located(
+    catalogs: &[&Catalog],
+    scores: &Scores<'_>,
+    candidates: &[Candidate],
+    now: DateTime<Utc>,
+) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::with_capacity(candidates.len());
     for (candidate, path) in candidates.iter().zip(scores.paths(candidates)?) {
         let row = |(number, catalog): (usize, &&Catalog)| catalog.row_of_path(&path).map(|row| (number, row));
@@ -237,10 +242,15 @@ fn located(catalogs: &[&Catalog], scores: &Scores<'_>, candidates: &[Candidate])
         }
     }
     found.sort_by_cached_key(|found| {
-        let recency = catalogs[found.catalog].recency(found.row);
+        let recency = come(catalogs[found.catalog].recency(found.row), now);
         (Reverse(found.candidate.score), Reverse(recency), found.id.clone(), found.path.clone())
     });
     Ok(found)
+}
+
+/// Returns a time in seconds since 1970 as it counts for an order: one that has not come yet is none.
+pub(crate) fn come(time: i64, now: DateTime<Utc>) -> i64 {
+    if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 
 fn hit(found: Found, head: Head, parts: &[(Part, i64)]) -> Hit {

@@ -6,18 +6,19 @@
 //! at for each query: a graph saves time only from hundreds of thousands of vectors on.
 //!
 //! ```text
-//! header  "ralphvec", version u32, dimensions u32                                                 16 bytes
+//! header  "ralphvec", version u32, dimensions u32, checksum u64                                   24 bytes
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
 //! Numbers are little-endian. Records are only ever added, those of an entry together; what is torn or flipped is
-//! left out. The file holds no text.
+//! left out. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
+//! repository do not count. The file holds no text.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::ollama::full_name;
 use crate::store::{Lock, Store};
@@ -26,8 +27,8 @@ use crate::store::{Lock, Store};
 pub const FOLDER: &str = "vectors-v1";
 
 const MAGIC: [u8; 8] = *b"ralphvec";
-const VERSION: u32 = 1;
-const HEADER: usize = 16;
+const VERSION: u32 = 2;
+const HEADER: usize = 24;
 /// The bytes of a record beside its numbers.
 const AROUND: usize = 28;
 /// About how much of the file is in memory at a time, in bytes.
@@ -83,7 +84,7 @@ impl Record {
         query.similarity(&bytes, self.scale)
     }
 
-    fn write(&self, bytes: &mut Vec<u8>) {
+    fn write(&self, bytes: &mut Vec<u8>, key: u64) {
         let start = bytes.len();
         bytes.extend(self.file.to_le_bytes());
         bytes.extend(self.content.to_le_bytes());
@@ -91,7 +92,7 @@ impl Record {
         bytes.extend(self.of.to_le_bytes());
         bytes.extend(self.scale.to_le_bytes());
         bytes.extend(self.numbers.iter().map(|number| number.to_le_bytes()[0]));
-        let sum = checksum(&bytes[start..]);
+        let sum = checksum(&bytes[start..], key);
         bytes.extend(sum.to_le_bytes());
     }
 }
@@ -159,7 +160,7 @@ impl Vectors {
 
     /// Returns how many dimensions they have; none where there are no vectors that can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
-        read_header(&mut store.open_cache(&self.name).ok()?)
+        read_header(&mut store.open_cache(&self.name).ok()?, store.anchor()?.lasting_key())
     }
 
     /// Looks at every vector; without a query all are alike.
@@ -213,11 +214,11 @@ impl Vectors {
     /// Those of the file system. What was there before stays.
     pub fn add(&self, store: &Store, _lock: &Lock, records: &[Record]) -> io::Result<()> {
         let Some(first) = records.first() else { return Ok(()) };
-        let dimensions = first.numbers.len();
+        let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.lasting_key());
         let mut bytes = Vec::with_capacity(records.len() * (AROUND + dimensions) + HEADER);
         if self.dimensions(store) != Some(dimensions) {
-            bytes.extend(header(dimensions));
-            write_all(records, &mut bytes);
+            bytes.extend(header(dimensions, key));
+            write_all(records, &mut bytes, key);
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
@@ -227,7 +228,7 @@ impl Vectors {
         if surplus > 0 {
             file.set_len(whole - surplus)?;
         }
-        write_all(records, &mut bytes);
+        write_all(records, &mut bytes, key);
         file.write_all(&bytes)
     }
 
@@ -247,11 +248,12 @@ impl Vectors {
     /// Those of the file system; the old file is then as it was.
     pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
         let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
-        let mut bytes = header(dimensions);
+        let key = store.make_anchor()?.lasting_key();
+        let mut bytes = header(dimensions, key);
         let mut kept: HashSet<(u64, u16)> = HashSet::new();
         self.each(store, Some(dimensions), &mut |record| {
             if keeps(record.file) && kept.insert((record.file, record.number)) {
-                record.to_owned().write(&mut bytes);
+                record.to_owned().write(&mut bytes, key);
             }
         });
         store.write_cache(&self.name, &bytes)
@@ -259,8 +261,9 @@ impl Vectors {
 
     /// Gives every record that is whole, of a file with the wanted dimensions, if any are wanted.
     fn each(&self, store: &Store, wanted: Option<usize>, give: &mut dyn FnMut(View<'_>)) {
-        let Ok(mut file) = store.open_cache(&self.name) else { return };
-        let Some(dimensions) = read_header(&mut file) else { return };
+        let (Some(anchor), Ok(mut file)) = (store.anchor(), store.open_cache(&self.name)) else { return };
+        let key = anchor.lasting_key();
+        let Some(dimensions) = read_header(&mut file, key) else { return };
         if wanted.is_some_and(|wanted| wanted != dimensions) {
             return;
         }
@@ -268,7 +271,7 @@ impl Vectors {
         let mut buffer = vec![0; (BUFFER / size).max(1) * size];
         loop {
             let n = fill(&mut file, &mut buffer);
-            buffer[..n].chunks_exact(size).filter_map(View::of).for_each(&mut *give);
+            buffer[..n].chunks_exact(size).filter_map(|bytes| View::of(bytes, key)).for_each(&mut *give);
             if n < buffer.len() {
                 return;
             }
@@ -288,12 +291,12 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     /// Returns what the bytes say, unless they are not what was written.
-    fn of(bytes: &'a [u8]) -> Option<View<'a>> {
+    fn of(bytes: &'a [u8], key: u64) -> Option<View<'a>> {
         let (data, sum) = bytes.split_last_chunk::<4>()?;
         let (head, numbers) = data.split_first_chunk::<24>()?;
         let scale = f32::from_le_bytes(*head.last_chunk()?);
         // No number of a vector of length 1 is over 1.
-        let is_whole = u32::from_le_bytes(*sum) == checksum(data) && (0.0..=1.0).contains(&scale);
+        let is_whole = u32::from_le_bytes(*sum) == checksum(data, key) && (0.0..=1.0).contains(&scale);
         is_whole.then_some(View {
             file: u64::from_le_bytes(*head.first_chunk()?),
             content: u64::from_le_bytes(*head[8..].first_chunk()?),
@@ -316,30 +319,31 @@ impl<'a> View<'a> {
     }
 }
 
-fn write_all(records: &[Record], bytes: &mut Vec<u8>) {
+fn write_all(records: &[Record], bytes: &mut Vec<u8>, key: u64) {
     for record in records {
-        record.write(bytes);
+        record.write(bytes, key);
     }
 }
 
-fn checksum(bytes: &[u8]) -> u32 {
+fn checksum(bytes: &[u8], key: u64) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "half of a hash is one")]
-    let sum = xxh3_64(bytes) as u32;
+    let sum = xxh3_64_with_seed(bytes, key) as u32;
     sum
 }
 
-fn header(dimensions: usize) -> Vec<u8> {
+fn header(dimensions: usize, key: u64) -> Vec<u8> {
     let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
-    [&MAGIC[..], &VERSION.to_le_bytes(), &dimensions.to_le_bytes()].concat()
+    let header = [&MAGIC[..], &VERSION.to_le_bytes(), &dimensions.to_le_bytes()].concat();
+    [&header[..], &xxh3_64_with_seed(&header, key).to_le_bytes()].concat()
 }
 
 /// Returns the dimensions of the records that follow, and stands before the first.
-fn read_header(file: &mut File) -> Option<usize> {
+fn read_header(file: &mut File, key: u64) -> Option<usize> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes).ok()?;
-    let dimensions = u32::from_le_bytes(*bytes.last_chunk()?) as usize;
-    (header(dimensions) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
+    let dimensions = u32::from_le_bytes(*bytes[12..].first_chunk()?) as usize;
+    (header(dimensions, key) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
 }
 
 /// Reads until the buffer is full or there is no more, and returns how much it holds. What the disk refuses is the
@@ -448,5 +452,27 @@ mod tests {
         let looked = vectors.look(&store, None);
         assert_eq!((looked.best.len(), looked.records), (25, 25));
         assert!(looked.best.keys().all(|file| file % 2 == 0));
+    }
+
+    /// Records of other texts, under the fingerprints of files that are here, would be found by foreign words.
+    #[test]
+    fn vectors_that_were_made_elsewhere_do_not_count() {
+        let ((_here, here), (_there, there)) = (store(), store());
+        let vectors = Vectors::of("m");
+        let record = Record::new(1, 2, 0, 1, &unit(1, 8));
+        let lock = there.cache_lock().unwrap();
+        vectors.add(&there, &lock, std::slice::from_ref(&record)).unwrap();
+        let bytes = std::fs::read(there.cache().join(vectors.path())).unwrap();
+        let lock = here.cache_lock().unwrap();
+        here.make_anchor().unwrap();
+        here.write_cache(vectors.path(), &bytes).unwrap();
+        assert_eq!((vectors.look(&here, None).records, vectors.dimensions(&here)), (0, None));
+        // Nor behind a header of here.
+        let key = here.anchor().unwrap().lasting_key();
+        here.write_cache(vectors.path(), &[&header(8, key)[..], &bytes[HEADER..]].concat()).unwrap();
+        assert_eq!((vectors.look(&here, None).records, vectors.dimensions(&here)), (0, Some(8)));
+        here.write_cache(vectors.path(), &bytes).unwrap();
+        vectors.add(&here, &lock, &[record]).unwrap();
+        assert_eq!(vectors.look(&here, None).records, 1);
     }
 }

@@ -66,6 +66,17 @@ impl FileStat {
     }
 }
 
+impl FileStat {
+    /// Asks the file system about an open file.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn of(file: &File) -> io::Result<FileStat> {
+        Ok(FileStat::from_raw(&fstat(file)?))
+    }
+}
+
 impl FileKind {
     fn from_raw(file_type: FileType) -> FileKind {
         match file_type {

@@ -5,6 +5,7 @@
 //! link, so nothing outside the folder is read or written. A write goes to a temporary file in the
 //! same folder and is renamed over the target, so a reader sees the old text or the new one.
 
+mod anchor;
 mod cache;
 mod derived;
 mod folder;
@@ -21,6 +22,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use anchor::Anchor;
 pub use folder::{FileKind, FileStat, Folder};
 pub use init::MovedSkills;
 pub use layout::Store;

@@ -1,6 +1,6 @@
 //! Damage to what can be made again: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
-//! filled with noise, or a folder stands in its place. No command crashes, all answer as a copy without a
-//! cache does, and the next write leaves an index that works.
+//! filled with noise, gets other content with a checksum to match, or a folder stands in its place. No command crashes,
+//! all answer as a copy without a cache does, and the next write leaves an index that works.
 //!
 //! The tests do a few of these, and the example `file_campaigns` as many as one likes.
 
@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::program::{NOW, Program, Ran, copy, files};
 use crate::random::Random;
@@ -19,7 +20,7 @@ pub(crate) struct Outcome {
     pub(crate) damaged: usize,
     pub(crate) in_state: usize,
     /// How often each damage was done.
-    pub(crate) kinds: [usize; 7],
+    pub(crate) kinds: [usize; 9],
     /// After how many the index was at once said to be unknown, or not to be there.
     pub(crate) noticed: usize,
 }
@@ -104,7 +105,7 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
     // The locks' files stay for ever; what is in them may be anything.
     let is_lock = path.file_name().is_some_and(|name| name == "lock");
     let mut bytes = fs::read(path).unwrap();
-    let kind = random.below(if is_lock { 5 } else { 7 });
+    let kind = random.below(if is_lock { 5 } else { 9 });
     match kind {
         0 if !bytes.is_empty() => {
             let at = random.below(bytes.len());
@@ -113,6 +114,8 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
         1 => bytes.truncate(random.below(bytes.len() + 1)),
         2 => bytes.clear(),
         3 => bytes.iter_mut().for_each(|byte| *byte = noise(random)),
+        7 => bytes = recomputed(&bytes, random),
+        8 => {}
         // Of another size, and of none where there was one bit to change and no byte.
         _ => bytes = (0..random.below(3_000)).map(|_| noise(random)).collect(),
     }
@@ -125,11 +128,66 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
                 fs::write(path.join("inside"), bytes).unwrap();
             }
         }
+        // As git does, and everybody who has a copy of the file.
+        7 | 8 => {
+            let beside = path.with_file_name("beside");
+            fs::write(&beside, bytes).unwrap();
+            fs::rename(beside, path).unwrap();
+        }
         // In place: whoever has the file mapped sees it change.
         _ => fs::write(path, bytes).unwrap(),
     }
-    let kinds = ["a bit of", "the end of", "emptied", "noise in", "other noise in", "deleted", "a folder for"];
+    let kinds = [
+        "a bit of",
+        "the end of",
+        "emptied",
+        "noise in",
+        "other noise in",
+        "deleted",
+        "a folder for",
+        "other content and its checksum",
+        "another file of the same bytes",
+    ];
     (format!("{}: {}", path.strip_prefix(memory).unwrap().display(), kinds[kind]), kind)
+}
+
+/// Changes a bit of what a file holds, and whatever checksum it can have behind it.
+fn recomputed(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let Some(end) = content(bytes).map(<[u8]>::len).or(bytes.len().checked_sub(8)).filter(|end| *end > 0) else {
+        return bytes.to_vec();
+    };
+    let mut changed = bytes[..end].to_vec();
+    changed[random.below(end)] ^= 1 << random.below(8);
+    match content(bytes) {
+        Some(_) => craft(bytes, &changed),
+        None => [&changed[..], &xxh3_64(&changed).to_le_bytes()].concat(),
+    }
+}
+
+/// Returns what a file of a segment holds, without the footer that Tantivy puts behind it.
+fn content(bytes: &[u8]) -> Option<&[u8]> {
+    let (head, end) = bytes.split_last_chunk::<8>()?;
+    let length = u32::from_le_bytes(*end.first_chunk()?) as usize;
+    let (content, footer) = head.split_at_checked(head.len().checked_sub(length)?)?;
+    serde_json::from_slice::<Value>(footer).is_ok_and(|footer| footer["crc"].is_u64()).then_some(content)
+}
+
+/// Puts something else in the place of what a file of a segment holds, with a footer to match.
+pub(crate) fn craft(bytes: &[u8], new: &[u8]) -> Vec<u8> {
+    let old = content(bytes).unwrap().len();
+    let mut footer: Value = serde_json::from_slice(&bytes[old..bytes.len() - 8]).unwrap();
+    footer["crc"] = crc(new).into();
+    let footer = footer.to_string();
+    let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    [new, footer.as_bytes(), &length, &bytes[bytes.len() - 4..]].concat()
+}
+
+/// The checksum that Tantivy puts there: CRC-32 as in ISO-HDLC.
+fn crc(bytes: &[u8]) -> u32 {
+    let byte = |crc: u32, byte: &u8| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    };
+    !bytes.iter().fold(!0, byte)
 }
 
 fn noise(random: &mut Random) -> u8 {

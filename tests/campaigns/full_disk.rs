@@ -308,6 +308,10 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         let again = || {
             let _ = fs::remove_dir_all(&own);
             copy(&root, &own, &|_| false);
+            if has_cache {
+                // The one that was copied is of another folder.
+                must(&own, &["index"]);
+            }
         };
         again();
         read_only(&own);

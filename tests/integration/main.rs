@@ -10,6 +10,7 @@ mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
 mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]
 mod clocks; // edits that clocks hide
+mod cloned; // what came with a clone is not believed
 #[path = "../campaigns/corruption.rs"]
 mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms

@@ -208,7 +208,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }
     };
     let run_id = run.id.clone();
-    let limit = Some(last.number.saturating_add(max_iterations));
+    let limit = Some((memory.next_number(&run.id)? - 1).saturating_add(max_iterations));
     let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
     let meaning = memory.meaning_status();
     if meaning.wanted {
@@ -317,7 +317,7 @@ fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
             section: attempt.head.section,
             ..Task::new(attempt.task_title)
         };
-        last = Last { number: last.number.max(attempt.head.iteration), task: Some(task), is_done, ..last };
+        last = Last { number: attempt.head.iteration, task: Some(task), is_done, ..last };
     }
     for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
         if open.number > last.number {

@@ -1,0 +1,219 @@
+//! The iterations that are begun and not finished, one file each in `state/`.
+//!
+//! Only this program writes there, and nothing there belongs into version control. But a repository may come with
+//! such files, so each of them is data like an entry: a file that does not say what this program writes is reported and
+//! left out, and so is a file that git tracks, whatever it says.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::Memory;
+use super::runs::{Iteration, check_name, check_number, check_run_name};
+use super::write::shown;
+use crate::context::Task;
+use crate::entry::Id;
+use crate::error::{Error, Problem, Result, Severity};
+use crate::store::{Lock, Unreadable};
+use crate::text::{for_terminal, shorten};
+
+/// The folder of these files, below `state/`.
+pub(super) const OPEN: &str = "iterations";
+/// The longest text of a line that is kept, in characters.
+const MAX_LINE: usize = 2_000;
+/// The longest description of a task that is kept, in characters.
+const MAX_DESCRIPTION: usize = 20_000;
+/// How many paths of a task are kept.
+const MAX_FILES: usize = 100;
+/// How many entries an iteration names at most, shown or left out.
+const MAX_IDS: usize = 1_000;
+/// How many files may lie there: what a machine works on at a time, and what crashes left.
+const MAX_OPEN: usize = 1_000;
+/// How many paths are put before git at once.
+const ASKED: usize = 200;
+
+/// What lies among the iterations.
+#[derive(Debug, Default)]
+struct Found {
+    /// By run and number.
+    open: Vec<Iteration>,
+    /// What is no iteration: paths relative to `.ralph/`, and why.
+    refused: Vec<(String, String)>,
+}
+
+impl Memory {
+    /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, that
+    /// this program did not write or that git tracks are left out; [`Memory::check`] names them.
+    pub fn open_iterations(&self) -> Vec<Iteration> {
+        self.begun().unwrap_or_default()
+    }
+
+    /// Does the same, and fails where the file system does not let one be read: it is not taken for
+    /// finished, nor its number for free.
+    pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
+        let mut open = self.look_at_open()?.open;
+        let paths: Vec<String> = open.iter().map(Iteration::state_path).collect();
+        let tracked = self.tracked(&paths);
+        open.retain(|open| !tracked.contains(&open.state_path()));
+        Ok(open)
+    }
+
+    /// Returns what is wrong with the files of iterations.
+    pub(super) fn bad_iterations(&self) -> Vec<Problem> {
+        let refused = match self.look_at_open() {
+            Ok(found) => found.refused,
+            Err(error) => vec![(format!("state/{OPEN}"), error.to_string())],
+        };
+        let problem = |(path, reason): (String, String)| Problem {
+            path: shown(&path),
+            line: None,
+            column: None,
+            severity: Severity::Error,
+            code: "bad-iteration".to_owned(),
+            message: format!("this is not an iteration that was begun here, and is ignored: {reason}"),
+            hint: "delete the file; if git tracks it, run `git rm -r --cached .ralph/state .ralph/cache`".to_owned(),
+        };
+        refused.into_iter().map(problem).collect()
+    }
+
+    fn look_at_open(&self) -> Result<Found> {
+        let mut found = Found::default();
+        let names = self.store.names(&format!("state/{OPEN}"))?;
+        if names.len() > MAX_OPEN {
+            let reason = format!("it holds {} files, and more than {MAX_OPEN} are not looked at", names.len());
+            found.refused.push((format!("state/{OPEN}"), reason));
+            return Ok(found);
+        }
+        for name in names {
+            // What a crash left has another name.
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
+            let Some(stem) = stem else { continue };
+            let path = format!("state/{OPEN}/{stem}.json");
+            let read = match self.store.read(&path) {
+                Ok(file) => read(&path, &file.bytes),
+                // It was finished meanwhile.
+                Err(Unreadable::Missing) => continue,
+                Err(unreadable @ Unreadable::Io(_)) => {
+                    return Err(unreadable.into_error(self.store.memory().join(path)));
+                }
+                Err(Unreadable::Link) => Err("it is a link".to_owned()),
+                Err(Unreadable::NotAFile) => Err("it is not a regular file".to_owned()),
+                Err(Unreadable::TooLarge { size }) => Err(format!("it has {size} bytes")),
+            };
+            match read {
+                Ok(iteration) => found.open.push(iteration),
+                Err(reason) => found.refused.push((path, reason)),
+            }
+        }
+        found.open.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
+        Ok(found)
+    }
+
+    /// Makes the folder in which git works. What lies there is of use to iterations that are begun; where there is none,
+    /// it is not of this machine, or of a process that was killed.
+    pub(super) fn scratch(&self) -> std::io::Result<PathBuf> {
+        if self.begun().is_ok_and(|open| open.is_empty()) {
+            // There may be nothing to clear.
+            let _ = self.store.clear_scratch();
+        }
+        self.store.make_scratch()
+    }
+
+    /// Returns those of the paths, relative to `.ralph/`, that git tracks. Without git there is nobody to ask.
+    fn tracked(&self, paths: &[String]) -> HashSet<String> {
+        let Some(work_tree) = (!paths.is_empty()).then(|| self.work_tree()).flatten() else { return HashSet::new() };
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        paths.chunks(ASKED).flat_map(|paths| work_tree.tracked(paths).unwrap_or_default()).collect()
+    }
+
+    /// Keeps an iteration in `state/` until it is finished, in a form that [`Memory::begun`] takes: texts of any
+    /// length and with any characters may have been asked for.
+    pub(super) fn keep_open(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
+        let Iteration { task, .. } = iteration;
+        let some_line = |text: &Option<String>| text.as_deref().map(line);
+        let ids = |ids: &[Id]| ids.iter().filter(|id| is_id(id)).take(MAX_IDS).cloned().collect();
+        let kept = Iteration {
+            task: Task {
+                title: line(&task.title),
+                description: shorten(&for_terminal(&task.description.replace('\r', "")), MAX_DESCRIPTION),
+                id: task.id.clone(),
+                feature: some_line(&task.feature),
+                section: some_line(&task.section),
+                files: task.files.iter().take(MAX_FILES).map(|file| line(file)).collect(),
+            },
+            model: line(&iteration.model),
+            rationale: line(&iteration.rationale),
+            entries: ids(&iteration.entries),
+            left_out: ids(&iteration.left_out),
+            context: String::new(),
+            problems: Vec::new(),
+            ..iteration.clone()
+        };
+        let text = serde_json::to_vec_pretty(&kept)
+            .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
+        self.store.write_state(lock, &iteration.state_name(), &text)
+    }
+
+    /// Forgets an iteration that is in the journal now.
+    pub(super) fn close(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
+        self.store.remove_state(lock, &iteration.state_name())?;
+        if self.begun().is_ok_and(|open| open.is_empty()) {
+            // The trees of iterations begun are of no use to anybody else. What stays costs room alone.
+            let _ = self.store.clear_scratch();
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a text can be the name of a git tree: nothing that git could take for an option or a revision.
+pub(super) fn is_tree(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Reads an iteration as [`Memory::keep_open`] writes it, or says what is wrong with it.
+fn read(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
+    // Without what stands there: it may be anything, and long.
+    let iteration: Iteration = serde_json::from_slice(bytes)
+        .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))?;
+    let Iteration { task, .. } = &iteration;
+    let some_line = |text: &Option<String>| text.as_deref().is_none_or(is_line);
+    let are_ids = |ids: &[Id]| ids.len() <= MAX_IDS && ids.iter().all(is_id);
+    let is_text = |text: &str| {
+        text.chars().count() <= MAX_DESCRIPTION
+            && !text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
+    };
+    let rules = [
+        ("`run_id` is not the name of a run", check_run_name(&iteration.run_id).is_ok()),
+        ("`number` is not the number of an iteration", check_number(iteration.number).is_ok()),
+        ("`task.id` is not the id of a task", check_name("task id", &task.own_id()).is_ok()),
+        ("its name is not that of its run and number", iteration.state_path() == path),
+        ("`task.title` is not a line of text", is_line(&task.title) && !task.title.trim().is_empty()),
+        ("`task.description` is not a text", is_text(&task.description)),
+        ("`task.feature` is not a line of text", some_line(&task.feature)),
+        ("`task.section` is not a line of text", some_line(&task.section)),
+        ("`task.files` are not paths", task.files.len() <= MAX_FILES && task.files.iter().all(|file| is_line(file))),
+        ("`model` is not a line of text", is_line(&iteration.model)),
+        ("`rationale` is not a line of text", is_line(&iteration.rationale)),
+        ("`entries` are not ids", are_ids(&iteration.entries)),
+        ("`left_out` are not ids", are_ids(&iteration.left_out)),
+        ("`tree` is not the name of a git tree", iteration.tree.as_deref().is_none_or(is_tree)),
+        ("`holder` is not a process", iteration.holder.as_ref().is_none_or(super::Holder::is_possible)),
+    ];
+    match rules.into_iter().find(|(_, holds)| !holds) {
+        Some((reason, _)) => Err(reason.to_owned()),
+        None => Ok(iteration),
+    }
+}
+
+/// Returns a text as one line without control characters, of at most [`MAX_LINE`] characters.
+fn line(text: &str) -> String {
+    shorten(&for_terminal(&text.replace(['\n', '\r', '\t'], " ")), MAX_LINE)
+}
+
+fn is_line(text: &str) -> bool {
+    text.chars().count() <= MAX_LINE && !text.chars().any(char::is_control)
+}
+
+/// Returns whether an id is one that a file of this name could have.
+fn is_id(id: &Id) -> bool {
+    Id::parse(id.as_str()).as_ref() == Some(id) && is_line(id.as_str())
+}
