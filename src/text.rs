@@ -1,16 +1,39 @@
 //! Words and pieces of text: comparing, cutting, and making safe to print.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Returns `text` with case and white space folded, for comparing titles.
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+/// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
+/// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
+///
+/// ```
+/// assert_eq!(ralph_memory::text::nfc("cafe\u{301}"), "caf\u{e9}");
+/// ```
+pub fn nfc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
+}
+
+/// Returns whether two names are the same, in whichever form each of them was written.
+pub fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
+    one.map(nfc) == other.map(nfc)
+}
+
+/// Returns a tag as tags are compared: trimmed, in lower case and in the composed form.
+pub fn fold_tag(tag: &str) -> String {
+    nfc(tag.trim()).to_lowercase()
+}
+
+/// Returns `text` with case, white space and the form of characters folded, for comparing titles.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::fold("  Cargo\tBench "), "cargo bench");
 /// ```
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
+    for word in nfc(text).split_whitespace() {
         if !folded.is_empty() {
             folded.push(' ');
         }
@@ -19,13 +42,14 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Returns the words of `text`: runs of letters and digits, in lower case.
+/// Returns the words of `text`: runs of letters and digits, in lower case and in the composed form.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
 /// ```
 pub fn words(text: &str) -> Vec<String> {
-    text.split(|character: char| !character.is_alphanumeric())
+    nfc(text)
+        .split(|character: char| !character.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()

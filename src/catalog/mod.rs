@@ -38,13 +38,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
 use crate::store::Store;
+use crate::text::{is_same_name, nfc};
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
 use self::table::{AGAIN, Code, EVENT, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
 
 /// The folder of the catalogs, below the cache folder.
-pub const FOLDER: &str = "catalog-v1";
+pub const FOLDER: &str = "catalog-v2";
 
 pub use self::scan::Scan;
 pub use self::table::RowId;
@@ -78,8 +79,8 @@ impl Area {
     /// Returns the folder of the area's manifests and heads, below the cache folder.
     fn cache(self) -> &'static str {
         match self {
-            Area::Live => "catalog-v1/live",
-            Area::Archive => "catalog-v1/archive",
+            Area::Live => "catalog-v2/live",
+            Area::Archive => "catalog-v2/archive",
         }
     }
 }
@@ -181,7 +182,7 @@ impl Catalog {
     pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(task_id));
         let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
-        near.filter(|&row| self.head(row).task_id.as_deref() == Some(task_id)).collect()
+        near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
     }
 
     /// Returns the rows of the attempts that may have been made for a feature, in their order: all that were,
@@ -454,8 +455,12 @@ impl Catalog {
         let id = Id::of_path(path)?;
         let first = self.path(self.row_of_id(&id)?);
         let message = format!("has the same id `{id}` as `.ralph/{first}`, which is the one that counts");
-        let hint = "rename one of the two files, or merge them".to_owned();
-        Some(table::problem(path, "duplicate-id".to_owned(), message, hint))
+        let hint = if nfc(path) == nfc(&first) {
+            "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
+        } else {
+            "rename one of the two files, or merge them"
+        };
+        Some(table::problem(path, "duplicate-id".to_owned(), message, hint.to_owned()))
     }
 }
 

@@ -168,7 +168,7 @@ fn take(memory: &Memory, step: &Step) -> Option<()> {
         }
         Step::LoseCache(true) => fs::remove_dir_all(memory.at("cache")).ok(),
         Step::LoseCache(false) => {
-            let files = fs::read_dir(memory.at("cache/catalog-v1/live")).ok()?;
+            let files = fs::read_dir(memory.at("cache/catalog-v2/live")).ok()?;
             let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
             files.sort();
             fs::remove_file(files.first()?).ok()

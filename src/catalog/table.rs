@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::entry::Id;
 use crate::error::{Problem, Severity};
 use crate::store::{FileKind, FileStat};
+use crate::text::nfc;
 
 /// The number of a row, valid for the catalog that gave it.
 pub type RowId = u32;
@@ -292,9 +293,9 @@ pub(super) fn hash_of_id(id: &Id) -> u32 {
     (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
 }
 
-/// Returns the hash that rows have which name this task, or this feature; 0 for those that name none.
+/// Returns the hash that rows have which name this task, or this feature, in whichever form; 0 for those that name none.
 pub(super) fn hash_of_name(name: Option<&str>) -> u32 {
-    name.map_or(0, |name| (xxh3_64(name.as_bytes()) >> 32) as u32)
+    name.map_or(0, |name| (xxh3_64(nfc(name).as_bytes()) >> 32) as u32)
 }
 
 /// Why something that looks like an entry cannot be read as one.

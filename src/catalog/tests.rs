@@ -104,7 +104,7 @@ impl Memory {
     }
 
     fn cached(&self, start: &str) -> Vec<PathBuf> {
-        let files = fs::read_dir(self.at("cache/catalog-v1/live")).unwrap();
+        let files = fs::read_dir(self.at("cache/catalog-v2/live")).unwrap();
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         files.retain(|file| file.file_name().unwrap().to_str().unwrap().starts_with(start));
         files.sort();
@@ -666,7 +666,7 @@ fn works_where_the_cache_cannot_be_written() {
     assert_eq!((said(&catalog), catalog.n_pending()), (before, 1));
     // The same when the manifest fails and the heads do not.
     memory.remove("cache");
-    memory.make("cache/catalog-v1/live/manifest-i1");
+    memory.make("cache/catalog-v2/live/manifest-i1");
     let before = said(&catalog);
     assert!(catalog.save(&memory.store, "i1", true).is_err());
     assert_eq!((said(&catalog), catalog.n_pending()), (before, 1));

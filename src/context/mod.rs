@@ -32,7 +32,7 @@ use crate::entry::attempt::Attempt;
 use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
 use crate::retrieve::Hit;
-use crate::text::fold;
+use crate::text::{fold, is_same_name};
 
 pub use budget::{Budget, Unit, default_budget};
 pub use build::build;
@@ -97,9 +97,9 @@ impl Task {
     pub fn sees(&self, scope: &Scope) -> bool {
         match scope {
             Scope::Project => true,
-            Scope::Feature(name) => self.feature.as_ref() == Some(name),
-            Scope::Section(id) => self.section.as_ref() == Some(id),
-            Scope::Task(id) => self.id.as_ref() == Some(id),
+            Scope::Feature(name) => is_same_name(self.feature.as_deref(), Some(name)),
+            Scope::Section(id) => is_same_name(self.section.as_deref(), Some(id)),
+            Scope::Task(id) => is_same_name(self.id.as_deref(), Some(id)),
             Scope::Unknown(_) => false,
         }
     }

@@ -7,6 +7,7 @@ use super::edit::{Change, flow};
 use super::frontmatter::{self, double_quote, quote};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Error, Result};
+use crate::text::{fold_tag, is_same_name, nfc};
 
 /// The categories that say what was learned.
 pub const LEARNINGS: [&str; 7] =
@@ -119,7 +120,7 @@ impl Knowledge {
         }
         let mut tags: Vec<String> = Vec::new();
         for tag in &self.tags {
-            let tag = line(tag).to_lowercase();
+            let tag = fold_tag(&line(tag));
             if tag.contains(',') {
                 return Err(invalid("tags", "a tag holds a comma"));
             }
@@ -245,7 +246,7 @@ impl Knowledge {
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
         add("supersedes", missing(&ids(&self.supersedes), &ids(&existing.supersedes)));
         let mut set = |key, new: &Option<String>, old: &Option<String>| {
-            if let Some(new) = new.as_ref().filter(|new| Some(*new) != old.as_ref()) {
+            if let Some(new) = new.as_ref().filter(|new| !is_same_name(Some(new), old.as_deref())) {
                 changes.push(Change::Set(key, new.clone()));
             }
         };
@@ -263,7 +264,7 @@ impl Knowledge {
             changes.push(Change::Set("source", self.source.as_str().to_owned()));
         }
         let lines = |text: &str| text.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
-        if lines(&self.body) != lines(existing_body) {
+        if nfc(&lines(&self.body)) != nfc(&lines(existing_body)) {
             changes.push(Change::Body(self.body.clone()));
         }
         changes

@@ -21,6 +21,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
+use crate::text::nfc;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
@@ -69,7 +70,8 @@ pub fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
 
 /// The name of an entry: `knowledge/<stem>` or `journal/<run>/<stem>`.
 ///
-/// It does not change when a file moves to a subfolder or to the archive.
+/// It does not change when a file moves to a subfolder or to the archive, and is in the composed form (NFC),
+/// whichever form the file's name has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
@@ -86,7 +88,7 @@ impl Id {
     /// assert_eq!(id("README.md"), None);
     /// ```
     pub fn of_path(path: &str) -> Option<Id> {
-        let path = path.strip_prefix("archive/").unwrap_or(path);
+        let path = nfc(path.strip_prefix("archive/").unwrap_or(path));
         let (kind, rest) = path.split_once('/')?;
         let rest = rest.strip_suffix(".md")?;
         let (folder, stem) = rest.rsplit_once('/').map_or((None, rest), |(folder, stem)| (Some(folder), stem));
@@ -106,8 +108,8 @@ impl Id {
     /// Reads an id as a person writes it: with or without `.md`, a path under `.ralph/`, or a bare
     /// stem, which means knowledge.
     pub fn parse(text: &str) -> Option<Id> {
-        let text = text.trim().trim_start_matches("./");
-        let text = text.strip_prefix(".ralph/").unwrap_or(text);
+        let text = nfc(text.trim().trim_start_matches("./"));
+        let text = text.strip_prefix(".ralph/").unwrap_or(&text);
         let text = text.strip_suffix(".md").unwrap_or(text);
         if text.is_empty() || text.ends_with('/') {
             return None;
@@ -156,6 +158,7 @@ pub enum Scope {
 
 impl From<String> for Scope {
     fn from(text: String) -> Scope {
+        let text = nfc(&text).into_owned();
         match text.split_once(':') {
             None if text == "project" => Scope::Project,
             Some(("feature", name)) if !name.trim().is_empty() => Scope::Feature(name.trim().to_owned()),

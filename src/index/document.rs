@@ -5,9 +5,10 @@ use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFiel
 
 use super::tokens::{self, Stems};
 use crate::entry::{Head, Kind};
+use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';
@@ -69,12 +70,13 @@ pub enum Filter {
 
 impl Filter {
     pub(super) fn term(&self) -> String {
-        match self {
+        let term = match self {
             Filter::Kind(kind) => format!("kind:{kind}"),
             Filter::Tag(tag) => format!("tag:{tag}"),
             Filter::Feature(feature) => format!("feature:{feature}"),
             Filter::Scope(scope) => format!("scope:{scope}"),
-        }
+        };
+        nfc(&term).into_owned()
     }
 }
 

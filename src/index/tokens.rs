@@ -3,7 +3,7 @@
 //! The *word* stream has words in lower case, without stop words, stemmed for English. The *part*
 //! stream has the parts of identifiers in lower case and nothing else done: `parseHttpRequest`,
 //! `parse_http_request` and `src/parse/http.rs` share theirs. Both split at everything that is
-//! neither a letter nor a digit.
+//! neither a letter nor a digit, and take text in the composed form (NFC), whichever it was written in.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,8 +13,10 @@ use tantivy::tokenizer::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::text::nfc;
+
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// The name under which the schema knows the word stream.
 pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
@@ -35,7 +37,7 @@ const STOP_WORDS: [&str; 57] = [
 /// Calls `give` with each token of the word stream.
 pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
-    for run in runs(text) {
+    for run in runs(&nfc(text)) {
         lower_case(run, &mut lower);
         if lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower.as_str()).is_err() {
             give(stems.stem(&lower));
@@ -46,7 +48,7 @@ pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
 /// Calls `give` with each token of the part stream.
 pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
-    for run in runs(text) {
+    for run in runs(&nfc(text)) {
         let mut rest = run;
         while !rest.is_empty() {
             let (part, behind) = rest.split_at(camel_end(rest));
@@ -63,7 +65,7 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
 /// sorted: what tags are compared by.
 pub(super) fn tag_words(text: &str, stems: &mut Stems) -> Vec<String> {
     let mut lower = String::new();
-    let mut words: Vec<String> = runs(text)
+    let mut words: Vec<String> = runs(&nfc(text))
         .map(|run| {
             lower_case(run, &mut lower);
             stems.stem(&lower).to_owned()
@@ -267,6 +269,8 @@ mod tests {
         assert_eq!(words_of("Don't use the Migrations, migrating_tables!"), "use migrat migrat tabl");
         assert_eq!(words_of("ÄÖ 日本語 E0502"), "äö 日本語 e0502");
         assert_eq!(words_of(&"x".repeat(41)), "");
+        // A letter and an accent are one character.
+        assert_eq!(words_of("cafe\u{301}s, gro\u{308}\u{df}e"), words_of("caf\u{e9}s, gr\u{f6}\u{df}e"));
     }
 
     #[test]

@@ -396,7 +396,7 @@ mod tests {
         fs::write(folder.path().join(".ralph/knowledge/a.md"), "---\ntitle: A b\ntags: [x]\n---\ntwo\n").unwrap();
         fs::write(folder.path().join(".ralph/knowledge/b.md"), "---\ntitle: B\ntags: [x]\n---\nthree\n").unwrap();
         committed(&said(&memory, "index")[0], " with 1 document for 2 entries, 2 not indexed yet");
-        fs::remove_dir_all(folder.path().join(".ralph/cache/catalog-v1")).unwrap();
+        fs::remove_dir_all(folder.path().join(".ralph/cache/catalog-v2")).unwrap();
         let unknown = "Warning live: nobody knows what it holds, so every search reads all files";
         assert_eq!(said(&memory, "index")[0], unknown);
     }

@@ -16,7 +16,7 @@ use crate::error::{Problem, Result, Severity};
 use crate::history::{self, Usage};
 use crate::retrieve::superseded;
 use crate::store::version_of;
-use crate::text::fold;
+use crate::text::{fold, fold_tag, is_same_name};
 
 /// An entry with all that it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -350,8 +350,8 @@ impl Memory {
 
 fn passes(filter: &Filter, head: &Head) -> bool {
     filter.kind.is_none_or(|kind| head.kind == kind)
-        && filter.tags.iter().all(|tag| head.tags.contains(&tag.trim().to_lowercase()))
-        && (filter.feature.is_none() || head.feature == filter.feature)
+        && filter.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
+        && (filter.feature.is_none() || is_same_name(head.feature.as_deref(), filter.feature.as_deref()))
         && filter.scope.as_ref().is_none_or(|scope| head.scope == *scope)
         && (filter.category.is_none() || head.category == filter.category)
 }

@@ -14,6 +14,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{Attempt, Files, Id, Outcome};
 use crate::error::{Problem, Result};
 use crate::history::{self, Past, Recurrence, TouchedFile};
+use crate::text::is_same_name;
 use crate::{context, entry, text};
 
 /// How much of an error's line is kept, in characters: some programs write all of their output in one.
@@ -167,7 +168,7 @@ impl Memory {
         let attempts = match task_id {
             Some(task_id) => {
                 let mut attempts = pasts(self.now(), &views, |catalog| catalog.rows_of_task(task_id));
-                attempts.retain(|past| feature.is_none() || past.feature.as_deref() == feature);
+                attempts.retain(|past| feature.is_none() || is_same_name(past.feature.as_deref(), feature));
                 attempts
             }
             None => of_feature(self.now(), &views, feature),
@@ -295,7 +296,7 @@ impl Memory {
 fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<Past> {
     let Some(feature) = feature else { return pasts(now, catalogs, |catalog| catalog.journal_rows().collect()) };
     let mut attempts = pasts(now, catalogs, |catalog| catalog.rows_near_feature(feature));
-    attempts.retain(|past| past.feature.as_deref() == Some(feature));
+    attempts.retain(|past| is_same_name(past.feature.as_deref(), Some(feature)));
     attempts
 }
 
@@ -314,7 +315,7 @@ fn lately(now: DateTime<Utc>, catalogs: &[&Catalog], feature: &str) -> Vec<Past>
     let mut attempts = pasts(now, catalogs, |catalog| {
         catalog.rows_near_feature(feature).into_iter().filter(|row| is_late(catalog, row)).collect()
     });
-    attempts.retain(|past| past.feature.as_deref() == Some(feature));
+    attempts.retain(|past| is_same_name(past.feature.as_deref(), Some(feature)));
     attempts
 }
 

@@ -297,25 +297,20 @@ impl Memory {
             None => no_such_entry(&archive, id),
         })?;
         let from = archive.path(row);
-        let found = archive.id(row).unwrap_or_else(|| id.clone());
-        let target = match version_of(found.stem()) {
-            Some((stem, ..)) => {
-                Id::parse(&format!("{}{stem}", &found.as_str()[..found.as_str().len() - found.stem().len()]))
-            }
-            None => Some(found),
-        };
-        let target = target.ok_or_else(|| no_such_entry(&archive, id))?;
+        // By the file's own name, which may be in another form than its id.
+        let path = from.strip_prefix("archive/").and_then(|path| path.strip_suffix(".md")).unwrap_or(&from);
+        let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
+        let stem = version_of(stem).map_or(stem, |(stem, ..)| stem);
+        let to = format!("{folder}/{stem}.md");
+        let target = Id::of_path(&to).ok_or_else(|| no_such_entry(&archive, id))?;
         let in_the_way = live.row_of_id(&target).map(|row| live.path(row));
         let exchanged = in_the_way.is_some();
         let to = if let Some(path) = in_the_way {
             self.store.swap(&lock, &from, &path)?;
             path
         } else {
-            let folder =
-                from.strip_prefix("archive/").and_then(|path| path.rsplit_once('/')).map_or("", |(folder, _)| folder);
-            let path = format!("{folder}/{}.md", target.stem());
-            self.store.move_to(&lock, &from, &path)?;
-            path
+            self.store.move_to(&lock, &from, &to)?;
+            to
         };
         self.commit_moved();
         let problems = lock.busy.iter().cloned().collect();

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::text::{fold_tag, is_same_name};
 
 pub use supersede::circles;
 
@@ -187,8 +188,8 @@ impl Query {
     /// Returns whether an entry has what every hit must have.
     fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
-            && self.tags.iter().all(|tag| head.tags.contains(&tag.trim().to_lowercase()))
-            && (self.in_feature.is_none() || head.feature == self.in_feature)
+            && self.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
+            && (self.in_feature.is_none() || is_same_name(head.feature.as_deref(), self.in_feature.as_deref()))
             && self.scope.as_ref().is_none_or(|scope| *scope == head.scope)
     }
 }
@@ -275,7 +276,7 @@ fn from_millionths(value: i64) -> f64 {
 fn text_query(query: &Query) -> TextQuery {
     let mut filters = Vec::new();
     filters.extend(query.kind.map(Filter::Kind));
-    filters.extend(query.tags.iter().map(|tag| Filter::Tag(tag.trim().to_lowercase())));
+    filters.extend(query.tags.iter().map(|tag| Filter::Tag(fold_tag(tag))));
     filters.extend(query.in_feature.clone().map(Filter::Feature));
     filters.extend(query.scope.as_ref().map(|scope| Filter::Scope(scope.to_string())));
     let text = [query.text.as_str(), query.feature.as_deref().unwrap_or_default(), &query.more];

@@ -5,6 +5,8 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::text::nfc;
+
 /// The longest name that file systems take, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 255;
 /// The longest stem, in bytes, with the number that tells it from others.
@@ -24,7 +26,7 @@ const NAMELESS: &str = "entry";
 /// assert_eq!(stem_for_title("../../etc/passwd", &|stem| stem == "etc-passwd"), "etc-passwd-2");
 /// ```
 pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
-    let mut base = slug::slugify(title);
+    let mut base = slug::slugify(nfc(title));
     if base.is_empty() {
         NAMELESS.clone_into(&mut base);
     } else if is_reserved_name(&base) {

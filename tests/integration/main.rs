@@ -23,6 +23,7 @@ mod failures; // what the file system, another process or an odd file does to a 
 mod fault_campaign; // each file operation fails once
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults; // what holds whichever file operation fails
+mod forms; // names and words in both of the forms of Unicode
 #[path = "../campaigns/frames.rs"]
 mod frames; // random lines for the server
 #[path = "../campaigns/full_disk.rs"]

@@ -12,6 +12,7 @@ use super::merge;
 use super::place::place;
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source, body};
 use crate::error::{Problem, Severity};
+use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
@@ -75,7 +76,7 @@ fn unusable(kind: Kind, text: &str, problems: Vec<Problem>) -> Entry {
 /// Returns a hash of a body's words (XXH3, 64 bits), and how many they are.
 pub fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
-    for word in body.split_ascii_whitespace() {
+    for word in nfc(body).split_ascii_whitespace() {
         fingerprint = xxh3_64_with_seed(word.as_bytes(), fingerprint);
         n_words = n_words.saturating_add(1);
     }
@@ -383,7 +384,7 @@ impl Reader<'_> {
         self.shared_fields(fields);
         self.head.title = self.text(fields, "title").unwrap_or_default();
         for tag in self.list(fields, "tags") {
-            let tag = tag.to_lowercase();
+            let tag = fold_tag(&tag);
             if !self.head.tags.contains(&tag) {
                 self.head.tags.push(tag);
             }
