@@ -2,15 +2,16 @@
 //! agent is told.
 
 use super::Memory;
+use super::finish::{is_of_one, told};
 use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts};
 use super::sync::View;
-use super::write::within;
+use super::write::{shown, within};
 use crate::catalog::{Area, Catalog};
 use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, read};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result, Severity};
 use crate::git::{Lookup, WorkTree};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
@@ -47,6 +48,7 @@ impl Memory {
         let budget = self.budget(run.budget, task)?;
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
+        let mut problems = Vec::new();
         let mut iteration = {
             let lock = self.lock_entries()?;
             for orphan in self.begun()? {
@@ -55,7 +57,11 @@ impl Memory {
                     .as_ref()
                     .is_some_and(|holder| run.holder.as_ref() != Some(holder) && holder.is_alive());
                 if orphan.run_id == run.id && orphan.task_id() == task.own_id() && !is_at_work {
-                    self.interrupt(&lock, &orphan)?;
+                    match self.interrupt(&lock, &orphan) {
+                        // What is wrong with the old one does not keep a new one from its work.
+                        Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
+                        result => result?,
+                    }
                 }
             }
             let number = self.next_number(&run.id)?;
@@ -73,6 +79,7 @@ impl Memory {
             }
             return Err(error);
         }
+        iteration.problems.extend(problems);
         Ok(iteration)
     }
 
@@ -271,6 +278,19 @@ impl Memory {
             Lookup::Found(tree) => Some(tree),
             Lookup::NoGit | Lookup::NoWorkTree | Lookup::Refused(_) => None,
         }
+    }
+}
+
+/// Says that an iteration which was cut off could not be written down as interrupted.
+fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
+    Problem {
+        path: shown(&iteration.state_path()),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "still-open".to_owned(),
+        message: format!("the iteration was cut off, and cannot be written to the journal: {}", told(error)),
+        hint: "fix what stands in the way, or delete the file".to_owned(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
 
+use std::io::ErrorKind;
+
 use serde::Serialize;
 
 use super::Memory;
@@ -28,6 +30,11 @@ const ERROR_OUTPUT: usize = 500;
 const STACK_TRACE: usize = 500;
 /// How much of a trace is looked at before it is cut, in bytes.
 const MAX_TRACE_BYTES: usize = 64 * 1024;
+
+/// Errors of the system that have no kind; their numbers are the same on every Unix.
+const EIO: i32 = 5;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
 
 /// How the command went that says whether a task is done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,9 +115,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where the iteration's ids are none, and those of [`Memory::add`]. Then there is
+    /// [`Error::Invalid`] where the iteration's ids are none, [`Error::Locked`] and [`Error::Io`]. Then there is
     /// no entry in the journal, and the call can be made again: knowledge that was written is found as it
-    /// is.
+    /// is. What concerns one fact alone, such as an entry that cannot be edited, is in [`Recorded::refused`], and
+    /// that fact stands in the notes of the journal's entry.
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
         check_run_name(&iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
@@ -132,41 +140,40 @@ impl Memory {
         });
         let mut problems = transcript_problems(&transcript, report, outcome);
         let mut knowledge = Vec::new();
-        for noted in &said.knowledge {
-            match self.add_unembedded(&knowledge_of(noted, iteration)) {
+        let mut left_over = Vec::new();
+        // The journal is committed, and nobody else has this folder.
+        let folder = format!("{}/", self.root().display());
+        let told = |error: &Error| told(error).replace(&folder, "");
+        let mut note = |line: u32, place: String, noted: Result<Knowledge>| {
+            let added = noted.and_then(|noted| {
+                self.add_unembedded(&noted).or_else(|error| {
+                    let of_file = is_of_one(&error) && !is_of_agent(&error);
+                    left_over.extend(of_file.then(|| (noted, told(&error))));
+                    Err(error)
+                })
+            });
+            match added {
                 Ok(mut added) => {
                     problems.append(&mut added.problems);
                     knowledge.push(added);
+                    Ok(())
                 }
-                // The agent's to mend; everything else is the caller's, who still has the text.
-                Err(Error::Invalid { what, reason }) => {
-                    refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
+                Err(error) if is_of_one(&error) => {
+                    refused.push((line, format!("{place}: {}", told(&error))));
+                    Ok(())
                 }
-                Err(Error::Secret { what, line, pattern, .. }) => {
-                    let place = format!("line {}: <{}>", noted.line, noted.name);
-                    refused.push((noted.line, format!("{place}: {}", secret(what, line, pattern))));
-                }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
             }
+        };
+        for noted in &said.knowledge {
+            note(noted.line, format!("line {}: <{}>", noted.line, noted.name), Ok(knowledge_of(noted, iteration)))?;
         }
         for suggestion in said.suggestions.iter().filter(|_| self.settings.events_from_output) {
             let noted = event_of(suggestion, iteration).and_then(|event| event.to_knowledge());
-            match noted.and_then(|event| self.add_unembedded(&event)) {
-                Ok(mut added) => {
-                    problems.append(&mut added.problems);
-                    knowledge.push(added);
-                }
-                Err(Error::Invalid { what, reason }) => {
-                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-                    refused.push((suggestion.line, format!("{place}: {what}: {reason}")));
-                }
-                Err(Error::Secret { what, line, pattern, .. }) => {
-                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-                    refused.push((suggestion.line, format!("{place}: {}", secret(what, line, pattern))));
-                }
-                Err(error) => return Err(error),
-            }
+            let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
+            note(suggestion.line, place, noted)?;
         }
+        said.notes = notes_with(said.notes.take(), &left_over);
         refused.sort_by_key(|(line, _)| *line);
         let refused: Vec<String> = refused.into_iter().map(|(_, refused)| refused).collect();
         let (tree, files) = self.changes_since(iteration, report, &transcript.files, &said);
@@ -331,22 +338,68 @@ fn outcome(said: &Said, report: &Report, is_failed: bool) -> Outcome {
     }
 }
 
-/// Says that knowledge held a secret. No fingerprint: the journal is committed, and of a weak password it would
-/// tell whether a guess is right.
-fn secret(what: &str, line: u32, pattern: &str) -> String {
-    format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
+/// Returns whether an error is about one thing that the agent said, or the entry that it belongs into. What is about the
+/// whole memory, such as a full disk or a lock, would be met by everything else as well.
+pub(super) fn is_of_one(error: &Error) -> bool {
+    let Error::Io { action, source, .. } = error else {
+        return matches!(
+            error,
+            Error::Invalid { .. }
+                | Error::Secret { .. }
+                | Error::Uneditable { .. }
+                | Error::Conflict { .. }
+                | Error::OutsideRoot { .. }
+        );
+    };
+    match source.kind() {
+        ErrorKind::StorageFull
+        | ErrorKind::QuotaExceeded
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::FileTooLarge
+        | ErrorKind::OutOfMemory => false,
+        // A file that is damaged is one file, a disk that takes nothing is all of them.
+        _ if source.raw_os_error() == Some(EIO) => *action == "read",
+        _ => *action != "lock" && !matches!(source.raw_os_error(), Some(ENFILE | EMFILE)),
+    }
+}
+
+/// Returns whether the agent can do better the next time.
+fn is_of_agent(error: &Error) -> bool {
+    matches!(error, Error::Invalid { .. } | Error::Secret { .. })
+}
+
+/// Says why something was refused.
+pub(super) fn told(error: &Error) -> String {
+    match error {
+        // No fingerprint: the journal is committed, and of a weak password it would tell whether a guess is right.
+        Error::Secret { what, line, pattern, .. } => {
+            format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
+        }
+        error => {
+            let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+            format!("{error}{reason}")
+        }
+    }
+}
+
+/// Returns the notes with what no entry could take: nothing that an agent learned is lost because of a file.
+fn notes_with(notes: Option<String>, left_over: &[(Knowledge, String)]) -> Option<String> {
+    let told = left_over.iter().map(|(Knowledge { title, tags, body, .. }, reason)| {
+        format!("Not taken over as knowledge: {reason}\n\n**{title}** ({})\n\n{}", tags.join(", "), body.trim())
+    });
+    let all: Vec<String> = notes.into_iter().chain(told).collect();
+    Some(all.join("\n\n")).filter(|notes| !notes.is_empty())
 }
 
 /// Says that an iteration which is in the journal is listed as begun still.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
-    let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     Problem {
         path: shown(&iteration.state_path()),
         line: None,
         column: None,
         severity: Severity::Warning,
         code: "still-open".to_owned(),
-        message: format!("the iteration is in the journal, and is listed as begun still: {error}{reason}"),
+        message: format!("the iteration is in the journal, and is listed as begun still: {}", told(error)),
         hint: "delete the file".to_owned(),
     }
 }
