@@ -156,6 +156,9 @@ fn io_hint(error: &io::Error) -> Option<&'static str> {
         io::ErrorKind::ReadOnlyFilesystem => {
             Some("the file system is mounted read-only; only reading commands work there")
         }
+        io::ErrorKind::FileTooLarge => {
+            Some("a file would be larger than this process may write; raise the limit (`ulimit -f`)")
+        }
         io::ErrorKind::NotADirectory => Some("a file stands where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder stands where a file must be; move it away"),
         // These have no kind. Their numbers are the same on every Unix.
