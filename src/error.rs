@@ -124,6 +124,18 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// An agent is at work that nobody waits for.
+    #[error(
+        "cannot begin an iteration: the agent of iteration {number} of {run_id} is still at work, as process {pid}"
+    )]
+    StillWorking {
+        /// The run, which was killed.
+        run_id: String,
+        /// The number of the agent's iteration in it.
+        number: u32,
+        /// The agent's process.
+        pid: u32,
+    },
     /// `git` could not be run or refused.
     #[error("`git {command}` failed: {reason}")]
     Git {

@@ -3,7 +3,7 @@
 
 use super::Memory;
 use super::finish::{is_of_one, told};
-use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts};
+use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
 use super::sync::View;
 use super::write::{shown, within};
 use crate::catalog::{Area, Catalog};
@@ -41,13 +41,14 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::Invalid`] where the title is empty, an id is none, or the budget is too small;
-    /// [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
+    /// [`Error::StillWorking`] where the agent of a run that was killed is still at work; [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
         check_task(task)?;
         check_run_name(&run.id)?;
         let budget = self.budget(run.budget, task)?;
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
+        refuse_beside_agents(&self.begun()?)?;
         let mut problems = Vec::new();
         let mut iteration = {
             let lock = self.lock_entries()?;

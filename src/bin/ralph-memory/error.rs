@@ -80,6 +80,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
             | Error::Secret { .. }
+            | Error::StillWorking { .. }
             | Error::OutsideRoot { .. },
         ) => Exit::Refused,
         Some(Error::Locked { .. }) => Exit::Locked,
@@ -127,6 +128,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
             "leave it out: entries are committed; if it is no secret, give `--allow-secret {fingerprint}`, or put it into \
              `secrets.allowed` of `.ralph/config.toml`"
         ),
+        Some(Error::StillWorking { pid, .. }) => {
+            format!("its changes would be taken for those of the new agent; wait until it has ended, or `kill {pid}`")
+        }
         Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
         Some(Error::Conflict { kept: None, .. }) => "look at what it says by now, and run the command again".to_owned(),
         Some(Error::Conflict { kept: Some(_), .. }) => {
