@@ -2,7 +2,7 @@
 //! agent is told.
 
 use super::Memory;
-use super::finish::{is_of_one, told};
+use super::refusal::{is_of_one, told};
 use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
 use super::sync::View;
 use super::write::{shown, within};
@@ -36,7 +36,8 @@ impl Memory {
     /// Begins an iteration: chooses its model, and gathers what its agent should know.
     ///
     /// What an earlier process began of the same task in the same run, and never finished, goes into the
-    /// journal as interrupted, unless it is held by a process that is still there.
+    /// journal as interrupted, unless it is held by a process that is still there. Attempts that could not be written
+    /// to the journal, and are kept, are among [`Iteration::problems`].
     ///
     /// # Errors
     ///
@@ -49,7 +50,7 @@ impl Memory {
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         refuse_beside_agents(&self.begun()?)?;
-        let mut problems = Vec::new();
+        let (kept, mut problems) = self.kept_problems();
         let mut iteration = {
             let lock = self.lock_entries()?;
             for orphan in self.begun()? {
@@ -57,7 +58,9 @@ impl Memory {
                     .holder
                     .as_ref()
                     .is_some_and(|holder| run.holder.as_ref() != Some(holder) && holder.is_alive());
-                if orphan.run_id == run.id && orphan.task_id() == task.own_id() && !is_at_work {
+                // What became of one that is kept can be told better.
+                let is_over = !is_at_work && !Memory::is_kept(&kept, &orphan);
+                if orphan.run_id == run.id && orphan.task_id() == task.own_id() && is_over {
                     match self.interrupt(&lock, &orphan) {
                         // What is wrong with the old one does not keep a new one from its work.
                         Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
