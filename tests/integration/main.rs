@@ -35,6 +35,11 @@ mod killed; // a loop that is killed at random moments loses nothing
 #[path = "../campaigns/kills.rs"]
 mod kills; // kills at random moments
 mod knowledge; // what adding, superseding and restoring do to entries that are there
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/last_step.rs"]
+mod last_step; // what fails behind an agent's end
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod last_steps; // what holds then
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways
