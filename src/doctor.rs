@@ -80,6 +80,8 @@ pub struct Facts {
     pub git: Git,
     /// How finding entries by their meaning does.
     pub meaning: Meaning,
+    /// The files of attempts that could not be written to the journal.
+    pub kept: Vec<String>,
 }
 
 /// How finding entries by their meaning does.
@@ -168,6 +170,7 @@ pub fn judge(facts: &Facts) -> Diagnosis {
     findings.extend(git(&facts.git));
     findings.push(clock(&facts.survey.changed_later));
     findings.push(meaning(&facts.meaning));
+    findings.extend(kept(&facts.kept));
     Diagnosis { findings }
 }
 
@@ -187,6 +190,13 @@ fn meaning(meaning: &Meaning) -> Finding {
     let detail = meaning.detail.clone();
     let state = if meaning.is_well { State::Ok } else { State::Warning };
     Finding { what: "semantic", state, detail, mend: meaning.mend.clone() }
+}
+
+fn kept(paths: &[String]) -> Option<Finding> {
+    let first = paths.first()?;
+    let list: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    let detail = format!("{} not in the journal: {}", are(paths.len(), "attempt"), list.join(", "));
+    Some(warning("attempts", detail, format!("`ralph-memory record {first}` writes one of them to the journal")))
 }
 
 fn settings(facts: &Facts) -> Finding {
@@ -463,6 +473,7 @@ mod tests {
             watches: Some(Watches { folders: 100, instances: 128 }),
             git: work_tree(Uncommitted::default()),
             meaning: Meaning { is_well: true, detail: "RAG: off".to_owned(), mend: None },
+            kept: Vec::new(),
         }
     }
 

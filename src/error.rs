@@ -124,6 +124,47 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// An attempt could not be written to the journal. All of it is in a file outside of the project, from which
+    /// [`Memory::record_kept`](crate::Memory::record_kept) writes it.
+    #[error("cannot record the attempt in `{root}`; what its agent said is kept in `{kept}`")]
+    NotRecorded {
+        /// The folder that holds `.ralph/`, or should.
+        root: PathBuf,
+        /// The file.
+        kept: PathBuf,
+        /// Why it could not be recorded.
+        source: Box<Error>,
+    },
+    /// An attempt could neither be written to the journal nor kept outside of the project.
+    #[error("cannot record the attempt in `{root}`, nor keep what its agent said: {reason}")]
+    NotKept {
+        /// The folder that holds `.ralph/`, or should.
+        root: PathBuf,
+        /// What would have been kept, for whoever can put it into a file.
+        text: String,
+        /// Why it could not be kept.
+        reason: String,
+        /// Why it could not be recorded.
+        source: Box<Error>,
+    },
+    /// An agent is at work that nobody waits for.
+    #[error(
+        "cannot begin an iteration: the agent of iteration {number} of {run_id} is still at work, as process {pid}"
+    )]
+    StillWorking {
+        /// The run, which was killed.
+        run_id: String,
+        /// The number of the agent's iteration in it.
+        number: u32,
+        /// The agent's process.
+        pid: u32,
+    },
+    /// A bug ended the call.
+    #[error("a bug stopped the call: {message}")]
+    Panicked {
+        /// What the panic said.
+        message: String,
+    },
     /// `git` could not be run or refused.
     #[error("`git {command}` failed: {reason}")]
     Git {

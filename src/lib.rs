@@ -95,6 +95,8 @@
 //!   `[redacted: PATTERN]` in its place.
 //! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
 //!   else.
+//! * An attempt whose agent has ended is in the journal, or, where [`Memory::keeping_in`] names a folder, in a file
+//!   that the error names and [`Memory::record_kept`] takes.
 //! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
 //!   journal stays the same.
 //! * A file that comes with a repository names no command that is run, no address that text is sent to and nothing else of a server.

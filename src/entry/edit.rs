@@ -240,7 +240,14 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::SingleQuoted => {
             head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
         }
-        Style::FlowMap | Style::BlockMap | Style::BlockScalar => return Err(format!("`{name}` is not a list")),
+        // What a block of text holds is a comma string as well; it becomes a list on one line.
+        Style::BlockScalar => {
+            let value = unquoted(&head[key.value.clone()], key.style)?;
+            let old = list_items(Some(&Value::String(value))).into_iter().map(|item| quote(&item));
+            let list: Vec<String> = old.chain(flow).collect();
+            head.replace_range(key.value.clone(), &format!("[{}]", list.join(", ")));
+        }
+        Style::FlowMap | Style::BlockMap => return Err(format!("`{name}` is not a list")),
     }
     Ok(())
 }
@@ -323,6 +330,9 @@ mod tests {
         check("tags: a, b # x\n", tags(&["c"]), "tags: a, b, c # x\n");
         check("tags: \"a\"\n", tags(&["c"]), "tags: \"a, c\"\n");
         check("tags: 'a'\n", tags(&["c"]), "tags: 'a, c'\n");
+        check("tags: >-\n  a,\n  b\nc: d\n", tags(&["c"]), "tags: [a, b, c]\nc: d\n");
+        check("tags: |\n  a, b\n\nc: d\n", tags(&["c"]), "tags: [a, b, c]\n\nc: d\n");
+        check("tags: >+ # why\n  a, it's\n", tags(&["c,d"]), "tags: [a, \"it's\", \"c,d\"]\n");
         // What a comma string cannot hold makes it a list.
         check("tags: a, b # x\n", tags(&["issue #12"]), "tags: [a, b, \"issue #12\"] # x\n");
         check("tags: 'it''s, b'\n", tags(&["c,d"]), "tags: [\"it's\", b, \"c,d\"]\n");

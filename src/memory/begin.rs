@@ -2,15 +2,16 @@
 //! agent is told.
 
 use super::Memory;
-use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts};
+use super::refusal::{is_of_one, told};
+use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
 use super::sync::View;
-use super::write::within;
+use super::write::{shown, within};
 use crate::catalog::{Area, Catalog};
 use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, read};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result, Severity};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
 use crate::retrieve::{Hit, Meaning, Query};
@@ -34,18 +35,21 @@ impl Memory {
     /// Begins an iteration: chooses its model, and gathers what its agent should know.
     ///
     /// What an earlier process began of the same task in the same run, and never finished, goes into the
-    /// journal as interrupted, unless it is held by a process that is still there.
+    /// journal as interrupted, unless it is held by a process that is still there. Attempts that could not be written
+    /// to the journal, and are kept, are among [`Iteration::problems`].
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] where the title is empty, an id is none, or the budget is too small;
-    /// [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
+    /// [`Error::StillWorking`] where the agent of a run that was killed is still at work; [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
         check_task(task)?;
         check_run_name(&run.id)?;
         let budget = self.budget(run.budget, task)?;
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
+        refuse_beside_agents(&self.begun()?)?;
+        let (kept, mut problems) = self.kept_problems();
         let mut iteration = {
             let lock = self.lock_entries()?;
             let orphans = self.begun()?;
@@ -58,8 +62,14 @@ impl Memory {
                     .holder
                     .as_ref()
                     .is_some_and(|holder| run.holder.as_ref() != Some(holder) && holder.is_alive());
-                if orphan.run_id == run.id && orphan.task_id() == task.own_id() && !is_at_work {
-                    self.interrupt(&lock, &orphan)?;
+                // What became of one that is kept can be told better.
+                let is_over = !is_at_work && !Memory::is_kept(&kept, &orphan);
+                if orphan.run_id == run.id && orphan.task_id() == task.own_id() && is_over {
+                    match self.interrupt(&lock, &orphan) {
+                        // What is wrong with the old one does not keep a new one from its work.
+                        Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
+                        result => result?,
+                    }
                 }
             }
             let number = self.next_number(&run.id)?;
@@ -77,6 +87,7 @@ impl Memory {
             }
             return Err(error);
         }
+        iteration.problems.extend(problems);
         Ok(iteration)
     }
 
@@ -281,6 +292,19 @@ impl Memory {
         let catalog: &Catalog = &views[0].catalog;
         let past = |hit: Hit| Past::new(hit.id, catalog.head(catalog.row_of_path(within(&hit.path))?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
+    }
+}
+
+/// Says that an iteration which was cut off could not be written down as interrupted.
+fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
+    Problem {
+        path: shown(&iteration.state_path()),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "still-open".to_owned(),
+        message: format!("the iteration was cut off, and cannot be written to the journal: {}", told(error)),
+        hint: "fix what stands in the way, or delete the file".to_owned(),
     }
 }
 

@@ -1,37 +1,32 @@
 //! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
 
-use serde::Serialize;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::Memory;
+use super::kept::{Seen, forget};
 use super::outside::State;
+use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
-use super::said::{Known, known, transcript_problems};
+use super::said::{Known, error_category, event_of, knowledge_of, known, outcome, sections, transcript_problems};
 use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{self, Attempt, AttemptHead, Event, Files, Id, Outcome, Scope, Sections, Source, Validation};
+use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
-use crate::secret::redact;
-use crate::sigil::{self, FailureReport, Noted, Refused, SUGGESTIONS_HEADING, Said, SuggestedScope, Suggestion};
+use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
-use crate::text::{floor, shorten};
+use crate::text::shorten;
 use crate::transcript::Transcript;
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
-/// Why an attempt failed of which its agent says nothing.
-const NO_REPORT: &str = "Task failed (no structured report)";
-/// What kind of error it had then.
-const UNKNOWN: &str = "unknown";
-/// How much of the text's end is taken for its error output then, in characters.
-const ERROR_OUTPUT: usize = 500;
-/// How much of a reported stack trace is kept, in characters.
-const STACK_TRACE: usize = 500;
-/// How much of a trace is looked at before it is cut, in bytes.
-const MAX_TRACE_BYTES: usize = 64 * 1024;
-
 /// How the command went that says whether a task is done.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Validated {
     /// The command line.
     pub command: String,
@@ -44,7 +39,8 @@ pub struct Validated {
 }
 
 /// What became of an iteration, as its caller knows.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Report {
     /// What the agent wrote, from which sigils are read: its final text, or the event stream of Claude Code or
     /// Codex, which is recognised. Not looked at where there is a `transcript`.
@@ -101,23 +97,110 @@ pub struct Recorded {
     pub problems: Vec<Problem>,
 }
 
+/// An attempt whose agent has ended, with all that is known of it.
+pub(super) struct Ended<'a> {
+    pub(super) iteration: &'a Iteration,
+    /// As the caller gave it.
+    pub(super) report: &'a Report,
+    pub(super) transcript: &'a Transcript,
+    pub(super) seen: Seen,
+    /// Why git saw nothing, where it should have.
+    pub(super) unknown: Option<Problem>,
+    /// When.
+    pub(super) at: DateTime<Utc>,
+    /// Whether it comes from a file, which may have been left behind by a call that got to the journal.
+    pub(super) was_kept: bool,
+    /// Whether secrets were taken out of the text.
+    pub(super) is_redacted: bool,
+}
+
+impl Ended<'_> {
+    /// Refuses knowledge that a secret was taken out of, as it would have been refused with the secret.
+    fn without_secret(&self, noted: Knowledge) -> Result<Knowledge> {
+        let mark = |text: &str| text.contains("[redacted: ");
+        if self.is_redacted && (mark(&noted.title) || mark(&noted.body) || noted.tags.iter().any(|tag| mark(tag))) {
+            let reason = "it held what looks like a secret; leave it out".to_owned();
+            return Err(Error::Invalid { what: "knowledge".to_owned(), reason });
+        }
+        Ok(noted)
+    }
+
+    /// Returns the files that the iteration had to do with.
+    fn files(&self, report: &Report, said: &Said) -> Files {
+        let (seen, by_tools) = (&self.seen, &self.transcript.files);
+        let mut files = report.files.clone();
+        extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
+        extend(&mut files.created, seen.created.clone());
+        extend(&mut files.modified, seen.modified.clone());
+        // What git saw is sure; a tool may write a file anew that was there.
+        let is_new = |path: &&String| !files.modified.contains(path);
+        let created: Vec<String> = by_tools.created.iter().filter(is_new).cloned().collect();
+        extend(&mut files.created, created);
+        extend(&mut files.modified, by_tools.modified.clone());
+        extend(&mut files.read, by_tools.read.clone());
+        // A file that was made here is not one that was changed here as well, nor is what was changed only read.
+        let Files { created, modified, read, .. } = &mut files;
+        modified.retain(|path| !created.contains(path));
+        read.retain(|path| !created.contains(path) && !modified.contains(path));
+        files
+    }
+}
+
 impl Memory {
     /// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
     ///
     /// An iteration that is finished for the second time, or was taken for interrupted meanwhile, gets
     /// an entry of its own, under the run's next number.
     ///
+    /// With [`Memory::keeping_in`], an attempt that cannot be written is kept in a file outside of the project, from
+    /// which [`Memory::record_kept`] writes it later.
+    ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where the iteration's ids are none, and those of [`Memory::add`]. Then there is
-    /// no entry in the journal, and the call can be made again: knowledge that was written is found as it
-    /// is.
+    /// [`Error::Invalid`] where the iteration's ids are none. [`Error::NotRecorded`], with the file, where the lock or
+    /// the file system stands in the way, [`Error::NotKept`] where that cannot be written, either, and without
+    /// folders for it [`Error::Locked`] and [`Error::Io`] themselves. Then there is no entry in the journal, and the
+    /// call can be made again: knowledge that was written is found as it is. What concerns one fact alone, such as
+    /// an entry that cannot be edited, is in [`Recorded::refused`], and that fact stands in the notes of the journal's
+    /// entry.
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
         check_run_name(&iteration.run_id)?;
         check_name("task id", &iteration.task_id())?;
         check_number(iteration.number)?;
         let transcript = self.transcript(report);
-        let Known { report, is_failed } = &known(report, &transcript, iteration);
+        let (at, seen) = (self.now(), Seen::default());
+        let mut ended = Ended {
+            iteration,
+            report,
+            transcript: &transcript,
+            seen,
+            unknown: None,
+            at,
+            was_kept: false,
+            is_redacted: false,
+        };
+        let Some(kept) = self.keep_ahead(&ended) else {
+            (ended.seen, ended.unknown) = self.seen(iteration);
+            return self.write_ended(&ended).map_err(|error| self.not_recorded(&ended, None, error));
+        };
+        // A bug must not cost an attempt, nor leave its user without a word of where it is.
+        let written = catch_unwind(AssertUnwindSafe(|| {
+            (ended.seen, ended.unknown) = self.seen(iteration);
+            self.write_ended(&ended)
+        }));
+        match written.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))) {
+            Ok(mut recorded) => {
+                recorded.problems.extend(forget(&kept));
+                Ok(recorded)
+            }
+            Err(error) => Err(self.not_recorded(&ended, Some(kept), error)),
+        }
+    }
+
+    /// Writes an attempt down of which nothing more is to be found out.
+    pub(super) fn write_ended(&self, ended: &Ended<'_>) -> Result<Recorded> {
+        let Ended { iteration, transcript, .. } = *ended;
+        let Known { report, is_failed } = &known(ended.report, transcript, iteration);
         let mut said = sigil::read(&transcript.text, &iteration.task_id());
         let outcome = outcome(&said, report, *is_failed);
         // Where nobody asked for suggestions, nothing is said of bad ones.
@@ -131,56 +214,54 @@ impl Memory {
                 None
             }
         });
-        let mut problems = transcript_problems(&transcript, report, outcome);
+        let mut problems = transcript_problems(transcript, report, outcome);
         let mut knowledge = Vec::new();
-        for noted in &said.knowledge {
-            match self.add_unembedded(&knowledge_of(noted, iteration)) {
+        let mut left_over = Vec::new();
+        // The journal is committed, and nobody else has this folder.
+        let folder = format!("{}/", self.root().display());
+        let told = |error: &Error| told(error).replace(&folder, "");
+        let mut note = |line: u32, place: String, noted: Result<Knowledge>| {
+            let added = noted.and_then(|noted| ended.without_secret(noted)).and_then(|noted| {
+                self.add_unembedded(&noted).inspect_err(|error| {
+                    let of_file = is_of_one(error) && !is_of_agent(error);
+                    left_over.extend(of_file.then(|| (noted, told(error))));
+                })
+            });
+            match added {
                 Ok(mut added) => {
                     problems.append(&mut added.problems);
                     knowledge.push(added);
+                    Ok(())
                 }
-                // The agent's to mend; everything else is the caller's, who still has the text.
-                Err(Error::Invalid { what, reason }) => {
-                    refused.push((noted.line, format!("line {}: <{}>: {what}: {reason}", noted.line, noted.name)));
+                Err(error) if is_of_one(&error) => {
+                    refused.push((line, format!("{place}: {}", told(&error))));
+                    Ok(())
                 }
-                Err(Error::Secret { what, line, pattern, .. }) => {
-                    let place = format!("line {}: <{}>", noted.line, noted.name);
-                    refused.push((noted.line, format!("{place}: {}", secret(what, line, pattern))));
-                }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
             }
+        };
+        for noted in &said.knowledge {
+            note(noted.line, format!("line {}: <{}>", noted.line, noted.name), Ok(knowledge_of(noted, iteration)))?;
         }
         for suggestion in said.suggestions.iter().filter(|_| self.settings.events_from_output) {
             let noted = event_of(suggestion, iteration).and_then(|event| event.to_knowledge());
-            match noted.and_then(|event| self.add_unembedded(&event)) {
-                Ok(mut added) => {
-                    problems.append(&mut added.problems);
-                    knowledge.push(added);
-                }
-                Err(Error::Invalid { what, reason }) => {
-                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-                    refused.push((suggestion.line, format!("{place}: {what}: {reason}")));
-                }
-                Err(Error::Secret { what, line, pattern, .. }) => {
-                    let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-                    refused.push((suggestion.line, format!("{place}: {}", secret(what, line, pattern))));
-                }
-                Err(error) => return Err(error),
-            }
+            let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
+            note(suggestion.line, place, noted)?;
         }
+        said.notes = notes_with(said.notes.take(), &left_over);
         refused.sort_by_key(|(line, _)| *line);
         let refused: Vec<String> = refused.into_iter().map(|(_, refused)| refused).collect();
-        let (tree, files, unknown) = self.changes_since(iteration, report, &transcript.files, &said);
-        problems.extend(unknown);
+        let files = ended.files(report, &said);
+        problems.extend(ended.unknown.clone());
         let head = AttemptHead {
             section: iteration.task.section.clone(),
             error_category: error_category(&said, outcome),
             model: report.model.clone().or_else(|| Some(iteration.model.clone()).filter(|model| !model.is_empty())),
             model_rationale: rationale(iteration, report),
-            tree,
+            tree: ended.seen.tree.clone(),
             difficulty: said.difficulty,
             next_model: said.next_model.clone(),
-            duration_secs: report.duration_secs.or_else(|| seconds_since(iteration, self.now())),
+            duration_secs: report.duration_secs.or_else(|| seconds_since(iteration, ended.at)),
             cost_usd: report.cost_usd,
             tokens_in: report.tokens_in,
             tokens_out: report.tokens_out,
@@ -199,7 +280,10 @@ impl Memory {
         let attempt = attempt(iteration, head, sections).prepared(&self.settings.allowed_secrets);
         let lock = self.lock_entries()?;
         let pending = self.begin_write();
-        let (path, attempt) = self.write_attempt(&lock, attempt)?;
+        let (path, attempt) = match ended.was_kept.then(|| self.recorded_before(&attempt)).flatten() {
+            Some(known) => known,
+            None => self.write_attempt(&lock, attempt)?,
+        };
         problems.extend(lock.busy.clone());
         // The journal has it: the call is done, and a second one would write it once more.
         problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
@@ -275,38 +359,32 @@ impl Memory {
         }
     }
 
-    /// Returns the tree as it is now, the files that the iteration had to do with, and, of an iteration that began
-    /// with a tree, why there is none now.
-    fn changes_since(
-        &self,
-        iteration: &Iteration,
-        report: &Report,
-        by_tools: &Files,
-        said: &Said,
-    ) -> (Option<String>, Files, Option<Problem>) {
-        let mut files = report.files.clone();
-        extend(&mut files.relevant, said.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
+    /// Returns the journal's entry of an attempt that was kept, if it has one: only the file was left behind.
+    fn recorded_before(&self, attempt: &Attempt) -> Option<(String, Attempt)> {
+        let key = |attempt: &Attempt| {
+            let Attempt { task_id, started_at, head, sections, .. } = attempt;
+            (task_id.clone(), *started_at, head.outcome, head.duration_secs.map(f64::to_bits), sections.clone())
+        };
+        let known = self.attempts_of_run(&attempt.run_id).into_iter().find(|(_, known)| key(known) == key(attempt));
+        known.map(|(_, known)| (journal_path(&known.run_id, known.head.iteration), known))
+    }
+
+    /// Returns the tree as it is now, with the files that git saw change since the iteration began, and, of an
+    /// iteration that began with a tree, why there is none now.
+    fn seen(&self, iteration: &Iteration) -> (Seen, Option<Problem>) {
         let (state, unknown) = match self.state_of_files() {
             Ok(state) => (state, None),
             Err(problem) => (None, Some(*problem).filter(|_| iteration.tree.is_some())),
         };
+        let mut seen = Seen::default();
         if let (Some(State { tree, work_tree, scratch }), Some(before)) = (&state, &iteration.tree)
             && let Ok(changes) = work_tree.changes(scratch, before, tree)
         {
-            extend(&mut files.created, changes.created);
-            extend(&mut files.modified, changes.modified.into_iter().chain(changes.deleted).collect());
+            seen.created = changes.created;
+            seen.modified = changes.modified.into_iter().chain(changes.deleted).collect();
         }
-        // What git saw is sure; a tool may write a file anew that was there.
-        let is_new = |path: &&String| !files.modified.contains(path);
-        let created: Vec<String> = by_tools.created.iter().filter(is_new).cloned().collect();
-        extend(&mut files.created, created);
-        extend(&mut files.modified, by_tools.modified.clone());
-        extend(&mut files.read, by_tools.read.clone());
-        // A file that was made here is not one that was changed here as well, nor is what was changed only read.
-        let Files { created, modified, read, .. } = &mut files;
-        modified.retain(|path| !created.contains(path));
-        read.retain(|path| !created.contains(path) && !modified.contains(path));
-        (state.map(|state| state.tree), files, unknown)
+        seen.tree = state.map(|state| state.tree);
+        (seen, unknown)
     }
 
     fn model_named(&self, name: &str) -> std::result::Result<String, String> {
@@ -325,40 +403,23 @@ fn extend(list: &mut Vec<String>, paths: Vec<String>) {
     }
 }
 
-/// Returns how an attempt ended.
-fn outcome(said: &Said, report: &Report, is_failed: bool) -> Outcome {
-    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
-    match (report.outcome, said.outcome) {
-        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
-        (Some(outcome), _) | (None, Some(outcome)) => outcome,
-        (None, None) if is_failed || report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
-        (None, None) => Outcome::Blocked,
-    }
-}
-
-/// Says that knowledge held a secret. No fingerprint: the journal is committed, and of a weak password it would
-/// tell whether a guess is right.
-fn secret(what: &str, line: u32, pattern: &str) -> String {
-    format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+    Error::Panicked { message: message.unwrap_or_else(|| "it does not say how".to_owned()) }
 }
 
 /// Says that an iteration which is in the journal is listed as begun still.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
-    let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     Problem {
         path: shown(&iteration.state_path()),
         line: None,
         column: None,
         severity: Severity::Warning,
         code: "still-open".to_owned(),
-        message: format!("the iteration is in the journal, and is listed as begun still: {error}{reason}"),
+        message: format!("the iteration is in the journal, and is listed as begun still: {}", told(error)),
         hint: "delete the file".to_owned(),
     }
-}
-
-fn error_category(said: &Said, outcome: Outcome) -> Option<String> {
-    let reported = said.failure.as_ref().map(|report| report.category.clone());
-    reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
 /// Returns why the model was taken; nothing of another model than the one that was chosen.
@@ -383,79 +444,4 @@ fn attempt(iteration: &Iteration, head: AttemptHead, sections: Sections) -> Atte
         head,
         sections,
     }
-}
-
-fn sections(said: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
-    let failure = said.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
-    // Before it is cut, which could leave half of a secret.
-    let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
-    Sections {
-        notes: said.notes.unwrap_or_default(),
-        summary: report.summary.clone(),
-        tried: failure.tried,
-        why: failure.why,
-        error_output: trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default(),
-        retry_suggestion: said.retry_suggestion.unwrap_or_default(),
-        decisions: report.decisions.clone(),
-        errors: report.errors.clone(),
-        validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
-        progress: report.progress.clone(),
-        feedback: report.feedback.clone(),
-    }
-}
-
-/// Returns what is known of a failure of which the agent says nothing.
-fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
-    let mut report = FailureReport {
-        tried: String::new(),
-        why: String::new(),
-        category: UNKNOWN.to_owned(),
-        files: Vec::new(),
-        stack_trace: None,
-    };
-    if outcome.is_success() == Some(false) {
-        NO_REPORT.clone_into(&mut report.why);
-        let text = text.trim_end();
-        let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
-        let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
-        report.stack_trace = Some(text[start..].to_owned());
-    }
-    report
-}
-
-fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
-    Knowledge {
-        category: noted.category.clone(),
-        feature: iteration.task.feature.clone(),
-        source: Source::Agent,
-        task_id: Some(iteration.task_id()),
-        run_id: Some(iteration.run_id.clone()),
-        ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
-    }
-}
-
-/// Returns the event that an agent suggests, its scope completed with the ids of the task.
-fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
-    let task = &iteration.task;
-    let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
-        let reason = format!("the task has no {name}");
-        id.clone().map(scope).ok_or(Error::Invalid { what: "scope".to_owned(), reason })
-    };
-    let scope = match suggestion.scope {
-        SuggestedScope::Task => Scope::Task(iteration.task_id()),
-        SuggestedScope::Section => of("section", &task.section, Scope::Section)?,
-        SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
-        SuggestedScope::Project => Scope::Project,
-    };
-    Ok(Event {
-        tags: suggestion.tags.clone(),
-        scope,
-        source: Source::Agent,
-        importance: suggestion.importance,
-        feature: task.feature.clone(),
-        task_id: Some(iteration.task_id()),
-        run_id: Some(iteration.run_id.clone()),
-        details: suggestion.details.clone(),
-        ..Event::new(&suggestion.event, &suggestion.summary)
-    })
 }

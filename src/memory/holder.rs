@@ -15,13 +15,22 @@ pub struct Holder {
 impl Holder {
     /// Returns this process; `None` where the system says nothing of processes.
     pub fn this_process() -> Option<Holder> {
-        let pid = std::process::id();
+        Holder::of(std::process::id())
+    }
+
+    /// Returns the process with this number; `None` where there is none, or the system says nothing of processes.
+    pub fn of(pid: u32) -> Option<Holder> {
         Some(Holder { pid, started: started(pid)? })
     }
 
     /// Returns whether a process can have this number.
     pub(super) fn is_possible(&self) -> bool {
         (1..=i32::MAX.unsigned_abs()).contains(&self.pid)
+    }
+
+    /// Returns its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Returns whether it is still there.
@@ -52,7 +61,7 @@ mod tests {
         // Another one that has its number by now.
         assert!(!Holder { started: own.started + 1, ..own }.is_alive());
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-        let holder = Holder { pid: child.id(), started: started(child.id()).unwrap() };
+        let holder = Holder::of(child.id()).unwrap();
         assert!(holder.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();

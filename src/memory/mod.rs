@@ -11,12 +11,14 @@ mod events;
 mod finish;
 mod holder;
 mod init;
+mod kept;
 mod look;
 mod meaning;
 mod mend;
 mod merging;
-mod outside;
 mod open;
+mod outside;
+mod refusal;
 mod runs;
 mod said;
 mod secrets;
@@ -43,6 +45,7 @@ pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
+pub use kept::{Kept, StateFolders, Which};
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
 pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
@@ -78,6 +81,7 @@ pub struct Memory {
     settings: Settings,
     settings_problems: Vec<Problem>,
     servers: meaning::Servers,
+    state_folders: StateFolders,
     clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
@@ -150,13 +154,28 @@ impl Memory {
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
         let servers = meaning::Servers::default();
-        Ok(Memory { store, settings, settings_problems: problems, servers, clock: Box::new(SystemTime::now) })
+        Ok(Memory {
+            store,
+            settings,
+            settings_problems: problems,
+            servers,
+            state_folders: StateFolders::default(),
+            clock: Box::new(SystemTime::now),
+        })
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
         self.clock = Box::new(clock);
+        self
+    }
+
+    /// Lets [`Memory::finish`] keep each attempt in one of these folders until it is in the journal: see
+    /// [`StateFolders`]. Without this, an attempt that cannot be written is lost unless the caller still has it.
+    #[must_use]
+    pub fn keeping_in(mut self, folders: StateFolders) -> Memory {
+        self.state_folders = folders;
         self
     }
 

@@ -197,6 +197,7 @@ fn read(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
         ("`left_out` are not ids", are_ids(&iteration.left_out)),
         ("`tree` is not the name of a git tree", iteration.tree.as_deref().is_none_or(is_tree)),
         ("`holder` is not a process", iteration.holder.as_ref().is_none_or(super::Holder::is_possible)),
+        ("`agent` is not a process", iteration.agent.as_ref().is_none_or(super::Holder::is_possible)),
     ];
     match rules.into_iter().find(|(_, holds)| !holds) {
         Some((reason, _)) => Err(reason.to_owned()),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,11 @@ const MAX_NUMBER: u32 = 9_999_999;
 const ACTIVE_HOURS: i64 = 2;
 /// How much longer ago an iteration may have begun that ended in that time, in hours.
 const LONGEST_HOURS: i64 = 24;
+/// How long the lock is waited for while an agent runs.
+const BRIEFLY: Duration = Duration::from_millis(250);
+/// How long is waited for an agent to end whose run was killed just now, and how often that is looked at.
+const AGENT_ENDS: Duration = Duration::from_secs(1);
+const AGENT_LOOK: Duration = Duration::from_millis(10);
 /// The longest name of a run or a task, in characters.
 const MAX_NAME: usize = 64;
 
@@ -81,6 +86,9 @@ pub struct Iteration {
     /// The process that works on it, where one does from beginning to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+    /// The process of its agent, where that was [noted](Memory::note_agent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Holder>,
     /// What the agent should know: markdown. Not kept in `state/`.
     #[serde(skip)]
     pub context: String,
@@ -106,6 +114,7 @@ impl Iteration {
             left_out: Vec::new(),
             tree: None,
             holder: None,
+            agent: None,
             context: String::new(),
             problems: Vec::new(),
         }
@@ -307,6 +316,16 @@ impl Memory {
         })
     }
 
+    /// Notes which process is the agent of an iteration. Where whoever started it is killed and the agent is not,
+    /// [`Memory::begin`] then begins nothing beside it. What stands in the way of noting it changes nothing else.
+    pub fn note_agent(&self, iteration: &mut Iteration, pid: u32) {
+        iteration.agent = Holder::of(pid);
+        // Its output waits meanwhile.
+        if let Ok(lock) = self.store.lock(BRIEFLY) {
+            let _ = self.keep_open(&lock, iteration);
+        }
+    }
+
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
     /// journal that came with the highest number of all does not keep a run from going on.
     ///
@@ -350,6 +369,21 @@ impl Memory {
 /// Returns the latest time, in seconds since 1970, at which something can have been begun by `now`.
 pub(super) fn latest(now: DateTime<Utc>) -> i64 {
     now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
+}
+
+/// Refuses to begin anything beside an agent that is at work although nobody waits for it: what it does to the
+/// files would be credited to another one.
+pub(super) fn refuse_beside_agents(open: &[Iteration]) -> Result<()> {
+    let since = Instant::now();
+    loop {
+        let left = |holder: &Option<Holder>| holder.as_ref().is_some_and(Holder::is_alive);
+        let agent = open.iter().find(|open| !left(&open.holder) && left(&open.agent));
+        let Some(Iteration { run_id, number, agent: Some(agent), .. }) = agent else { return Ok(()) };
+        if since.elapsed() >= AGENT_ENDS {
+            return Err(Error::StillWorking { run_id: run_id.clone(), number: *number, pid: agent.pid() });
+        }
+        std::thread::sleep(AGENT_LOOK);
+    }
 }
 
 /// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.

@@ -3,14 +3,29 @@
 use std::borrow::Cow;
 
 use super::Memory;
-use super::finish::Report;
+use super::finish::{Report, Validated};
 use super::runs::Iteration;
-use crate::entry::Outcome;
-use crate::error::{Problem, Severity};
-use crate::transcript::{Format, Options, Reader, Transcript};
+use crate::entry::knowledge::Knowledge;
+use crate::entry::{Event, Files, Outcome, Scope, Sections, Source};
+use crate::error::{Error, Problem, Result, Severity};
+use crate::secret::redact;
+use crate::sigil::{FailureReport, Noted, Said, SuggestedScope, Suggestion};
+use crate::text::floor;
+use crate::transcript::{Broken, Format, Options, Reader, Transcript};
 
 /// Where problems of an output are said to be: it is no file of the memory.
 const PLACE: &str = "agent output";
+
+/// Why an attempt failed of which its agent says nothing.
+const NO_REPORT: &str = "Task failed (no structured report)";
+/// What kind of error it had then.
+const UNKNOWN: &str = "unknown";
+/// How much of the text's end is taken for its error output then, in characters.
+const ERROR_OUTPUT: usize = 500;
+/// How much of a reported stack trace is kept, in characters.
+const STACK_TRACE: usize = 500;
+/// How much of a trace is looked at before it is cut, in bytes.
+const MAX_TRACE_BYTES: usize = 64 * 1024;
 
 /// What is known of an iteration, from its caller and from its agent.
 pub(super) struct Known {
@@ -138,4 +153,148 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
         ));
     }
     problems
+}
+
+/// Returns how an attempt ended.
+pub(super) fn outcome(said: &Said, report: &Report, is_failed: bool) -> Outcome {
+    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
+    match (report.outcome, said.outcome) {
+        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
+        (Some(outcome), _) | (None, Some(outcome)) => outcome,
+        (None, None) if is_failed || report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
+        (None, None) => Outcome::Blocked,
+    }
+}
+
+pub(super) fn error_category(said: &Said, outcome: Outcome) -> Option<String> {
+    let reported = said.failure.as_ref().map(|report| report.category.clone());
+    reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
+}
+
+pub(super) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
+    let failure = said.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
+    // Before it is cut, which could leave half of a secret.
+    let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
+    Sections {
+        notes: said.notes.unwrap_or_default(),
+        summary: report.summary.clone(),
+        tried: failure.tried,
+        why: failure.why,
+        error_output: trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default(),
+        retry_suggestion: said.retry_suggestion.unwrap_or_default(),
+        decisions: report.decisions.clone(),
+        errors: report.errors.clone(),
+        validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
+        progress: report.progress.clone(),
+        feedback: report.feedback.clone(),
+    }
+}
+
+/// Returns what is known of a failure of which the agent says nothing.
+fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
+    let mut report = FailureReport {
+        tried: String::new(),
+        why: String::new(),
+        category: UNKNOWN.to_owned(),
+        files: Vec::new(),
+        stack_trace: None,
+    };
+    if outcome.is_success() == Some(false) {
+        NO_REPORT.clone_into(&mut report.why);
+        let text = text.trim_end();
+        let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
+        let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
+        report.stack_trace = Some(text[start..].to_owned());
+    }
+    report
+}
+
+pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
+    Knowledge {
+        category: noted.category.clone(),
+        feature: iteration.task.feature.clone(),
+        source: Source::Agent,
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
+    }
+}
+
+/// Returns the event that an agent suggests, its scope completed with the ids of the task.
+pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
+    let task = &iteration.task;
+    let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
+        let reason = format!("the task has no {name}");
+        id.clone().map(scope).ok_or(Error::Invalid { what: "scope".to_owned(), reason })
+    };
+    let scope = match suggestion.scope {
+        SuggestedScope::Task => Scope::Task(iteration.task_id()),
+        SuggestedScope::Section => of("section", &task.section, Scope::Section)?,
+        SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
+        SuggestedScope::Project => Scope::Project,
+    };
+    Ok(Event {
+        tags: suggestion.tags.clone(),
+        scope,
+        source: Source::Agent,
+        importance: suggestion.importance,
+        feature: task.feature.clone(),
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        details: suggestion.details.clone(),
+        ..Event::new(&suggestion.event, &suggestion.summary)
+    })
+}
+
+/// Returns a report without secrets, its text as the transcript has it.
+pub(super) fn redacted(report: &Report, transcript: &Transcript, allowed: &[String]) -> Report {
+    let safe = |text: &String| redact(text, allowed);
+    let list = |texts: &[String]| texts.iter().map(safe).collect::<Vec<_>>();
+    let files = |files: &Files| {
+        let Files { created, modified, read, relevant } = files;
+        Files { created: list(created), modified: list(modified), read: list(read), relevant: list(relevant) }
+    };
+    let broken = |broken: &Broken| Broken { line: broken.line, reason: safe(&broken.reason) };
+    // Each field by name: a new one that is forgotten here does not compile.
+    Report {
+        text: String::new(),
+        transcript: Some(Transcript {
+            format: transcript.format,
+            text: safe(&transcript.text),
+            n_dropped: transcript.n_dropped,
+            files: files(&transcript.files),
+            errors: list(&transcript.errors),
+            decisions: list(&transcript.decisions),
+            summary: safe(&transcript.summary),
+            cost_usd: transcript.cost_usd,
+            tokens_in: transcript.tokens_in,
+            tokens_out: transcript.tokens_out,
+            model: transcript.model.as_ref().map(safe),
+            duration_secs: transcript.duration_secs,
+            is_failed: transcript.is_failed,
+            is_complete: transcript.is_complete,
+            n_events: transcript.n_events,
+            broken: transcript.broken.iter().map(broken).collect(),
+            n_more_broken: transcript.n_more_broken,
+        }),
+        agent_exit: report.agent_exit,
+        outcome: report.outcome,
+        model: report.model.as_ref().map(safe),
+        validation: report.validation.as_ref().map(|validated| Validated {
+            command: safe(&validated.command),
+            exit_code: validated.exit_code,
+            output: safe(&validated.output),
+            duration_ms: validated.duration_ms,
+        }),
+        duration_secs: report.duration_secs,
+        cost_usd: report.cost_usd,
+        tokens_in: report.tokens_in,
+        tokens_out: report.tokens_out,
+        files: files(&report.files),
+        summary: safe(&report.summary),
+        decisions: safe(&report.decisions),
+        errors: safe(&report.errors),
+        progress: safe(&report.progress),
+        feedback: safe(&report.feedback),
+    }
 }

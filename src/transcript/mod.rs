@@ -22,6 +22,8 @@ mod tests;
 
 use std::io::{self, BufRead};
 
+use serde::{Deserialize, Serialize};
+
 use self::claude::Claude;
 use self::codex::Codex;
 use self::detect::Detecting;
@@ -38,7 +40,8 @@ pub const MAX_LINE: usize = 8 * 1024 * 1024;
 pub const MAX_BROKEN: usize = 20;
 
 /// How an agent's output is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Whatever it looks like: a stream where most of its first lines are events of one, else plain text.
     #[default]
@@ -64,7 +67,8 @@ impl Format {
 }
 
 /// A line of a stream that is no event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Broken {
     /// The line, from 1.
     pub line: u64,
@@ -73,7 +77,8 @@ pub struct Broken {
 }
 
 /// What an agent's output says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Transcript {
     /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
     pub format: Format,

@@ -26,7 +26,7 @@ use tracer::{At, Does, Fault, Injected, Program, Thin, Traced};
 #[path = "faults/cases.rs"]
 mod cases;
 #[path = "faults/tracer.rs"]
-mod tracer;
+pub(crate) mod tracer;
 
 /// How many copies of the memory are made ahead. What was written in the last moments is read again by each
 /// command, and would be counted in some runs and not in others.
@@ -70,7 +70,8 @@ pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, see
     };
     for at in 1.. {
         let mut error = if errors == Errors::Rotating { at + seed } else { 0 };
-        while let Some(injected) = it.run(Fault { at: At::Number(at), error, thin }, &mut outcome) {
+        while let Some(injected) = it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[] }, &mut outcome)
+        {
             error += 1;
             if errors == Errors::Rotating || error >= injected.n_errors {
                 break;
@@ -89,7 +90,7 @@ pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static st
     let case = CASES.iter().find(|known| known.name == case).expect("a command of this name");
     let mut it = Campaign::new(place, program, case);
     let mut outcome = Outcome::default();
-    let fault = |error| Fault { at: At::Call(call, path), error, thin: Thin::default() };
+    let fault = |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[] };
     let injected = it.run(fault(0), &mut outcome).expect("such an operation");
     for error in 1..injected.n_errors {
         it.run(fault(error), &mut outcome);

@@ -317,3 +317,40 @@ fn input_that_nobody_gives_is_waited_for_and_read_once() {
     child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!((child.wait().unwrap().code(), told.as_str()), (Some(2), ""));
 }
+
+#[test]
+fn a_file_over_the_limit_of_the_shell_is_6_and_no_kill() {
+    let base = sample();
+    // The cache is over it as well, which only costs time.
+    let script = "ulimit -f 8; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        script,
+        PROGRAM,
+        "--now",
+        NOW,
+        "add",
+        "--title",
+        "T",
+        "--tags",
+        "a",
+        "--body",
+        &"long ".repeat(4_000),
+    ]);
+    let output = command.current_dir(base.root()).env("HOME", base.home()).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(6), "{:?}: {told}", output.status);
+    assert_eq!(
+        told.replace(base.root().to_str().unwrap(), "[ROOT]"),
+        "error: cannot create `[ROOT]/.ralph/knowledge/t.md`\ncaused by: File too large (os error 27)\n\
+         hint: a file would be larger than this process may write; raise the limit (`ulimit -f`)\n"
+    );
+    assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/bench.md"]);
+    // What is started has the limit's own signal again.
+    let verify = "sh -c 'ulimit -f 0; head -c 9 /dev/zero > big; echo $?'";
+    let run = base.with(["run", "--task", "x", "--max-iterations", "1", "--agent", "true", "--verify", verify]);
+    assert_eq!(run.env("PATH", std::env::var_os("PATH").unwrap()).run().code, Some(1));
+    let journal: String = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
+    assert!(journal.contains("> 153"), "{journal}");
+}

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ralph_memory::Memory;
 use ralph_memory::entry::{Attempt, Outcome, read};
+use ralph_memory::memory::StateFolders;
 
 use crate::random::Random;
 use crate::support::TestBase;
@@ -73,6 +74,13 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
     let said = loop_again(true, &agent("done")).output().unwrap();
     assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
 
+    // What was cut off while it was written down is kept, and comes back.
+    let home = base.home().into_os_string();
+    let folders = StateFolders::of_user(&|name| (name == "HOME").then(|| home.clone()));
+    let memory = Memory::open(&base.root()).unwrap().keeping_in(folders);
+    for kept in memory.kept_attempts() {
+        memory.record_kept(&kept).unwrap();
+    }
     let attempts = attempts(&base);
     let runs: Vec<&str> = attempts.values().map(|attempt| attempt.run_id.as_str()).collect();
     assert!(runs.windows(2).all(|pair| pair[0] == pair[1]), "one run goes on: {runs:?}");
@@ -95,5 +103,5 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
         let path = format!("journal/{run}/{:04}.md", number.parse::<u32>().unwrap());
         assert!(attempts.contains_key(&path), "{turn}");
     }
-    assert_eq!(Memory::open(&base.root()).unwrap().open_iterations(), [], "nothing is left open");
+    assert_eq!((memory.open_iterations(), memory.kept_attempts()), (vec![], vec![]), "nothing is left open");
 }

@@ -5,6 +5,7 @@
 #[path = "../campaigns/agent.rs"]
 mod agent; // an agent's end of the server
 mod architecture; // the order of the modules, what is pure, who may name which crate
+mod attempts; // what is kept of an attempt, whatever fails behind its agent
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
 mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
 mod cli; // each command: output, messages and exit code
@@ -42,6 +43,11 @@ mod killed; // a loop that is killed at random moments loses nothing
 #[path = "../campaigns/kills.rs"]
 mod kills; // kills at random moments
 mod knowledge; // what adding, superseding and restoring do to entries that are there
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/last_step.rs"]
+mod last_step; // what fails behind an agent's end
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod last_steps; // what holds then
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
 mod loops; // a scripted agent, driven in three ways

@@ -96,6 +96,9 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         if exit != Exit::Done {
             // Where the answer could not be written, this cannot be, either.
             let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
+            if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
+                ui.note(text);
+            }
         }
         exit
     })

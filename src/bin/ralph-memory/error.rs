@@ -3,6 +3,7 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_memory::Error;
@@ -71,20 +72,24 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         // The library names the file of every failure, so this is one of writing the answer.
         return if output.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Io };
     }
-    match error.downcast_ref::<Error>() {
-        Some(Error::NoSuchEntry { .. } | Error::NotArchived { .. }) => Exit::No,
-        Some(Error::Invalid { .. } | Error::Settings { .. }) => Exit::Usage,
-        Some(Error::NoMemory { .. }) => Exit::NoMemory,
-        Some(
-            Error::NewerFormat { .. }
-            | Error::Uneditable { .. }
-            | Error::Conflict { .. }
-            | Error::Secret { .. }
-            | Error::OutsideRoot { .. },
-        ) => Exit::Refused,
-        Some(Error::Locked { .. }) => Exit::Locked,
-        Some(Error::Io { .. } | Error::Git { .. }) => Exit::Io,
-        Some(_) | None => Exit::Bug,
+    error.downcast_ref::<Error>().map_or(Exit::Bug, exit_of)
+}
+
+fn exit_of(error: &Error) -> Exit {
+    match error {
+        Error::NoSuchEntry { .. } | Error::NotArchived { .. } => Exit::No,
+        Error::Invalid { .. } | Error::Settings { .. } => Exit::Usage,
+        Error::NoMemory { .. } => Exit::NoMemory,
+        Error::NewerFormat { .. }
+        | Error::Uneditable { .. }
+        | Error::Conflict { .. }
+        | Error::Secret { .. }
+        | Error::StillWorking { .. }
+        | Error::OutsideRoot { .. } => Exit::Refused,
+        Error::Locked { .. } => Exit::Locked,
+        Error::Io { .. } | Error::Git { .. } => Exit::Io,
+        Error::NotRecorded { source, .. } | Error::NotKept { source, .. } => exit_of(source),
+        _ => Exit::Bug,
     }
 }
 
@@ -105,46 +110,82 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(output) = error.downcast_ref::<io::Error>() {
         return io_hint(output).map(str::to_owned);
     }
-    let hint = match error.downcast_ref::<Error>() {
-        Some(Error::NoMemory { .. }) => {
+    match error.downcast_ref::<Error>() {
+        Some(error) => hint_of(error),
+        None => Some(bug()),
+    }
+}
+
+fn bug() -> String {
+    format!("this is a bug in {ISSUES}; please report it with the command that you ran")
+}
+
+fn hint_of(error: &Error) -> Option<String> {
+    let hint = match error {
+        Error::NoMemory { .. } => {
             "`ralph-memory init` makes one here; `--root FOLDER` names another place".to_owned()
         }
-        Some(Error::NewerFormat { .. }) => "install a newer ralph-memory".to_owned(),
-        Some(Error::Settings { .. }) => "`.ralph/config.toml` lists every setting with its default".to_owned(),
-        Some(Error::NotArchived { .. }) => "`ralph-memory list --archived` shows what the archive has".to_owned(),
-        Some(Error::NoSuchEntry { similar, .. }) if similar.is_empty() => {
+        Error::NewerFormat { .. } => "install a newer ralph-memory".to_owned(),
+        Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default".to_owned(),
+        Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has".to_owned(),
+        Error::NoSuchEntry { similar, .. } if similar.is_empty() => {
             "`ralph-memory list` shows what there is".to_owned()
         }
-        Some(Error::NoSuchEntry { similar, .. }) => {
+        Error::NoSuchEntry { similar, .. } => {
             let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
             format!("did you mean {}?", similar.join(" or "))
         }
-        Some(Error::Invalid { what, .. }) if what == "body" => {
+        Error::Invalid { what, .. } if what == "body" => {
             "give it with `--body TEXT` or on standard input, at most 1 MiB".to_owned()
         }
-        Some(Error::Invalid { .. }) => return None,
-        Some(Error::Secret { fingerprint, .. }) => format!(
+        Error::Invalid { .. } => return None,
+        Error::Secret { fingerprint, .. } => format!(
             "leave it out: entries are committed; if it is no secret, give `--allow-secret {fingerprint}`, or put it into \
              `secrets.allowed` of `.ralph/config.toml`"
         ),
-        Some(Error::Uneditable { .. }) => "mend the file by hand; `ralph-memory check` says where".to_owned(),
-        Some(Error::Conflict { kept: None, .. }) => "look at what it says by now, and run the command again".to_owned(),
-        Some(Error::Conflict { kept: Some(_), .. }) => {
+        Error::Uneditable { .. } => "mend the file by hand; `ralph-memory check` says where".to_owned(),
+        Error::Conflict { kept: None, .. } => "look at what it says by now, and run the command again".to_owned(),
+        Error::Conflict { kept: Some(_), .. } => {
             "compare both versions, and delete the one that was kept".to_owned()
         }
-        Some(Error::Locked { .. }) => {
+        Error::Locked { .. } => {
             "another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS".to_owned()
         }
-        Some(Error::OutsideRoot { .. }) => {
+        Error::OutsideRoot { .. } => {
             "the memory holds plain files and folders; replace the link by what it points to".to_owned()
         }
-        Some(Error::Io { action: "lock", source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            "`.ralph` went away meanwhile; what was committed of it comes back by `git checkout .ralph`".to_owned()
+        Error::Io { action: "lock", source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            "`.ralph` went away meanwhile; what was committed of it comes back by `git checkout .ralph`, and `ralph-memory \
+             init` makes a new one"
+                .to_owned()
         }
-        Some(Error::Io { source, .. }) => return io_hint(source).map(str::to_owned),
-        Some(_) | None => format!("this is a bug in {ISSUES}; please report it with the command that you ran"),
+        Error::Io { source, .. } => return io_hint(source).map(str::to_owned),
+        Error::StillWorking { pid, .. } => {
+            format!("its changes would be taken for those of the new agent; wait until it has ended, or `kill {pid}`")
+        }
+        Error::NotRecorded { root, kept, source } => {
+            let then = format!("`{}` writes it to the journal", record_command(root, kept));
+            let first = hint_of(source);
+            // Whoever runs the same command again has no second answer for it.
+            let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
+            first.map_or_else(|| then.clone(), |first| format!("{first}; then {then}"))
+        }
+        Error::NotKept { source, .. } => {
+            let then = "what would be kept follows: put it into a file, which `ralph-memory record FILE` takes later";
+            hint_of(source).map_or_else(|| then.to_owned(), |hint| format!("{hint}; {then}"))
+        }
+        _ => bug(),
     };
     Some(hint)
+}
+
+/// Returns the command that writes a kept attempt to the journal, as a shell takes it.
+pub(crate) fn record_command(root: &Path, kept: &Path) -> String {
+    let quoted = |path: &Path| {
+        let path = path.to_string_lossy().into_owned();
+        shlex::try_quote(&path).map_or_else(|_| path.clone(), std::borrow::Cow::into_owned)
+    };
+    format!("ralph-memory --root {} record {}", quoted(root), quoted(kept))
 }
 
 fn io_hint(error: &io::Error) -> Option<&'static str> {
@@ -155,6 +196,9 @@ fn io_hint(error: &io::Error) -> Option<&'static str> {
         }
         io::ErrorKind::ReadOnlyFilesystem => {
             Some("the file system is mounted read-only; only reading commands work there")
+        }
+        io::ErrorKind::FileTooLarge => {
+            Some("a file would be larger than this process may write; raise the limit (`ulimit -f`)")
         }
         io::ErrorKind::NotADirectory => Some("a file stands where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder stands where a file must be; move it away"),

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 use clap::Args;
+use ralph_memory::memory::StateFolders;
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory};
 
@@ -70,12 +71,17 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let memory = Memory::open_for_user(self.root.as_deref(), start, user, variables)?;
+        let memory = Memory::open_for_user(self.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
         Ok(match self.now {
             Some(now) => memory.with_clock(move || SystemTime::from(now)),
             None => memory,
         })
     }
+}
+
+/// Returns where attempts are kept that cannot be written to the journal.
+pub(crate) fn state_folders() -> StateFolders {
+    StateFolders::of_user(&|name| std::env::var_os(name))
 }
 
 /// Returns the run that a loop says it is in.

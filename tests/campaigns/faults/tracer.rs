@@ -35,6 +35,10 @@ pub(crate) struct Fault {
     pub(crate) error: usize,
     /// Which of them are not counted.
     pub(crate) thin: Thin,
+    /// A part of a path: calls are counted from the first one on that is about such a path. Empty for all.
+    pub(crate) since: &'static str,
+    /// Errors that calls can give beside their own, unless they only read.
+    pub(crate) more: &'static [Errno],
 }
 
 /// Says which call is meant.
@@ -298,6 +302,7 @@ impl Program<'_> {
             fault,
             runs: false,
             counted: 0,
+            is_since: fault.since.is_empty(),
             n_thin: 0,
             injected: None,
             threads: HashMap::new(),
@@ -336,6 +341,8 @@ struct Tracer<'a> {
     /// Whether the program runs by now, and not the shell.
     runs: bool,
     counted: usize,
+    /// Whether the part of the program has come that is looked at.
+    is_since: bool,
     /// How many calls there were of those that are thinned out.
     n_thin: usize,
     injected: Option<Injected>,
@@ -401,6 +408,10 @@ impl Tracer<'_> {
         if self.injected.is_some() {
             return Ok(());
         }
+        if !self.is_since {
+            self.is_since = path.to_string_lossy().contains(self.fault.since);
+            return Ok(());
+        }
         let Thin { path: thinned, only_reading, one_in, first } = self.fault.thin;
         if (does.only_reads() || !only_reading) && path.starts_with(self.root.join(thinned)) {
             self.n_thin += 1;
@@ -416,7 +427,8 @@ impl Tracer<'_> {
         if !is_meant {
             return Ok(());
         }
-        let errors = does.errors();
+        let more = if does.only_reads() { &[] } else { self.fault.more };
+        let errors = [does.errors(), more].concat();
         let error = errors[self.fault.error % errors.len()];
         self.injected = Some(Injected { call, does, path, error, n_errors: errors.len() });
         self.threads.entry(pid).or_default().fails = Some(error);

@@ -1,17 +1,17 @@
 //! `record`: ends an iteration with what its agent said.
 
-use std::io::{BufReader, Read as _};
+use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Recorded, Report, Validated};
-use ralph_memory::transcript::{Reader, Transcript};
-use ralph_memory::{Error, Id};
+use ralph_memory::memory::{Kept, Recorded, Report, Validated, Which};
+use ralph_memory::transcript::{Options, Reader, Transcript};
+use ralph_memory::{Error, Id, Memory};
 use serde::Serialize;
 
-use crate::error::{Exit, Usage};
+use crate::error::{Exit, Usage, record_command};
 use crate::parse::{self, Format};
-use crate::session::{Globals, run_of_environment};
+use crate::session::{Globals, run_of_environment, state_folders};
 use crate::ui::{self, Ui};
 
 /// The largest output of a verification that is read, in bytes.
@@ -22,7 +22,8 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 /// The text is read for the elements that `context` asks the agent for: how it ended, notes, knowledge,
 /// a failure report. Of the event stream of Claude Code or Codex, which may be of any length, files, errors,
 /// cost, tokens and a summary are taken too; what an option says counts over it. It ends the iteration that
-/// `context` began; where several are open, say which.
+/// `context` began; where several are open, say which. What cannot be written to the journal is kept in a file of
+/// your own, which the message names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   agent < prompt.md > output.txt; ralph-memory record output.txt --agent-exit $?
@@ -30,7 +31,8 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
   cargo test > test.txt 2>&1; ralph-memory record output.txt --verify-command \"cargo test\" --verify-exit $? --verify-output test.txt
   echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
 pub(crate) struct Args {
-    /// What the agent wrote: its final text, or its event stream [default: standard input]
+    /// What the agent wrote: its final text, or its event stream [default: standard input]; or an attempt that could
+    /// not be written to the journal, and was kept
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// The run of the iteration [default: `RALPH_RUN_ID`, else that of the open one]
@@ -68,6 +70,14 @@ pub(crate) struct Args {
     format: Format,
 }
 
+impl Args {
+    /// Returns whether an option says something of the attempt that its text does not.
+    fn says_how_it_ended(&self) -> bool {
+        let Args { outcome, model, agent_exit, verify_exit, .. } = self;
+        outcome.is_some() || model.is_some() || agent_exit.is_some() || verify_exit.is_some()
+    }
+}
+
 #[derive(Serialize)]
 struct Answer<'a> {
     recorded: &'a Recorded,
@@ -75,26 +85,52 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+    let kept = args.file.as_deref().map(Kept::read).transpose();
+    let recorded = match kept.map(Option::flatten) {
+        Ok(Some(kept)) => record_kept(&globals.open()?, kept, args)?,
+        Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
+        // What stands in the way of reading it is told where it is read.
+        Ok(None) | Err(_) => record(globals, args)?,
+    };
+    show(ui, &recorded)
+}
+
+/// Writes an attempt down that could not be written when its agent ended.
+fn record_kept(memory: &Memory, kept: Kept, args: &Args) -> anyhow::Result<Recorded> {
+    let Args { run, iteration, task_id, .. } = args;
+    let names_one = run.is_some() || iteration.is_some() || task_id.is_some();
+    let is_begun = matches!(kept.which(), Which::Begun(_));
+    if args.says_how_it_ended() || is_begun && names_one {
+        let message = format!("`{}` is an attempt that was kept, and says itself how it ended", kept.path().display());
+        let hint = "leave the other options out".to_owned();
+        return Err(Usage { message, hint }.into());
+    }
+    let kept = kept.named(run.clone(), *iteration, task_id.clone());
+    memory.record_kept(&kept).map_err(which)
+}
+
+/// Writes down what an agent said. It is read before anything can fail: there may be no second time.
+fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
+    let mut opened = globals.open();
     let run = args.run.clone().or_else(run_of_environment);
-    let iteration =
-        memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(|error| match error {
-            Error::Invalid { what, reason } if what == "iteration" => anyhow::Error::from(Usage {
-                message: format!("cannot tell which iteration ends: {reason}"),
-                hint:
-                    "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `--task-id` \
-                       records an attempt that was not begun here"
-                        .to_owned(),
-            }),
-            error => error.into(),
-        })?;
-    let reader = memory.reader(args.format.into());
+    if args.file.is_none() && std::io::stdin().is_terminal() {
+        // Whoever is about to type it is told first.
+        let memory = opened?;
+        memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
+        opened = Ok(memory);
+    }
+    let reader = match &opened {
+        Ok(memory) => memory.reader(args.format.into()),
+        Err(_) => Reader::new(Options { format: args.format.into(), ..Options::default() }),
+    };
     let name = args.file.clone().unwrap_or_else(|| "standard input".into());
-    let transcript = transcript(reader, args.file.as_deref()).map_err(|source| Error::Io {
-        action: "read",
-        path: name.clone(),
-        source,
-    })?;
+    let said = transcript(reader, args.file.as_deref());
+    let (memory, transcript) = match (opened, said) {
+        (Ok(memory), Ok(transcript)) => (Ok(memory), transcript),
+        (Err(error), Ok(transcript)) => (Err(error), transcript),
+        (Err(error), Err(_)) => return Err(error),
+        (Ok(_), Err(source)) => return Err(Error::Io { action: "read", path: name, source }.into()),
+    };
     if matches!(args.format, Format::Claude | Format::Codex)
         && transcript.n_events == 0
         && let Some(broken) = transcript.broken.first()
@@ -109,8 +145,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }
         .into());
     }
-    let output = args.verify_output.as_deref().map(read).transpose()?.unwrap_or_default();
-    let report = Report {
+    let mut report = Report {
         transcript: Some(transcript),
         agent_exit: args.agent_exit,
         outcome: args.outcome,
@@ -118,14 +153,65 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         validation: args.verify_exit.map(|exit_code| Validated {
             command: args.verify_command.clone().unwrap_or_default(),
             exit_code,
-            output,
+            output: String::new(),
             duration_ms: args.verify_ms.unwrap_or_default(),
         }),
         ..Report::default()
     };
-    let recorded = memory.finish(&iteration, &report)?;
+    let begun = memory.and_then(|memory| {
+        let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
+        if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
+            validated.output = read(path)?;
+        }
+        Ok((memory, iteration))
+    });
+    match begun {
+        Ok((memory, iteration)) => Ok(memory.finish(&iteration, &report)?),
+        Err(error) => Err(keep(globals, args, run, &report, error)),
+    }
+}
+
+/// Keeps what came in on standard input, and cannot come a second time, although nobody knows which iteration it
+/// ends; returns the error with the place of it.
+fn keep(globals: &Globals, args: &Args, run: Option<String>, report: &Report, error: anyhow::Error) -> anyhow::Error {
+    let said_nothing = report.transcript.as_ref().is_none_or(|transcript| transcript.text.trim().is_empty());
+    let Ok(start) = globals.start() else { return error };
+    if args.file.is_some() || said_nothing {
+        return error;
+    }
+    let root = start.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&start).to_owned();
+    let which = Which::Named { run, number: args.iteration, task_id: args.task_id.clone() };
+    let Ok(kept) = state_folders().keep(&root, which, report, globals.now()) else { return error };
+    match error.downcast::<Usage>() {
+        Ok(Usage { message, hint }) => {
+            let command = record_command(&root, &kept);
+            let hint = format!("{hint}; what came in is kept, and `{command}` takes it with these options");
+            Usage { message, hint }.into()
+        }
+        Err(error) => match error.downcast::<Error>() {
+            Ok(source) => Error::NotRecorded { root, kept, source: Box::new(source) }.into(),
+            Err(error) => error,
+        },
+    }
+}
+
+/// Says what to do where nobody knows which iteration is meant.
+fn which(error: Error) -> anyhow::Error {
+    match error {
+        Error::Invalid { what, reason } if what == "iteration" => Usage {
+            message: format!("cannot tell which iteration ends: {reason}"),
+            hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `--task-id` \
+                   records an attempt that was not begun here"
+                .to_owned(),
+        }
+        .into(),
+        error => error.into(),
+    }
+}
+
+fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
     if ui.json {
-        ui.json(Answer { recorded: &recorded, id: &recorded.id }, &recorded.problems)?;
+        ui.json(Answer { recorded, id: &recorded.id }, &recorded.problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ui::ID, recorded.id.as_str());

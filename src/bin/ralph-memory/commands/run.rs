@@ -9,7 +9,7 @@ use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Error, Memory, Task};
 
-use crate::error::{Exit, Usage};
+use crate::error::{Exit, Usage, record_command};
 use crate::parse::{self, Format};
 use crate::running::command::CommandLine;
 use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
@@ -216,6 +216,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         if let Some(mend) = &meaning.mend {
             ui.note(&format!("hint: {mend}"));
         }
+    }
+    for kept in memory.kept_attempts() {
+        let command = record_command(memory.root(), kept.path());
+        ui.note(&format!("warning: an attempt is not in the journal; `{command}` writes it there"));
     }
     let interrupt = Interrupt::listen().map_err(|source| Error::Io {
         action: "listen for signals in",

@@ -27,6 +27,8 @@ const NOT_RUN: i32 = 127;
 pub(crate) trait Keeper {
     /// Begins an iteration of the task.
     fn begin(&mut self, task: &Task) -> anyhow::Result<Begun>;
+    /// Notes the process of the agent that works on the iteration that began last.
+    fn started(&mut self, pid: u32);
     /// Returns whether the command is to be run now that says whether the task is done.
     fn wants_verification(&mut self, report: &Report) -> bool;
     /// Writes down what came of the iteration that began last.
@@ -256,7 +258,7 @@ fn iterate(
     begun: &Begun,
 ) -> (Report, Option<anyhow::Error>) {
     let mut reader = (plan.reader)();
-    let mut report = match agent(plan, around, task, begun, &mut reader) {
+    let mut report = match agent(plan, keeper, around, task, begun, &mut reader) {
         Ok(ran) => Report {
             agent_exit: Some(ran.exit_code),
             duration: ran.duration,
@@ -303,6 +305,7 @@ fn iterate(
 
 fn agent(
     plan: &Plan<'_>,
+    keeper: &mut dyn Keeper,
     around: &mut Around<'_>,
     task: &Task,
     begun: &Begun,
@@ -323,9 +326,23 @@ fn agent(
     };
     if plan.agent.wants_prompt_file() {
         let file = PromptFile::write(&prompt)?;
-        run(plan, around, plan.agent, begun, &Fed { prompt_file: Some(file.path()?), stdin: b"" }, Some(reader))
+        run(
+            plan,
+            around,
+            plan.agent,
+            begun,
+            &Fed { prompt_file: Some(file.path()?), stdin: b"" },
+            Some((reader, keeper)),
+        )
     } else {
-        run(plan, around, plan.agent, begun, &Fed { prompt_file: None, stdin: prompt.as_bytes() }, Some(reader))
+        run(
+            plan,
+            around,
+            plan.agent,
+            begun,
+            &Fed { prompt_file: None, stdin: prompt.as_bytes() },
+            Some((reader, keeper)),
+        )
     }
 }
 
@@ -343,7 +360,7 @@ fn run(
     command: &CommandLine,
     begun: &Begun,
     fed: &Fed<'_>,
-    mut reader: Option<&mut Reader>,
+    mut agent: Option<(&mut Reader, &mut dyn Keeper)>,
 ) -> anyhow::Result<Ran> {
     let Begun { run_id, task_id, model, number, .. } = begun;
     let prompt_file = fed.prompt_file;
@@ -360,15 +377,20 @@ fn run(
     };
     let live = &*around.live;
     process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
+        Seen::Started(pid) => {
+            if let Some((_, keeper)) = &mut agent {
+                keeper.started(pid);
+            }
+        }
         Seen::Bytes(bytes) => {
-            let Some(reader) = &mut reader else { return };
+            let Some((reader, _)) = &mut agent else { return };
             reader.push(bytes);
             if let Some(text) = reader.take_latest() {
                 live.line(&text);
             }
         }
         Seen::Line(line) => {
-            if reader.as_ref().is_none_or(|reader| is_shown(reader.format(), line)) {
+            if agent.as_ref().is_none_or(|(reader, _)| is_shown(reader.format(), line)) {
                 live.line(line);
             }
         }
@@ -444,6 +466,8 @@ mod tests {
                 warning: None,
             })
         }
+
+        fn started(&mut self, _: u32) {}
 
         fn wants_verification(&mut self, report: &Report) -> bool {
             report.said.text.contains("DONE")

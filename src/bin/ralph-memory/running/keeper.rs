@@ -113,6 +113,12 @@ impl Keeper for Journal<'_> {
         Ok(begun)
     }
 
+    fn started(&mut self, pid: u32) {
+        if let Some(iteration) = &mut self.open {
+            self.memory.note_agent(iteration, pid);
+        }
+    }
+
     /// Verification says how things are, whatever the agent says of them; but nothing of an agent that
     /// could not be run.
     fn wants_verification(&mut self, report: &Report) -> bool {

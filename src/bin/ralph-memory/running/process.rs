@@ -3,7 +3,8 @@
 //! Everything that happens arrives in one channel: what the command writes, that it closed an
 //! output, that it exited. So nothing waits for anything in turn, and no amount of output blocks.
 //! The command has a process group of its own, with which its children are ended; a process that
-//! leaves the group is not found again.
+//! leaves the group is not found again. The group's leader is a [`Guard`], which ends it when this
+//! process is killed.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -90,6 +91,8 @@ pub(crate) struct Captured {
 /// What is to be seen of a command while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen<'a> {
+    /// It is this process.
+    Started(u32),
     /// It wrote this to its standard output; its lines follow.
     Bytes(&'a [u8]),
     /// It wrote this line to its standard output.
@@ -124,13 +127,16 @@ pub(crate) fn run(
     patience: Patience,
     see: &mut dyn FnMut(Seen<'_>),
 ) -> anyhow::Result<Ran> {
-    let start = Instant::now();
-    let ((mut child, group), running) = interrupt.start(|| {
-        let child = spawn(job)?;
-        let group = Pid::from_child(&child);
-        Ok(((child, group), group))
+    let ((mut child, group, _guard, start), running) = interrupt.start(|| {
+        // Without a shell there is none, and everything else goes on as it does with one.
+        let guard = Guard::start().ok();
+        let start = Instant::now();
+        let child = spawn(job, guard.as_ref())?;
+        let group = guard.as_ref().map_or_else(|| Pid::from_child(&child), Guard::group);
+        Ok(((child, group, guard, start), group))
     })?;
-    let events = listen(&mut child, group, job.stdin);
+    see(Seen::Started(child.id()));
+    let events = listen(&mut child, job.stdin);
     let mut watched = Watched::new(group, interrupt, patience);
     while !watched.is_over() {
         match events.recv_timeout(LOOK) {
@@ -165,10 +171,44 @@ pub(crate) fn run(
     })
 }
 
-fn spawn(job: &Job<'_>) -> anyhow::Result<Child> {
+/// The leader of a command's process group. It holds one end of a pipe, whose other end closes when this process is
+/// gone, however it went, and then kills the group: the command and those of its children that stayed in it.
+///
+/// The kernel's own signal for this (`PR_SET_PDEATHSIG`) is known to Linux alone, does not reach children of the
+/// command, and comes when the thread ends that started it.
+struct Guard(Child);
+
+impl Guard {
+    /// Interrupts are for the command; this ends on a line, or with everything else.
+    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r _ || kill -KILL 0";
+
+    fn start() -> io::Result<Guard> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", Guard::SCRIPT]).env_clear().current_dir("/").process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(Guard)
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(mut pipe) = self.0.stdin.take().filter(|_| !thread::panicking()) {
+            // It may be gone already, with the whole group.
+            let _ = pipe.write_all(b"\n");
+        }
+        let _ = self.0.wait();
+    }
+}
+
+fn spawn(job: &Job<'_>, guard: Option<&Guard>) -> anyhow::Result<Child> {
     let mut command = Command::new(job.program);
     command.args(job.arguments).envs(job.environment.iter().copied()).current_dir(job.folder);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(guard.map_or(0, |guard| guard.group().as_raw_nonzero().get()));
     command.spawn().map_err(|source| {
         let program = job.program;
         let refuse = |message: String, hint: &str| Usage { message, hint: hint.to_owned() }.into();
@@ -200,7 +240,8 @@ fn io_error(job: &Job<'_>, source: io::Error) -> Error {
 
 /// Lets threads follow the command. They end with it; one that a child of it holds up drops what
 /// still comes, so that this child is not held up in turn.
-fn listen(child: &mut Child, group: Pid, stdin: &[u8]) -> Receiver<Event> {
+fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<Event> {
+    let pid = Pid::from_child(child);
     let (sender, events) = sync_channel(MAX_WAITING);
     if let Some(mut pipe) = child.stdin.take() {
         let bytes = stdin.to_owned();
@@ -218,7 +259,7 @@ fn listen(child: &mut Child, group: Pid, stdin: &[u8]) -> Receiver<Event> {
     thread::spawn(move || {
         // It stays a zombie, and its number its own, until it is waited for in the end.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while waitid(WaitId::Pid(group), options).err() == Some(Errno::INTR) {}
+        while waitid(WaitId::Pid(pid), options).err() == Some(Errno::INTR) {}
         // This also keeps the channel open: a closed one would make its receiver spin.
         let _ = sender.send(Event::Exited);
     });
@@ -393,7 +434,7 @@ mod tests {
 
     fn told(seen: Seen<'_>) -> Option<String> {
         match seen {
-            Seen::Bytes(_) => None,
+            Seen::Bytes(_) | Seen::Started(_) => None,
             Seen::Line(line) | Seen::Aside(line) => Some(line.to_owned()),
             Seen::Stopping => Some("(stopping)".to_owned()),
         }

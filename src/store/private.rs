@@ -1,0 +1,145 @@
+//! Files outside of the project that are their user's alone: mode 0600, in a folder of mode 0700.
+//!
+//! The folder may be in one that everybody writes to. So nothing is put into a folder, or believed that lies in one,
+//! which somebody else made or a link leads to.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fstat, open, openat, renameat, unlinkat};
+use rustix::process::geteuid;
+
+use super::cache::regular;
+use super::folder::check_name;
+use super::temp::temporary_name;
+
+/// What the folder and those above it get that are made.
+const FOLDER: u32 = 0o700;
+/// What a file gets.
+const FILE: Mode = Mode::from_raw_mode(0o600);
+
+/// Writes the file `name` in `folder`, over an older one, makes it durable, and returns its path. The folder, and those
+/// above it, are made where they are missing.
+///
+/// # Errors
+///
+/// `PermissionDenied` where the folder belongs to another user, and those of the file system. An older file is then
+/// as it was.
+pub fn write_private(
+    folder: &Path,
+    name: &str,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    check_name(name)?;
+    DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
+    let opened = open_own(folder)?;
+    if fstat(&opened)?.st_mode & 0o077 != 0 {
+        fchmod(&opened, Mode::from_raw_mode(0o700))?;
+    }
+    let temporary = temporary_name();
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(openat(&opened, &temporary, flags, FILE)?);
+    let mut buffer = BufWriter::new(&file);
+    let written = write(&mut buffer).and_then(|()| buffer.flush()).and_then(|()| file.sync_all());
+    let renamed = written.and_then(|()| Ok(renameat(&opened, &temporary, &opened, name)?));
+    renamed.inspect_err(|_| {
+        let _ = unlinkat(&opened, &temporary, AtFlags::empty());
+    })?;
+    // It is in place; a system that cannot make that last has done all it can.
+    let _ = opened.sync_all();
+    Ok(folder.join(name))
+}
+
+/// Returns the names of the files in a folder of one's own; none where there is no such folder.
+///
+/// # Errors
+///
+/// Those of [`write_private`].
+pub fn private_names(folder: &Path) -> io::Result<Vec<String>> {
+    match open_own(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(_) => {
+            let names = std::fs::read_dir(folder)?.map(|found| Ok(found?.file_name().into_string().ok()));
+            Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+        }
+    }
+}
+
+/// Reads a file that may be anything, if it begins with `start`.
+///
+/// # Errors
+///
+/// `InvalidData` where it begins so and has more than `limit` bytes, and those of the file system.
+pub fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+    let Ok(mut file) = regular(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
+    else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    (&mut file).take(start.len() as u64).read_to_end(&mut bytes)?;
+    if bytes != start {
+        return Ok(None);
+    }
+    file.take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+    }
+    Ok(Some(bytes))
+}
+
+/// Opens a folder of this user's.
+fn open_own(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = open(folder, flags, Mode::empty())?;
+    if fstat(&opened)?.st_uid == geteuid().as_raw() {
+        return Ok(opened.into());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn nobody_else_may_read_what_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("a/b");
+        let path = write_private(&folder, "x.json", |file| file.write_all(b"one")).unwrap();
+        assert_eq!((mode(&path), mode(&folder), mode(&place.path().join("a"))), (0o600, 0o700, 0o700));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        write_private(&folder, "x.json", |file| file.write_all(b"two")).unwrap();
+        assert_eq!((mode(&folder), fs::read_to_string(&path).unwrap().as_str()), (0o700, "two"));
+        assert!(write_private(&folder, "x.json", |_| Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), private_names(&folder).unwrap().len()), ("two", 1));
+        symlink(&folder, place.path().join("link")).unwrap();
+        assert!(write_private(&place.path().join("link"), "x.json", |_| Ok(())).is_err());
+        assert!(private_names(&place.path().join("absent")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn no_more_is_read_than_allowed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x");
+        let read = |text: &str, limit| {
+            fs::write(&path, text).unwrap();
+            read_if_begins(&path, b"{\"a", limit)
+        };
+        assert_eq!(read("{\"a\":1}", 7).unwrap().as_deref(), Some(&b"{\"a\":1}"[..]));
+        assert_eq!(read("{\"a\":1}", 6).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!((read("{\"b\":1}", 9).unwrap(), read("", 9).unwrap()), (None, None));
+        assert_eq!(read_if_begins(place.path(), b"x", 9).unwrap(), None);
+        assert!(read_if_begins(&place.path().join("absent"), b"x", 9).is_err());
+    }
+}

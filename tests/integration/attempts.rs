@@ -1,0 +1,450 @@
+//! An attempt costs money and time: whatever fails behind its agent, what the agent said is kept.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ralph_memory::entry::Outcome;
+use ralph_memory::memory::{Report, Run, StateFolders};
+use ralph_memory::{Error, Memory, Task};
+
+use crate::support::TestBase;
+
+/// The task of these tests.
+const TASK: &str = "t-greeting";
+/// What an agent says in the end; `TITLE` is that of a fact that is known already.
+const SAID: &str = "<journal>\nThe greeting is printed.\n</journal>\n\
+                    <knowledge tags=\"folded, fresh\" title=\"Greetings are short\">\nAt most five letters.\n</knowledge>\n\
+                    <learning category=\"pitfall\" tags=\"shell\">\nUse printf instead of echo.\n</learning>\n\
+                    <task-done>t-greeting</task-done>\n";
+
+/// Begins an iteration of the run `run-1`.
+fn begin(base: &TestBase) {
+    let ran = base.run(["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+}
+
+/// Checks that the attempt is in the journal with all that its agent said, though the entry at `path`, which the
+/// agent has something to add to, stays as it is.
+#[track_caller]
+fn check_refused(base: &TestBase, path: &str, reason: &str) {
+    begin(base);
+    let before = fs::read(base.at(path)).unwrap();
+    let ran = base.with(["record"]).input(SAID).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\ncreated knowledge/"), "{ran}");
+    assert!(ran.stderr.contains("line 4: <knowledge>") && ran.stderr.contains(reason), "{ran}");
+    assert_eq!(fs::read(base.at(path)).unwrap(), before);
+    let journal = base.read(".ralph/journal/run-1/0001.md");
+    assert!(!journal.contains(base.root().to_str().unwrap()), "{journal}");
+    for part in ["The greeting is printed.", "Greetings are short", "folded, fresh", "At most five letters.", reason] {
+        assert!(journal.contains(part), "{part} is not in\n{journal}");
+    }
+    // The next attempt is told of it, and the search finds it.
+    let next = base.run(["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).stdout;
+    assert!(
+        next.contains("last iteration:** line 4: &lt;knowledge>") && next.contains("At most five letters."),
+        "{next}"
+    );
+    assert!(base.run(["search", "letters", "--kind", "journal"]).answer(0).contains("journal/run-1/0001"));
+}
+
+fn greeting(base: &TestBase, head: &str) {
+    base.write(".ralph/knowledge/greetings-are-short.md", format!("---\n{head}---\n\nFew letters.\n"));
+}
+
+#[test]
+fn an_entry_with_folded_tags_gets_another_tag() {
+    let base = TestBase::new();
+    greeting(&base, "title: Greetings are short\ntags: >-\n  folded,\n  greeting\nsource: agent\n");
+    begin(&base);
+    let ran = base.with(["record"]).input(SAID).run();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+    assert!(ran.stdout.contains("updated knowledge/greetings-are-short\n"), "{ran}");
+    let entry = base.read(".ralph/knowledge/greetings-are-short.md");
+    assert!(entry.contains("\ntags: [folded, greeting, fresh]\nsource: agent\n"), "{entry}");
+}
+
+#[test]
+fn a_fact_whose_entry_cannot_be_edited_is_refused_alone() {
+    let base = TestBase::new();
+    greeting(&base, "{title: Greetings are short, tags: [greeting], source: agent}\n");
+    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "cannot edit");
+}
+
+#[test]
+fn a_fact_whose_entry_would_grow_too_large_is_refused_alone() {
+    let base = TestBase::new();
+    let note = "x".repeat(16 * 1024 - 100);
+    greeting(&base, &format!("title: Greetings are short\ntags: [greeting]\nsource: agent\nnote: {note}\n"));
+    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "larger than an entry");
+}
+
+#[test]
+fn a_fact_whose_entry_became_a_link_is_refused_alone() {
+    let base = TestBase::new();
+    greeting(&base, "title: Greetings are short\ntags: [greeting]\nsource: agent\n");
+    // The version that is replaced would have to lie where a link leads away.
+    fs::create_dir_all(base.at(".ralph/archive")).unwrap();
+    let _ = fs::remove_dir_all(base.at(".ralph/archive/knowledge"));
+    std::os::unix::fs::symlink(base.home(), base.at(".ralph/archive/knowledge")).unwrap();
+    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "outside");
+    assert!(fs::read_dir(base.home()).unwrap().all(|found| found.unwrap().file_name() == ".local"));
+}
+
+#[test]
+fn an_event_that_cannot_be_written_is_refused_alone() {
+    let base = TestBase::new();
+    fs::remove_dir_all(base.at(".ralph/knowledge/events")).ok();
+    std::os::unix::fs::symlink(base.home(), base.at(".ralph/knowledge/events")).unwrap();
+    begin(&base);
+    let said = format!(
+        "{SAID}\n## MEMORY_SUGGESTIONS\n```json\n[{{\"event_type\": \"decision\", \"summary\": \"We print.\", \"scope\": \"project\"}}]\n```\n"
+    );
+    let ran = base.with(["record"]).env("RALPH_MEMORY_EVENTS__FROM_OUTPUT", "true").input(said).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stderr.contains("MEMORY_SUGGESTIONS entry 1"), "{ran}");
+    let journal = base.read(".ralph/journal/run-1/0001.md");
+    assert!(journal.contains("outcome: done") && journal.contains("We print."), "{journal}");
+}
+
+/// Returns the files that are kept outside of the project, below this folder.
+fn kept_in(folder: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten();
+    found.map(|found| found.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "json")).collect()
+}
+
+/// Returns the one that is kept in the user's state folder.
+#[track_caller]
+fn kept(base: &TestBase) -> PathBuf {
+    let mut kept = kept_in(&base.home().join(".local/state/ralph-memory"));
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    kept.pop().unwrap()
+}
+
+/// Returns what the memory says, by path.
+fn entries(base: &TestBase) -> Vec<(String, String)> {
+    let folders = ["knowledge", "journal", "archive"];
+    let is_entry = |path: &String| folders.iter().any(|folder| path.starts_with(&format!(".ralph/{folder}/")));
+    base.files(".ralph").into_iter().filter(is_entry).map(|path| (path.clone(), base.read(&path))).collect()
+}
+
+/// Takes the lock of the entries.
+fn locked(base: &TestBase) -> File {
+    let lock = File::options().write(true).open(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+#[test]
+fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
+    let (base, whole) = (TestBase::new(), TestBase::new());
+    let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let said = format!(
+        "{SAID}\n<knowledge tags=\"key\" title=\"The key\">\nIt is {secret}.\n</knowledge>\nI used {secret} here.\n"
+    );
+    let more = ["--agent-exit", "0", "--verify-exit", "3", "--verify-command", "make check", "--verify-ms", "7"];
+    let record = |base: &TestBase| {
+        base.with([&["record"][..], &more].concat()).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").input(&said).run()
+    };
+    begin(&whole);
+    assert_eq!(record(&whole).code, Some(0));
+    begin(&base);
+    let lock = locked(&base);
+    let ran = record(&base);
+    let path = kept(&base);
+    assert_eq!(ran.code, Some(5), "{ran}");
+    let command = format!("ralph-memory --root {} record {}", base.root().display(), path.display());
+    assert!(ran.stderr.contains("was still locked after") && ran.stderr.contains(&command), "{ran}");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("At most five letters.") && text.contains("[redacted: github-token]"), "{text}");
+    assert!(!text.contains(&secret), "a secret is kept");
+    // Another try finds the lock as well, and keeps the same attempt once.
+    assert_eq!((record(&base).code, kept(&base)), (Some(5), path.clone()));
+    drop(lock);
+    // Whoever looks is told.
+    let told = base.run(["doctor"]);
+    assert!(told.stdout.contains("attempts") && told.stdout.contains(path.to_str().unwrap()), "{told}");
+    let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
+    assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
+    // The same task in the same run: the first attempt is not taken for interrupted.
+    begin(&base);
+    assert!(base.files(".ralph/journal").is_empty());
+    let recorded = base.run(["record", path.to_str().unwrap()]);
+    assert_eq!(recorded.code, Some(0), "{recorded}");
+    assert!(kept_in(path.parent().unwrap()).is_empty());
+    assert_eq!(
+        entries(&base).iter().map(|(path, _)| path).collect::<Vec<_>>(),
+        entries(&whole).iter().map(|(path, _)| path).collect::<Vec<_>>()
+    );
+    for ((path, found), (_, expected)) in entries(&base).iter().zip(&entries(&whole)) {
+        let same = |text: &str| {
+            text.lines().filter(|line| !line.contains("looks like a secret")).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(same(found), same(expected), "{path}");
+    }
+    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it held what looks like a secret"));
+}
+
+#[test]
+fn an_attempt_whose_memory_the_agent_removed_is_kept() {
+    let base = TestBase::new();
+    base.write("../home/said", SAID);
+    let script = format!("rm -rf .ralph; cat {}", base.home().join("said").display());
+    let agent = format!("sh -c '{script}'");
+    let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", &agent, "--verify", "true"];
+    let ran = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(ran.code, Some(6), "{ran}");
+    let path = kept(&base);
+    for part in [path.to_str().unwrap(), "git checkout .ralph", "ralph-memory init"] {
+        assert!(ran.stderr.contains(part), "{ran}");
+    }
+    assert_eq!(base.run(["init"]).code, Some(0));
+    let recorded = base.run(["record", path.to_str().unwrap()]);
+    assert_eq!(recorded.code, Some(0), "{recorded}");
+    let all: String = entries(&base).into_iter().map(|(_, text)| text).collect();
+    for part in
+        ["The greeting is printed.", "At most five letters.", "Use printf", "outcome: done", "command: \"true\""]
+    {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+}
+
+#[test]
+fn an_answer_that_comes_in_without_a_memory_is_kept() {
+    let base = TestBase::new();
+    begin(&base);
+    fs::rename(base.at(".ralph"), base.at("away")).unwrap();
+    let ran = base.with(["record", "--agent-exit", "0"]).env("RALPH_RUN_ID", "run-1").input(SAID).run();
+    assert_eq!(ran.code, Some(3), "{ran}");
+    let path = kept(&base);
+    assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
+    fs::rename(base.at("away"), base.at(".ralph")).unwrap();
+    let told = base.run(["doctor"]);
+    assert!(told.stdout.contains(path.to_str().unwrap()), "{told}");
+    let recorded = base.run(["record", path.to_str().unwrap()]);
+    assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{recorded}");
+    assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
+    // The same where nobody knows which iteration it ends.
+    let ran = base.with(["record"]).input("<journal>\nMore.\n</journal>\n").run();
+    let path = kept(&base);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
+    assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(2));
+    let recorded = base.run(["record", path.to_str().unwrap(), "--task-id", TASK]);
+    assert!(recorded.stdout.starts_with("recorded journal/run-1/0002 (blocked)\n"), "{recorded}");
+    assert!(base.read(".ralph/journal/run-1/0002.md").contains("> More."));
+    // What the agent said names the task.
+    let _ = base.with(["record"]).input(SAID.replace("is printed", "is shouted")).run();
+    let recorded = base.run(["record", kept(&base).to_str().unwrap()]);
+    assert!(recorded.stdout.starts_with("recorded journal/run-1/0003 (done)\n"), "{recorded}");
+    assert!(kept_in(path.parent().unwrap()).is_empty());
+}
+
+#[test]
+fn an_attempt_is_kept_among_temporary_files_where_its_users_folder_cannot_be_written() {
+    let base = TestBase::new();
+    begin(&base);
+    let lock = locked(&base);
+    fs::write(base.home().join("state"), "in the way").unwrap();
+    let temporary = base.home().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let record = || {
+        let ran = base.with(["record"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
+        ran.env("XDG_STATE_HOME", base.home().join("state")).input(SAID).run()
+    };
+    let ran = record();
+    let folder = fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
+    let kept = kept_in(&folder).pop().unwrap();
+    assert!(ran.code == Some(5) && ran.stderr.contains(kept.to_str().unwrap()), "{ran}");
+    // Nowhere at all: it is told in full, as a file that can be recorded.
+    fs::remove_dir_all(&folder).unwrap();
+    fs::write(&folder, "in the way").unwrap();
+    let ran = record();
+    assert_eq!(ran.code, Some(5), "{ran}");
+    let text = ran.stderr.lines().find(|line| line.starts_with("{\"ralph_memory_kept\":")).unwrap();
+    drop(lock);
+    base.write("kept.json", text);
+    assert_eq!(base.run(["record", "kept.json"]).code, Some(0));
+    assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
+}
+
+#[test]
+fn a_loop_of_ones_own_gets_its_attempt_back() {
+    let base = TestBase::new();
+    let state = base.home().join("state");
+    let open = || {
+        let memory = Memory::open_for_user(
+            Some(&base.root()),
+            &base.root(),
+            None,
+            [("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1")].into_iter(),
+        );
+        memory.unwrap().keeping_in(StateFolders::new([state.clone()]))
+    };
+    let task = Task { id: Some(TASK.to_owned()), ..Task::new("Write the greeting") };
+    let memory = open();
+    let iteration = memory.begin(&task, &Run::named("run-1")).unwrap();
+    let report =
+        Report { text: SAID.to_owned(), cost_usd: Some(0.5), feedback: "Well.".to_owned(), ..Report::default() };
+    // A bug in it, which a clock stands for.
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let broken = open().with_clock(move || {
+        assert!(counted.fetch_add(1, Ordering::SeqCst) == 0, "the clock is broken");
+        SystemTime::now()
+    });
+    let error = broken.finish(&iteration, &report).unwrap_err();
+    let Error::NotRecorded { kept, source, .. } = &error else { panic!("{error:?}") };
+    assert!(source.to_string().contains("the clock is broken"), "{source}");
+    let lock = locked(&base);
+    let error = memory.finish(&iteration, &report).unwrap_err();
+    assert!(
+        matches!(&error, Error::NotRecorded { source, .. } if matches!(**source, Error::Locked { .. })),
+        "{error:?}"
+    );
+    let without = Memory::open_for_user(
+        Some(&base.root()),
+        &base.root(),
+        None,
+        [("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1")].into_iter(),
+    );
+    assert!(matches!(without.unwrap().finish(&iteration, &report), Err(Error::Locked { .. })));
+    drop(lock);
+    let waiting = memory.kept_attempts();
+    assert_eq!((waiting.len(), waiting[0].path()), (1, kept.as_path()));
+    let recorded = memory.record_kept(&waiting[0]).unwrap();
+    assert_eq!((recorded.outcome, recorded.attempt.head.cost_usd), (Outcome::Done, Some(0.5)));
+    assert_eq!(recorded.attempt.sections.feedback, "Well.");
+    assert!(!kept.exists() && memory.kept_attempts().is_empty() && memory.open_iterations().is_empty());
+    // A file that stayed behind is not written once more.
+    assert_eq!(memory.record_kept(&waiting[0]).unwrap().id, recorded.id);
+    assert_eq!(base.files(".ralph/journal").len(), 1);
+}
+
+#[test]
+fn what_is_no_attempt_that_was_kept_is_not_taken_for_one() {
+    let base = TestBase::new();
+    begin(&base);
+    let lock = locked(&base);
+    let ran = base.with(["record"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").input(SAID).run();
+    assert_eq!(ran.code, Some(5), "{ran}");
+    drop(lock);
+    let text = fs::read_to_string(kept(&base)).unwrap();
+    let tree = "\"--output=/tmp/x\"";
+    let check = |text: &str, code: i32, reason: &str| {
+        base.write("kept.json", text);
+        let ran = base.run(["record", "kept.json"]);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        assert!(ran.stderr.contains(reason), "{ran}");
+        assert!(base.files(".ralph/journal").is_empty(), "{reason}");
+    };
+    check(&text.replace("{\"ralph_memory_kept\":1,", "{\"ralph_memory_kept\":2,"), 4, "format 2");
+    check(&text[..text.len() / 2], 2, "it is damaged");
+    check(&text.replacen("\"root\":", "\"more\":1,\"root\":", 1), 2, "unknown field `more`");
+    check(&text.replace(base.root().to_str().unwrap(), "/elsewhere"), 2, "it belongs to the memory in `/elsewhere`");
+    check(&text.replace("\"run_id\":\"run-1\"", "\"run_id\":\"../run-1\""), 2, "run id");
+    check(&text.replace("\"seen\":{\"tree\":null", &format!("\"seen\":{{\"tree\":{tree}")), 2, "not a git object");
+    let ran = base.run(["record", kept(&base).to_str().unwrap(), "--outcome", "done"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("leave the other options out"), "{ran}");
+    // What an agent says is not taken for one that is only like it.
+    base.write("said.txt", format!("No: {text}").replace("task-done", "nothing"));
+    let recorded = base.run(["record", "said.txt"]);
+    assert_eq!(recorded.stdout.lines().next(), Some("recorded journal/run-1/0001 (blocked)"), "{recorded}");
+    assert!(kept(&base).exists());
+}
+
+/// Returns once the run's agent has beaten so often, which is more often than `before`.
+fn beats(base: &TestBase, child: &mut Child, before: usize) -> usize {
+    loop {
+        let beaten = fs::read_to_string(base.home().join("beats")).unwrap_or_default().len();
+        if beaten > before + 2 {
+            return beaten;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it runs until it is killed");
+        std::thread::yield_now();
+    }
+}
+
+/// Starts a run whose agent beats until it is ended, and kills it. The agent's process is noted in `pid`.
+fn killed_run(base: &TestBase, agent: &str) {
+    let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", agent];
+    let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    beats(base, &mut run, 0);
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+/// Returns whether a process is at work; one that nobody waited for is not.
+fn is_at_work(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ") && !stat.contains(") X ")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_ends_with_a_run_that_is_killed() {
+    let base = TestBase::new();
+    let home = base.home();
+    // It has a child, which would go on without it.
+    let script = format!(
+        "echo $$ > {0}/pid\nsh -c 'echo $$ > {0}/child; while [ -e {0}/child ]; do sleep 0.01; done' &\n\
+         while [ -e {0}/pid ]; do printf . >> {0}/beats; sleep 0.01; done\n",
+        home.display()
+    );
+    base.write("../home/agent.sh", script);
+    killed_run(&base, &format!("sh {}", home.join("agent.sh").display()));
+    let until = Instant::now() + Duration::from_secs(30);
+    for name in ["pid", "child"] {
+        let pid = fs::read_to_string(home.join(name)).unwrap();
+        while is_at_work(pid.trim()) {
+            assert!(Instant::now() < until, "{name} goes on without its run");
+            std::thread::yield_now();
+        }
+    }
+    // The run goes on with an agent of its own.
+    let agent = "sh -c 'echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
+    let ran = base.with(["run", "--resume", "--agent", agent]).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let journal: String = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
+    assert!(journal.contains("outcome: interrupted") && journal.contains("outcome: done"), "{journal}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_begun_beside_an_agent_that_outlived_its_run() {
+    let base = TestBase::new();
+    let home = base.home();
+    let script = format!(
+        "echo $$ > {0}/pid\nwhile [ -e {0}/pid ]; do printf . >> {0}/beats; sleep 0.01; done\n",
+        home.display()
+    );
+    base.write("../home/agent.sh", script);
+    // In a session of its own, where nobody finds it.
+    let agent = format!("setsid sh {}", home.join("agent.sh").display());
+    killed_run(&base, &agent);
+    let pid = fs::read_to_string(home.join("pid")).unwrap().trim().to_owned();
+    assert!(is_at_work(&pid), "it left its group");
+    let path = std::env::var_os("PATH").unwrap();
+    let ran = base.with(["run", "--resume", "--agent", "true"]).env("PATH", &path).run();
+    assert_eq!(ran.code, Some(4), "{ran}");
+    let told = format!("is still at work, as process {pid}");
+    assert!(ran.stderr.contains(&told) && ran.stderr.contains(&format!("`kill {pid}`")), "{ran}");
+    assert!(base.files(".ralph/journal").is_empty());
+    fs::remove_file(home.join("pid")).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while is_at_work(&pid) {
+        assert!(Instant::now() < until, "it ends when it is told to");
+        std::thread::yield_now();
+    }
+    let ran = base.with(["run", "--resume", "--agent", "true", "--max-iterations", "1"]).env("PATH", &path).run();
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(base.files(".ralph/journal").iter().any(|path| base.read(path).contains("outcome: interrupted")));
+}

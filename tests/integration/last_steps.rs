@@ -1,0 +1,42 @@
+//! What fails between the end of an agent and the journal's entry. Linux on x86-64 alone.
+
+use std::path::Path;
+
+use crate::last_step::{self, TROUBLES, Trouble, WAYS, Way};
+use crate::support::PROGRAM;
+
+/// Of so many file operations one fails; which ones they are is as good as any other.
+const STEP: usize = 7;
+const FIRST: usize = 2;
+
+#[track_caller]
+fn campaign(way: Way) {
+    let place = tempfile::tempdir().unwrap();
+    let outcome = last_step::faults(place.path(), Path::new(PROGRAM), way, (FIRST, STEP), true);
+    assert!(outcome.faults.is_empty(), "{}", outcome.faults.join("\n"));
+    // Some operations keep the attempt from the journal, and others do not matter.
+    assert!(outcome.brought_back >= 3 && outcome.runs > outcome.brought_back, "{outcome:?}");
+}
+
+#[test]
+fn whatever_lasts_no_word_of_an_agent_is_lost() {
+    for way in WAYS {
+        for trouble in TROUBLES {
+            let place = tempfile::tempdir().unwrap();
+            let (faults, brought_back) = last_step::trouble(place.path(), Path::new(PROGRAM), way, trouble);
+            assert!(faults.is_empty(), "{way:?}, {trouble:?}: {}", faults.join("\n"));
+            let is_of_one = matches!(trouble, Trouble::Uneditable | Trouble::Linked | Trouble::Saved);
+            assert_eq!(brought_back, !is_of_one, "{way:?}, {trouble:?}");
+        }
+    }
+}
+
+#[test]
+fn whatever_fails_once_no_word_of_an_agent_is_lost_by_record() {
+    campaign(Way::Record);
+}
+
+#[test]
+fn whatever_fails_once_no_word_of_an_agent_is_lost_by_run() {
+    campaign(Way::Run);
+}
