@@ -6,6 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use ralph_memory::Error;
+use ralph_memory::error::Message;
 use serde::Serialize;
 
 /// Where a bug is reported.
@@ -94,8 +95,11 @@ pub(crate) fn report(error: &anyhow::Error) -> Report {
     if error.is::<io::Error>() {
         causes.insert(0, "cannot write the answer".to_owned());
     }
+    // What a file says may be in any of them.
+    let safe = |text: String| Message::from(text).to_string();
+    let mut causes: Vec<String> = causes.into_iter().map(safe).collect();
     let message = causes.remove(0);
-    Report { message, causes, hint: hint(error), exit_code: exit(error) as u8 }
+    Report { message, causes, hint: hint(error).map(safe), exit_code: exit(error) as u8 }
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
