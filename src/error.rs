@@ -118,6 +118,16 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// A memory that was found by looking upward belongs to another user, who may have put it there for this one.
+    #[error("`{path}` belongs to the user with id {owner}, and you are the one with id {user}")]
+    ForeignOwner {
+        /// The folder: `.ralph`, or the one that holds it.
+        path: PathBuf,
+        /// The user id of its owner.
+        owner: u32,
+        /// The user id of this process.
+        user: u32,
+    },
     /// The file system refused.
     #[error("cannot {action} `{path}`")]
     Io {

@@ -150,6 +150,9 @@ pub struct Settings {
     pub git_commit: String,
     /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
     pub allowed_secrets: Vec<String>,
+    /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
+    /// folders below one, `*` for all.
+    pub safe_directories: Vec<String>,
     /// `semantic.weight` and so on: how much meaning counts beside words.
     pub semantic: Semantic,
     /// `ollama.url` and so on: what makes vectors of texts.
@@ -184,6 +187,7 @@ impl Default for Settings {
             tending: Tending::default(),
             git_commit: "never".to_owned(),
             allowed_secrets: Vec::new(),
+            safe_directories: Vec::new(),
             semantic: Semantic::default(),
             ollama: Ollama::default(),
             qdrant: Qdrant::default(),
@@ -254,6 +258,7 @@ impl Settings {
                         Value::Address(_) => ("address-in-project", "names an address to send text to"),
                         Value::Key(_) => ("key-in-project", "is a secret"),
                         Value::Command(_) => ("command-in-project", "names a command"),
+                        Value::Folders => ("trust-in-project", "says whose memories are used"),
                         _ => ("server-in-project", "says how a server is asked"),
                     };
                     report(
@@ -295,7 +300,7 @@ impl Settings {
                 let said = match setting.value {
                     Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
                     Value::Switch(_) => value.trim().parse().map_or(Said::Other, Said::Bool),
-                    Value::Models | Value::Fingerprints => {
+                    Value::Models | Value::Fingerprints | Value::Folders => {
                         let items = value.split(',').map(|item| item.trim().to_owned());
                         Said::List(items.filter(|item| !item.is_empty()).collect())
                     }
@@ -407,6 +412,7 @@ mod tests {
             body_words: 1,
             strategy: "fixed".to_owned(),
             allowed_secrets: vec!["0123abcd".to_owned()],
+            safe_directories: Vec::new(),
             models: Vec::new(),
             fixed_model: "x".to_owned(),
             stuck_after: 1,
@@ -553,13 +559,14 @@ mod tests {
             .filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap()))
             .collect();
         assert_eq!(of_servers.len(), 15);
-        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize"][..], &of_servers].concat());
+        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize", "safe.directories"][..], &of_servers].concat());
         for setting in own {
             let value = match setting.value {
                 Value::Number { .. } => "99",
                 Value::Switch(_) => "false",
                 Value::Choice { .. } => "\"per-feature\"",
                 Value::Place(_) | Value::Model(_) => "\"elsewhere\"",
+                Value::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
                 _ => "\"https://example.org/x\"",
             };
             let text = format!("{} = {value}\n", setting.key);
@@ -569,6 +576,7 @@ mod tests {
             let code = match setting.key {
                 "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
+                "safe.directories" => "trust-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };

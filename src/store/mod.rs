@@ -16,6 +16,7 @@ mod read;
 mod survey;
 mod sweep;
 mod temp;
+mod trust;
 mod write;
 
 #[cfg(test)]
@@ -29,4 +30,5 @@ pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
 pub use read::{ReadFile, Unreadable};
 pub use survey::{FolderState, LockState, Paths, Survey};
 pub use sweep::Swept;
+pub use trust::Trust;
 pub use write::{Created, Replaced};

@@ -46,6 +46,7 @@ mod merges; // random merges of two clones
 mod merging; // the merge driver
 #[path = "../campaigns/own_disk.rs"]
 mod own_disk; // a process that may mount file systems
+mod owners; // a memory of another user is not used
 #[path = "../campaigns/paths.rs"]
 mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]

@@ -81,6 +81,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
             | Error::Secret { .. }
+            | Error::ForeignOwner { .. }
             | Error::OutsideRoot { .. },
         ) => Exit::Refused,
         Some(Error::Locked { .. }) => Exit::Locked,
@@ -138,6 +139,14 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         }
         Some(Error::Locked { .. }) => {
             "another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS".to_owned()
+        }
+        Some(Error::ForeignOwner { path, .. }) => {
+            let folder = path.parent().filter(|_| path.ends_with(".ralph")).unwrap_or(path);
+            format!(
+                "if you trust what it says, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table \
+                 `[safe]` of your own settings file; else `ralph-memory init` makes one of your own in this folder",
+                folder.display()
+            )
         }
         Some(Error::OutsideRoot { .. }) => {
             "the memory holds plain files and folders; replace the link by what it points to".to_owned()
@@ -206,6 +215,7 @@ mod tests {
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
         check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::ForeignOwner { path: "a".into(), owner: 1, user: 2 }, Exit::Refused);
         check(Error::Secret { what: "a", line: 1, pattern: "b", fingerprint: "c".into() }, Exit::Refused);
         check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);
         check(Error::Io { action: "read", path: "a".into(), source: io() }, Exit::Io);
