@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::error::Message;
 use crate::git::Uncommitted;
 use crate::store::{FolderState, LockState, Paths, Survey};
 
@@ -28,9 +29,9 @@ pub struct Finding {
     /// How it is.
     pub state: State,
     /// What was found, in one line without a final period.
-    pub detail: String,
+    pub detail: Message,
     /// How to mend it, where there is something to mend.
-    pub mend: Option<String>,
+    pub mend: Option<Message>,
 }
 
 /// What [`Memory::doctor`](crate::Memory::doctor) found.
@@ -174,22 +175,22 @@ pub fn judge(facts: &Facts) -> Diagnosis {
     Diagnosis { findings }
 }
 
-fn ok(what: &'static str, detail: impl Into<String>) -> Finding {
+fn ok(what: &'static str, detail: impl Into<Message>) -> Finding {
     Finding { what, state: State::Ok, detail: detail.into(), mend: None }
 }
 
-fn warning(what: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Finding {
+fn warning(what: &'static str, detail: impl Into<Message>, mend: impl Into<Message>) -> Finding {
     Finding { what, state: State::Warning, detail: detail.into(), mend: Some(mend.into()) }
 }
 
-fn error(what: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Finding {
+fn error(what: &'static str, detail: impl Into<Message>, mend: impl Into<Message>) -> Finding {
     Finding { state: State::Error, ..warning(what, detail, mend) }
 }
 
 fn meaning(meaning: &Meaning) -> Finding {
-    let detail = meaning.detail.clone();
+    let detail = Message::from(meaning.detail.as_str());
     let state = if meaning.is_well { State::Ok } else { State::Warning };
-    Finding { what: "semantic", state, detail, mend: meaning.mend.clone() }
+    Finding { what: "semantic", state, detail, mend: meaning.mend.as_deref().map(Message::from) }
 }
 
 fn kept(paths: &[String]) -> Option<Finding> {

@@ -93,6 +93,8 @@
 //!   a line, quoted or fenced, and with sigils defused.
 //! * What looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
 //!   `[redacted: PATTERN]` in its place.
+//! * Characters that no reader sees are refused from agents, and shown wherever text is told.
+//! * A memory of another user is used only when it is named.
 //! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
 //!   else.
 //! * An attempt whose agent has ended is in the journal, or, where [`Memory::keeping_in`] names a folder, in a file

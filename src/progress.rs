@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::entry::Attempt;
 use crate::sigil::defuse;
-use crate::text::shorten;
+use crate::text::{shorten, with_invisible_shown};
 
 /// What stands where the beginning of an output was cut off.
 const TRUNCATED: &str = "...[truncated]...";
@@ -226,7 +226,7 @@ impl ProgressStrategy for SystemCaptured {
 
     fn text(&self) -> String {
         // Names of files and what was printed are anybody's.
-        defuse(&self.entries.items.iter().map(String::as_str).collect::<String>())
+        safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
     fn clear(&mut self) {
@@ -276,7 +276,7 @@ impl ProgressStrategy for StructuredLog {
     }
 
     fn text(&self) -> String {
-        if self.is_empty() { String::new() } else { defuse(&pretty(&self.entries.items)) }
+        if self.is_empty() { String::new() } else { safe(&pretty(&self.entries.items)) }
     }
 
     fn clear(&mut self) {
@@ -286,6 +286,11 @@ impl ProgressStrategy for StructuredLog {
     fn len(&self) -> usize {
         self.entries.items.len()
     }
+}
+
+/// Returns a text as an agent may read it: no sigil of the past is taken for one of now, and what no reader sees is shown.
+fn safe(text: &str) -> String {
+    with_invisible_shown(&defuse(text))
 }
 
 fn pretty(value: &impl Serialize) -> String {
@@ -322,7 +327,7 @@ impl ProgressStrategy for LlmSummarized {
 
     fn text(&self) -> String {
         // Names of files and what was printed are anybody's.
-        defuse(&self.entries.items.iter().map(String::as_str).collect::<String>())
+        safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
     fn clear(&mut self) {

@@ -36,7 +36,7 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
-use crate::error::Problem;
+use crate::error::{Findings, Problem, Severity};
 use crate::store::Store;
 use crate::text::{is_same_name, nfc};
 
@@ -329,27 +329,36 @@ impl Catalog {
         self.changed || !self.is_saved || self.heads.is_damaged()
     }
 
-    /// Returns everything that is wrong with any file, in the order of the paths.
+    /// Returns what is wrong with any file, as [`Findings::finish`] lists it.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems = self.root_problems.clone();
-        let rows = self.rows().filter(|&row| self.has_problem(row));
-        problems.extend(rows.flat_map(|row| self.head(row).problems));
+        self.findings().finish().0
+    }
+
+    /// Returns everything that is wrong with any file.
+    pub fn findings(&self) -> Findings {
+        let mut findings = Findings::default();
+        findings.extend(self.root_problems.iter().cloned());
+        for row in self.rows().filter(|&row| self.has_problem(row)) {
+            let head = self.head(row);
+            if head.more_warnings > 0 {
+                findings.add_unlisted(&format!(".ralph/{}", self.path(row)), Severity::Warning, head.more_warnings);
+            }
+            findings.extend(head.problems);
+        }
         for odd in &self.table.odd {
             let folder = self.table.folder_path(odd.folder as usize);
-            problems.push(odd.code.problem(&format!("{folder}/{}", odd.name)));
+            findings.add(odd.code.problem(&format!("{folder}/{}", odd.name)));
         }
         for (at, folder) in self.table.folders.iter().enumerate() {
             let path = self.table.folder_path(at);
             if folder.unreadable {
-                problems.push(Code::Unreadable.problem(path));
+                findings.add(Code::Unreadable.problem(path));
             }
             if path.strip_suffix(".md").is_some() {
-                problems.push(Code::NotAFile.problem(path));
+                findings.add(Code::NotAFile.problem(path));
             }
         }
-        problems.sort();
-        problems.dedup();
-        problems
+        findings
     }
 
     /// Keeps the catalog in the cache, for the index commit with this id.

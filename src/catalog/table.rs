@@ -360,5 +360,13 @@ impl fmt::Display for Code {
 /// Returns a problem of the file or folder at `path`, which is relative to `.ralph/`.
 pub(super) fn problem(path: &str, code: String, message: String, hint: String) -> Problem {
     let path = format!(".ralph/{path}");
-    Problem { path, line: None, column: None, severity: Severity::Error, code, message, hint }
+    Problem {
+        path,
+        line: None,
+        column: None,
+        severity: Severity::Error,
+        code,
+        message: message.into(),
+        hint: hint.into(),
+    }
 }

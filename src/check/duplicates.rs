@@ -275,7 +275,7 @@ mod tests {
             item.head.created_at = crate::entry::parse_time(date);
             item
         };
-        let hint = |live: &[Item]| find(live, &HashSet::new(), now())[0].hint.clone();
+        let hint = |live: &[Item]| find(live, &HashSet::new(), now())[0].hint.to_string();
         let end = |hint: String| hint.split_once("supersede ").unwrap().1.to_owned();
         assert_eq!(end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])), "knowledge/a knowledge/b`");
         assert_eq!(end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])), "knowledge/b knowledge/a`");

@@ -18,16 +18,12 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use self::nearest::Nearest;
 
 use crate::entry::{Head, Id, Kind, is_ahead};
-use crate::error::{Problem, Severity};
+use crate::error::{Findings, MAX_OF_FILE, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 use crate::text::fold;
 
 pub use self::anchors::{Files, Unverified, unverified};
 pub use self::usefulness::usefulness;
-
-/// How many broken links of one file are told one by one. One that has more is not written as notes
-/// are, and its list would hide what is wrong with others.
-const MAX_LINKS: usize = 20;
 
 /// One live file.
 #[derive(Debug, Clone)]
@@ -42,18 +38,17 @@ pub struct Item {
     pub counts: bool,
 }
 
-/// Returns what is wrong between the live entries `live`, in the order of the paths. `archived` are
-/// the ids that the archive has.
-pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+/// Returns what is wrong between the live entries `live`. `archived` are the ids that the archive has.
+pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
     let known = Known::new(live, archived);
     let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
-    let mut problems = known.broken_links(live);
-    problems.extend(known.unknown_ids(live));
-    problems.extend(in_circles(live, &pairs));
-    problems.extend(duplicates::find(live, &replaced(&pairs), now));
-    problems.extend(from_the_future(live, now));
-    problems.sort();
-    problems
+    let mut findings = Findings::default();
+    known.broken_links(live, &mut findings);
+    known.unknown_ids(live, &mut findings);
+    findings.extend(in_circles(live, &pairs));
+    findings.extend(duplicates::find(live, &replaced(&pairs), now));
+    findings.extend(from_the_future(live, now));
+    findings
 }
 
 /// Reports entries that say they were begun or written later than now.
@@ -78,8 +73,19 @@ fn replaces(item: &Item) -> impl Iterator<Item = (Id, Id)> + use<'_> {
 
 /// Returns a warning about the file of an entry.
 fn warning(item: &Item, line: Option<u32>, code: &str, message: String, hint: String) -> Problem {
-    let path = format!(".ralph/{}", item.path);
-    Problem { path, line, column: None, severity: Severity::Warning, code: code.to_owned(), message, hint }
+    Problem {
+        path: path_of(item),
+        line,
+        column: None,
+        severity: Severity::Warning,
+        code: code.to_owned(),
+        message: message.into(),
+        hint: hint.into(),
+    }
+}
+
+fn path_of(item: &Item) -> String {
+    format!(".ralph/{}", item.path)
 }
 
 /// The ids and titles that entries can speak of.
@@ -101,8 +107,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn broken_links(&self, live: &[Item]) -> Vec<Problem> {
-        let mut problems = Vec::new();
+    fn broken_links(&self, live: &[Item], findings: &mut Findings) {
         // The same word may be linked to from everywhere.
         let mut hints: HashMap<&str, String> = HashMap::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
@@ -111,7 +116,7 @@ impl<'a> Known<'a> {
                 !has_id && !self.titles.contains(&fold(target))
             };
             let mut broken = item.head.links.iter().filter(|link| is_broken(&link.target));
-            for link in broken.by_ref().take(MAX_LINKS) {
+            for link in broken.by_ref().take(MAX_OF_FILE) {
                 let target = link.target.as_str();
                 let id = Id::parse(target);
                 let archived = id.filter(|id| self.archived.contains(id));
@@ -124,36 +129,26 @@ impl<'a> Known<'a> {
                     (None, Some(id)) => format!("did you mean `[[{id}]]`?"),
                     (None, None) => "write the entry, or take the link out; code belongs in backticks".to_owned(),
                 });
-                problems.push(warning(item, Some(link.line), "broken-link", message, hint.clone()));
+                findings.add(warning(item, Some(link.line), "broken-link", message, hint.clone()));
             }
-            if let Some(next) = broken.next() {
-                let message = match broken.count() + 1 {
-                    1 => "one more link of this file leads to no entry".to_owned(),
-                    n => format!("{n} more links of this file lead to no entry"),
-                };
-                let hint = "mend those above, then check again".to_owned();
-                problems.push(warning(item, Some(next.line), "broken-link", message, hint));
-            }
+            findings.add_unlisted(&path_of(item), Severity::Warning, broken.count());
         }
-        problems
     }
 
-    fn unknown_ids(&self, live: &[Item]) -> Vec<Problem> {
-        let mut problems = Vec::new();
+    fn unknown_ids(&self, live: &[Item], findings: &mut Findings) {
         for item in live {
-            for old in &item.head.supersedes {
-                if self.ids.contains(old) || self.archived.contains(old) {
-                    continue;
-                }
+            let is_unknown = |old: &&Id| !self.ids.contains(old) && !self.archived.contains(old);
+            let mut unknown = item.head.supersedes.iter().filter(is_unknown);
+            for old in unknown.by_ref().take(MAX_OF_FILE) {
                 let hint = match self.nearest.to(old.as_str()) {
                     Some(near) if near != item.id => format!("did you mean `{near}`?"),
                     _ => "write the id of the entry that this one replaces, or take it out".to_owned(),
                 };
                 let message = format!("`supersedes` names `{old}`, and there is no such entry");
-                problems.push(warning(item, None, "unknown-id", message, hint));
+                findings.add(warning(item, None, "unknown-id", message, hint));
             }
+            findings.add_unlisted(&path_of(item), Severity::Warning, unknown.count());
         }
-        problems
     }
 }
 
@@ -222,7 +217,7 @@ mod tests {
     #[track_caller]
     fn check(live: &[Item], expected: &[(&str, u32, &str, &str)]) {
         let archived = [Id::parse("gone").unwrap()].into();
-        let found = problems(live, &archived, now());
+        let (found, _) = problems(live, &archived, now()).finish();
         let found: Vec<_> = found
             .iter()
             .map(|problem| {
@@ -264,13 +259,12 @@ mod tests {
     #[test]
     fn of_many_broken_links_the_first_are_told() {
         let linking = |n: usize| named("a", "Some title", "x", &"[[a]]\n\n[[nothing]]\n\n".repeat(n));
-        let found = |n: usize| problems(&[linking(n)], &BTreeSet::new(), now());
-        assert_eq!(found(20).len(), 20);
-        assert_eq!(found(21).len(), 21);
-        let many = found(50);
-        assert_eq!((many.len(), many[20].line, many[19].line), (21, Some(87), Some(83)));
-        assert_eq!(many[20].message, "30 more links of this file lead to no entry");
-        assert_eq!(found(21)[20].message, "one more link of this file leads to no entry");
+        let found = |n: usize| problems(&[linking(n)], &BTreeSet::new(), now()).finish();
+        assert_eq!(found(20).0.len(), 20);
+        let (many, total) = found(50);
+        assert_eq!((many.len(), many[20].line, many[19].line, total.warnings), (21, None, Some(83), 50));
+        assert_eq!(many[20].message, "30 more warnings of this file are not listed");
+        assert_eq!(found(21).0[20].message, "1 more warning of this file is not listed");
     }
 
     #[test]
@@ -310,14 +304,15 @@ mod tests {
                 ("two", 0, "supersedes-cycle", hint),
             ],
         );
-        assert!(problems(&circle, &BTreeSet::new(), now()).iter().all(|problem| problem.severity == Severity::Error));
+        let (found, _) = problems(&circle, &BTreeSet::new(), now()).finish();
+        assert!(found.iter().all(|problem| problem.severity == Severity::Error));
         check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "take its own id out of `supersedes`")]);
     }
 
     #[test]
     fn problems_come_in_the_order_of_the_paths() {
         let live = [named("b", "B", "x", "[[q]]\n\n[[r]]"), replacing("a", "nowhere"), named("c", "B", "y", "other")];
-        let found = problems(&live, &BTreeSet::new(), now());
+        let (found, _) = problems(&live, &BTreeSet::new(), now()).finish();
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         let mut sorted = found.clone();
         sorted.sort();
@@ -346,7 +341,8 @@ mod tests {
         let found = problems(&live, &BTreeSet::new(), now());
         let took = started.elapsed();
         assert!(took.as_millis() < limit, "{took:?}");
-        assert_eq!(found.len(), n_entries);
-        assert!(found.iter().all(|problem| problem.code == "broken-link"));
+        let (listed, total) = found.finish();
+        assert_eq!(total.warnings, n_entries);
+        assert!(listed[..listed.len() - 1].iter().all(|problem| problem.code == "broken-link"));
     }
 }

@@ -58,8 +58,8 @@ fn notice(item: &Item, code: &str, message: String, hint: &str) -> Problem {
         column: None,
         severity: Severity::Notice,
         code: code.to_owned(),
-        message,
-        hint: hint.to_owned(),
+        message: message.into(),
+        hint: hint.into(),
     }
 }
 

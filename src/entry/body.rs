@@ -10,9 +10,15 @@ pub struct Digest {
     /// The text, code included, with a line break between blocks, and the target of a link or an
     /// image behind its text.
     pub text: String,
-    /// The `[[…]]`, with lines counted from the line that the body begins on.
+    /// The `[[…]]`, with lines counted from the line that the body begins on; the first [`MAX_LINKS`] of them.
     pub links: Vec<Link>,
+    /// How many there are.
+    pub n_links: usize,
 }
+
+/// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check, and a
+/// file of 1 MiB can hold 170,000.
+pub const MAX_LINKS: usize = 1_000;
 
 /// The shortest code fence, in marks.
 const FENCE: usize = 3;
@@ -74,7 +80,7 @@ pub(super) fn parts(body: &str) -> Vec<&str> {
 
 /// Reads the body of an entry, whose first line is line `first_line` of the file.
 pub fn digest(body: &str, first_line: u32) -> Digest {
-    let mut digest = Digest { text: String::with_capacity(body.len()), links: Vec::new() };
+    let mut digest = Digest { text: String::with_capacity(body.len()), ..Digest::default() };
     let mut targets = Vec::new();
     for event in Parser::new_ext(body, options()) {
         match event {
@@ -98,7 +104,10 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
         let mut line_at = LineCounter { body, offset: 0, line: first_line };
         for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
             if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
-                digest.links.push(Link { target: dest_url.trim().to_owned(), line: line_at.of(range.start) });
+                digest.n_links += 1;
+                if digest.n_links <= MAX_LINKS {
+                    digest.links.push(Link { target: dest_url.trim().to_owned(), line: line_at.of(range.start) });
+                }
             }
         }
     }

@@ -25,7 +25,7 @@ use crate::text::nfc;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
-pub use place::place_of_key;
+pub use place::{place, place_of_key};
 pub use read::{body_fingerprint, parse_time, read};
 
 /// The largest entry file that is read, in bytes.
@@ -281,8 +281,10 @@ pub struct Head {
     pub body_words: u32,
     /// What only an attempt has.
     pub attempt: Option<Box<AttemptHead>>,
-    /// What was wrong with the file.
+    /// What was wrong with the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
     pub problems: Vec<Problem>,
+    /// How many more warnings there were.
+    pub more_warnings: usize,
 }
 
 impl Head {
@@ -315,6 +317,7 @@ impl Head {
             body_words: 0,
             attempt: None,
             problems: Vec::new(),
+            more_warnings: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{MAX_FRONTMATTER_BYTES, frontmatter, guard};
 
 /// Returns the line and the column of an offset, both counted from 1, the column in characters.
-pub(super) fn place(text: &str, offset: usize) -> (u32, u32) {
+pub fn place(text: &str, offset: usize) -> (u32, u32) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;

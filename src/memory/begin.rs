@@ -303,8 +303,8 @@ fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "still-open".to_owned(),
-        message: format!("the iteration was cut off, and cannot be written to the journal: {}", told(error)),
-        hint: "fix what stands in the way, or delete the file".to_owned(),
+        message: format!("the iteration was cut off, and cannot be written to the journal: {}", told(error)).into(),
+        hint: "fix what stands in the way, or delete the file".into(),
     }
 }
 

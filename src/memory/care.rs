@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use super::meaning::MeaningStatus;
 use super::runs::pasts;
+use super::source::Sources;
 use super::write::shown;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::check::{self, Item, Unverified};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
-use crate::entry::{self, Head};
-use crate::error::{Problem, Result, Severity};
+use crate::entry::Head;
+use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::retrieve::superseded;
-use crate::secret::{self, Secret};
 use crate::semantic::vectors;
 use crate::settings::FORMAT;
 
@@ -37,17 +37,12 @@ const IGNORED: [&str; 2] = ["cache", "state"];
 /// What [`Memory::check`] found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// What is wrong, in the order of the paths.
+    /// What is wrong, in the order of the paths, as [`Findings::finish`] lists it.
     pub problems: Vec<Problem>,
+    /// How many problems there are, listed or not.
+    pub total: Tally,
     /// How many files were looked at, those of the archive included.
     pub files: usize,
-}
-
-impl Checked {
-    /// Returns how many of the problems are this bad.
-    pub fn count(&self, severity: Severity) -> usize {
-        self.problems.iter().filter(|problem| problem.severity == severity).count()
-    }
 }
 
 impl Memory {
@@ -62,24 +57,23 @@ impl Memory {
         let archive = self.catalog(Area::Archive);
         let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
         let items = items(&live);
-        let mut problems = check::problems(&items, &archived, self.now());
-        problems.extend(check::usefulness(
+        let mut findings = check::problems(&items, &archived, self.now());
+        findings.extend(check::usefulness(
             &items,
             &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
         ));
-        for problem in problems.iter_mut().filter(|problem| problem.line.is_none()) {
-            self.locate(problem);
+        findings.extend(self.doubtful(&live));
+        let mut sources = self.sources();
+        findings.for_each(|problem| sources.locate(problem));
+        for catalog in [&live, &archive] {
+            self.committed_secrets(catalog, &mut findings);
+            findings.append(catalog.findings());
         }
-        problems.extend(self.doubtful(&live));
-        problems.extend([&live, &archive].map(|catalog| self.committed_secrets(catalog)).concat());
-        problems.extend(live.problems());
-        problems.extend(archive.problems());
-        problems.extend(self.settings_problems.clone());
-        problems.extend(self.bad_iterations());
-        problems.extend(self.tracked_derived());
-        problems.sort();
-        problems.dedup();
-        Ok(Checked { problems, files: live.len() + archive.len() })
+        findings.extend(self.settings_problems.clone());
+        findings.extend(self.bad_iterations());
+        findings.extend(self.tracked_derived());
+        let (problems, total) = findings.finish();
+        Ok(Checked { problems, total, files: live.len() + archive.len() })
     }
 
     /// Returns what git tracks of the folders that are of this machine alone. None of it is believed.
@@ -95,8 +89,8 @@ impl Memory {
                 column: None,
                 severity: Severity::Error,
                 code: format!("tracked-{name}"),
-                message: format!("git tracks this file{more}: it is of one machine alone, and is not believed"),
-                hint: UNTRACK.to_owned(),
+                message: format!("git tracks this file{more}: it is of one machine alone, and is not believed").into(),
+                hint: UNTRACK.into(),
             })
         };
         IGNORED.into_iter().filter_map(of).collect()
@@ -117,7 +111,7 @@ impl Memory {
         let doubt = |((path, _), unverified): (&(String, Head), Option<Unverified>)| {
             let unverified = unverified?;
             let what = if unverified.is_gone { "is gone" } else { "has changed much" };
-            let mut problem = Problem {
+            Some(Problem {
                 path: shown(path),
                 line: None,
                 column: None,
@@ -127,56 +121,18 @@ impl Memory {
                     "unverified since {}: `{}`, which it names, {what} since it was written",
                     unverified.short_commit(),
                     unverified.path
-                ),
+                )
+                .into(),
                 hint: "see whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"
-                    .to_owned(),
-            };
-            self.locate(&mut problem);
-            Some(problem)
+                    .into(),
+            })
         };
         named.iter().zip(verdicts).filter_map(doubt).collect()
     }
 
-    /// Returns a line of a file that a problem names, counted from 1, without its line end, and with secrets
-    /// redacted: it may be shown anywhere. What is not UTF-8 is replaced; `None` where there is no such file or line.
-    pub fn source_line(&self, path: &str, line: u32) -> Option<String> {
-        let file = self.store.read(path.strip_prefix(".ralph/")?).ok()?;
-        let text = String::from_utf8_lossy(&file.bytes);
-        let at = usize::try_from(line).ok()?.checked_sub(1)?;
-        let line = text.split('\n').nth(at)?;
-        let start = text.split('\n').take(at).map(|line| line.len() + 1).sum::<usize>();
-        let range = start..start + line.len();
-        // Looked for in all of it: a value may stand on another line than its name.
-        let mut shown = String::new();
-        let mut done = range.start;
-        let allowed = |secret: &Secret| secret::is_allowed(secret, &self.settings.allowed_secrets);
-        for secret in secret::find(&text).into_iter().filter(|secret| !allowed(secret)) {
-            if secret.range.start < range.end && secret.range.end > range.start {
-                shown.push_str(&text[done..secret.range.start.max(done)]);
-                shown.push_str(&secret.redacted());
-                done = secret.range.end.min(range.end);
-            }
-        }
-        shown.push_str(&text[done..range.end]);
-        Some(shown.trim_end_matches('\r').to_owned())
-    }
-
-    /// Gives a problem the place of the key that it is about. Heads do not keep places, and few
-    /// files are looked into once more.
-    fn locate(&self, problem: &mut Problem) {
-        let key = match problem.code.as_str() {
-            "unknown-id" | "supersedes-cycle" => "supersedes",
-            "near-duplicate" => "title",
-            "unverified" => "files",
-            "from-the-future" => problem.message.split('`').nth(1).unwrap_or_default(),
-            _ => return,
-        }
-        .to_owned();
-        let file = problem.path.strip_prefix(".ralph/").and_then(|path| self.store.read(path).ok());
-        let text = file.and_then(|file| String::from_utf8(file.bytes).ok());
-        if let Some((line, column)) = text.and_then(|text| entry::place_of_key(&text, &key)) {
-            (problem.line, problem.column) = (Some(line), Some(column));
-        }
+    /// Returns the lines of the files that problems name.
+    pub fn sources(&self) -> Sources<'_> {
+        Sources::new(self)
     }
 
     /// Returns how the memory is doing: folders, index, locks, git, and how to mend what is wrong.
@@ -304,7 +260,7 @@ mod tests {
     #[test]
     fn a_new_memory_is_in_order() {
         let (_folder, memory) = memory(&[]);
-        assert_eq!(memory.check().unwrap(), Checked { problems: Vec::new(), files: 0 });
+        assert_eq!(memory.check().unwrap(), Checked { problems: Vec::new(), total: Tally::default(), files: 0 });
     }
 
     #[test]
@@ -326,7 +282,7 @@ mod tests {
             ]
         );
         let checked = memory.check().unwrap();
-        assert_eq!((checked.files, checked.count(Severity::Error), checked.count(Severity::Warning)), (3, 1, 4));
+        assert_eq!((checked.files, checked.total), (3, Tally { errors: 1, warnings: 4, notices: 0 }));
     }
 
     #[test]
@@ -345,19 +301,6 @@ mod tests {
             let is_broken = found(&memory).iter().any(|problem| problem.starts_with("broken-link"));
             assert_eq!(is_broken, shown.iter().any(|link| link.id.is_none()), "{target:?}");
         }
-    }
-
-    #[test]
-    fn lines_are_those_of_the_file() {
-        let (folder, memory) = memory(&[("knowledge/a.md", "---\r\ntitle: é\r\n---\r\n")]);
-        let line = |number| memory.source_line(".ralph/knowledge/a.md", number);
-        assert_eq!(
-            (line(2).as_deref(), line(4).as_deref(), line(5), line(0)),
-            (Some("title: é"), Some(""), None, None)
-        );
-        fs::write(folder.path().join("secret"), "x").unwrap();
-        assert_eq!(memory.source_line(".ralph/../secret", 1), None);
-        assert_eq!(memory.source_line("secret", 1), None);
     }
 
     /// Returns what the doctor says of one thing: its state, then its detail.

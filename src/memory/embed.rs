@@ -92,8 +92,8 @@ impl Failed {
     /// Returns what a person is told of it.
     pub(super) fn problem(&self) -> Problem {
         Problem {
-            message: format!("{}; words alone count", self.trouble),
-            hint: self.mend.clone(),
+            message: format!("{}; words alone count", self.trouble).into(),
+            hint: self.mend.as_str().into(),
             ..warning("semantic-off", &self.address)
         }
     }
@@ -412,11 +412,12 @@ impl Memory {
             } else if let Some(trouble) = pieces.iter().find_map(|piece| refused.get(&piece.chunk.content)) {
                 result.refused.push(pieces[0].file);
                 result.problems.push(Problem {
-                    message: format!("it cannot be embedded: {trouble}"),
+                    message: format!("it cannot be embedded: {trouble}").into(),
                     hint: format!(
                         "it is found by its words alone; `ralph-memory {}` tries it again",
                         self.index_command()
-                    ),
+                    )
+                    .into(),
                     ..warning("semantic-refused", &shown(&pieces[0].path))
                 });
             }
@@ -452,7 +453,7 @@ pub(super) fn bounded(mut result: Embedded) -> Embedded {
     if n > MAX_NAMED
         && let Some(last) = result.problems.iter_mut().rev().find(|problem| problem.code == "semantic-refused")
     {
-        last.message.push_str(&format!("; {} more like this", n - MAX_NAMED));
+        last.message = format!("{}; {} more like this", last.message, n - MAX_NAMED).into();
     }
     result
 }

@@ -320,8 +320,8 @@ impl Memory {
             column: None,
             severity: Severity::Warning,
             code: "not-committed".to_owned(),
-            message: format!("the memory is not committed: {error}"),
-            hint: "it is committed with the next iteration, or commit it yourself".to_owned(),
+            message: format!("the memory is not committed: {error}").into(),
+            hint: "it is committed with the next iteration, or commit it yourself".into(),
         })
     }
 
@@ -417,8 +417,8 @@ fn still_open(iteration: &Iteration, error: &Error) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "still-open".to_owned(),
-        message: format!("the iteration is in the journal, and is listed as begun still: {}", told(error)),
-        hint: "delete the file".to_owned(),
+        message: format!("the iteration is in the journal, and is listed as begun still: {}", told(error)).into(),
+        hint: "delete the file".into(),
     }
 }
 

@@ -437,8 +437,8 @@ fn problem(path: &Path, message: String, hint: String) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "not-recorded".to_owned(),
-        message,
-        hint,
+        message: message.into(),
+        hint: hint.into(),
     }
 }
 

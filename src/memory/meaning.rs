@@ -14,7 +14,7 @@ use super::Memory;
 use super::embed::Failed;
 use super::sync::View;
 use crate::catalog::{Catalog, RowId};
-use crate::error::{Problem, Severity};
+use crate::error::{Message, Problem, Severity};
 use crate::retrieve::{Meaning, Query, come};
 use crate::secret::redact;
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
@@ -227,8 +227,8 @@ impl Memory {
         if pending.len() > FEW {
             let n = pending.len();
             return Ok(vec![Problem {
-                message: format!("{n} entries have no vector yet and are found by their words alone"),
-                hint: format!("run `ralph-memory {command}`"),
+                message: format!("{n} entries have no vector yet and are found by their words alone").into(),
+                hint: format!("run `ralph-memory {command}`").into(),
                 ..warning("semantic-pending", ollama.url())
             }]);
         }
@@ -244,7 +244,7 @@ impl Memory {
             // Who did not answer in time is not asked for more.
             Err(failed) if matches!(failed.trouble, Trouble::TimedOut(_)) => Err((failed, Vec::new())),
             Err(failed) => Ok(vec![Problem {
-                message: format!("{}; what is new is found by its words alone", failed.trouble),
+                message: format!("{}; what is new is found by its words alone", failed.trouble).into(),
                 ..failed.problem()
             }]),
         }
@@ -298,8 +298,9 @@ impl Memory {
         let own = self.state().pause.clone().and_then(holds);
         let (pause, left) = own.or_else(|| kept().and_then(holds))?;
         Some(Problem {
-            message: format!("{}; it is not asked for {} s, and words alone count", pause.message, left.num_seconds()),
-            hint: "run `ralph-memory doctor`, which asks it again".to_owned(),
+            message: format!("{}; it is not asked for {} s, and words alone count", pause.message, left.num_seconds())
+                .into(),
+            hint: "run `ralph-memory doctor`, which asks it again".into(),
             ..warning("semantic-paused", &pause.address)
         })
     }
@@ -379,7 +380,7 @@ impl Memory {
                 let _ = self.failed(&failed);
                 let Problem { message, hint, .. } = failed.problem();
                 let detail = format!("RAG: off ({}: {message})", failed.address);
-                MeaningStatus { wanted: true, active: false, detail, mend: Some(hint) }
+                MeaningStatus { wanted: true, active: false, detail, mend: Some(hint.to_string()) }
             }
         }
     }
@@ -423,7 +424,7 @@ pub(super) fn warning(code: &str, address: &str) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: code.to_owned(),
-        message: String::new(),
-        hint: String::new(),
+        message: Message::default(),
+        hint: Message::default(),
     }
 }

@@ -42,8 +42,8 @@ impl Mending {
                     column: None,
                     severity: Severity::Warning,
                     code: "not-mended".to_owned(),
-                    message: format!("{what}: {error}{reason}"),
-                    hint: "mend that, and run `ralph-memory doctor --fix` again".to_owned(),
+                    message: format!("{what}: {error}{reason}").into(),
+                    hint: "mend that, and run `ralph-memory doctor --fix` again".into(),
                 });
             }
         }

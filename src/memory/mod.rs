@@ -23,6 +23,7 @@ mod runs;
 mod said;
 mod secrets;
 mod share;
+mod source;
 mod sync;
 mod tell;
 mod tend;
@@ -37,7 +38,7 @@ use chrono::{DateTime, Utc};
 
 use crate::error::{Problem, Result};
 use crate::settings::{Origin, Settings};
-use crate::store::Store;
+use crate::store::{Store, Trust};
 
 pub use care::Checked;
 pub use embed::Embedded;
@@ -51,6 +52,7 @@ pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
 pub use merging::Registered;
 pub use runs::{Iteration, Run};
+pub use source::Sources;
 pub use sync::Rebuilt;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
@@ -111,9 +113,13 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::open`].
+    /// Those of [`Memory::open`], and [`Error::ForeignOwner`](crate::error::Error::ForeignOwner) where another user
+    /// owns `.ralph` or the folder that holds it: open it by its name, or list the folder in the setting
+    /// `safe.directories` and use [`Memory::open_for_user`]. Under `sudo`, what belongs to the user who called is
+    /// accepted as well.
     pub fn discover(start: &Path) -> Result<Memory> {
-        Memory::with_settings(Store::discover(start)?, Settings::default())
+        let settings = Settings::default();
+        Memory::with_settings(discover(start, &settings)?, settings)
     }
 
     /// Does what [`Memory::discover`] does, or, with `root`, what [`Memory::open`] does, with
@@ -129,13 +135,21 @@ impl Memory {
         user: Option<(&str, &str)>,
         variables: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Result<Memory> {
-        let store = root.map_or_else(|| Store::discover(start), Store::open)?;
+        let variables: Vec<_> = variables.collect();
         let mut settings = Settings::default();
         let problems =
             user.map(|(text, path)| settings.read_file(text, path, Origin::User)).transpose()?.unwrap_or_default();
+        let store = if let Some(root) = root {
+            Store::open(root)?
+        } else {
+            // The project's file is read only when its owner is trusted, and has no say in that.
+            let mut own = settings.clone();
+            own.read_env(variables.iter().copied())?;
+            discover(start, &own)?
+        };
         let mut memory = Memory::with_settings(store, settings)?;
         memory.settings_problems.extend(problems);
-        memory.settings.read_env(variables)?;
+        memory.settings.read_env(variables.into_iter())?;
         Ok(memory)
     }
 
@@ -196,4 +210,11 @@ impl Memory {
     fn lock_timeout(&self) -> Duration {
         Duration::from_millis(self.settings.lock_timeout_ms)
     }
+}
+
+/// Opens the nearest memory upward, of an owner whom the settings or this process's user make trusted.
+fn discover(start: &Path, settings: &Settings) -> Result<Store> {
+    let sudo_uid = std::env::var("SUDO_UID").ok();
+    let user = rustix::process::geteuid().as_raw();
+    Store::discover(start, &Trust::new(user, sudo_uid.as_deref(), &settings.safe_directories))
 }

@@ -69,8 +69,8 @@ impl Memory {
             column: None,
             severity: Severity::Error,
             code: "bad-iteration".to_owned(),
-            message: format!("this is not an iteration that was begun here, and is ignored: {reason}"),
-            hint: "delete the file; if git tracks it, run `git rm -r --cached .ralph/state .ralph/cache`".to_owned(),
+            message: format!("this is not an iteration that was begun here, and is ignored: {reason}").into(),
+            hint: "delete the file; if git tracks it, run `git rm -r --cached .ralph/state .ralph/cache`".into(),
         };
         refused.into_iter().map(problem).collect()
     }

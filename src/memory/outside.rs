@@ -109,8 +109,9 @@ fn busy(path: &Path) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "git-busy".to_owned(),
-        message: format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display()),
-        hint: "see whether it is still there; where no git command is running, remove that lock".to_owned(),
+        message: format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display())
+            .into(),
+        hint: "see whether it is still there; where no git command is running, remove that lock".into(),
     }
 }
 
@@ -121,7 +122,7 @@ fn unknown(reason: &str) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "no-tree".to_owned(),
-        message: format!("the attempt goes on without the state of the project's files: {reason}"),
-        hint: "`ralph-memory doctor` looks at git; the attempt is recorded all the same".to_owned(),
+        message: format!("the attempt goes on without the state of the project's files: {reason}").into(),
+        hint: "`ralph-memory doctor` looks at git; the attempt is recorded all the same".into(),
     }
 }

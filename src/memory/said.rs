@@ -120,8 +120,8 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
         column: None,
         severity: Severity::Warning,
         code: code.to_owned(),
-        message,
-        hint: hint.to_owned(),
+        message: message.into(),
+        hint: hint.into(),
     };
     let hint = "the line was passed over, and the others were read; plain text is read with the format `text`";
     let mut problems: Vec<Problem> = transcript

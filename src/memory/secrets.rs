@@ -3,14 +3,11 @@
 use super::Memory;
 use super::write::shown;
 use crate::catalog::Catalog;
-use crate::entry::MAX_FILE_BYTES;
 use crate::entry::knowledge::Knowledge;
-use crate::error::{Error, Problem, Result, Severity};
+use crate::entry::{MAX_FILE_BYTES, Source, place};
+use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
 use crate::secret::{self, Secret};
-use crate::text::floor;
-
-/// How many secrets of one file are told one by one: with the first few mended, the rest is seen.
-const MAX_TOLD: usize = 20;
+use crate::text::{floor, invisible};
 
 impl Memory {
     /// Lets values with these [fingerprints](Secret::fingerprint) pass, beside those that the settings allow:
@@ -32,20 +29,7 @@ impl Memory {
 
     /// Refuses knowledge that holds a secret.
     pub(super) fn refuse_secrets(&self, knowledge: &Knowledge) -> Result<()> {
-        let details = knowledge.details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
-        let fields = [
-            ("title", knowledge.title.clone()),
-            ("body", knowledge.body.clone()),
-            ("tags", knowledge.tags.join("\n")),
-            ("scope", knowledge.scope.to_string()),
-            ("task_id", knowledge.task_id.clone().unwrap_or_default()),
-            ("run_id", knowledge.run_id.clone().unwrap_or_default()),
-            ("files", knowledge.files.join("\n")),
-            ("details", details.unwrap_or_default()),
-            ("category", knowledge.category.clone().unwrap_or_default()),
-            ("feature", knowledge.feature.clone().unwrap_or_default()),
-        ];
-        fields.iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
+        fields(knowledge).iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
     }
 
     /// Refuses a text that holds a secret.
@@ -58,19 +42,45 @@ impl Memory {
         Err(Error::Secret { what, line, pattern, fingerprint })
     }
 
-    fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
+    /// Refuses knowledge of an agent that holds characters which no reader sees.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] that says which one, and where.
+    pub(super) fn refuse_invisible(knowledge: &Knowledge) -> Result<()> {
+        let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
+            return Ok(());
+        };
+        Err(Error::Invalid { what, reason: format!("{reason}; leave it out") })
+    }
+
+    /// Returns a warning where knowledge holds such a character, which is in the file at `path` now.
+    pub(super) fn warn_of_invisible(knowledge: &Knowledge, path: &str) -> Option<Problem> {
+        let (what, reason) = first_invisible(knowledge)?;
+        Some(Problem {
+            path: path.to_owned(),
+            line: None,
+            column: None,
+            severity: Severity::Warning,
+            code: "invisible-character".to_owned(),
+            message: format!("{what}: {reason}").into(),
+            hint: "it was written as it is; delete it if it has no meaning, since nobody can review it".into(),
+        })
+    }
+
+    pub(super) fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
         let found = secret::find(text).into_iter();
         found.filter(|secret| !secret::is_allowed(secret, &self.settings.allowed_secrets))
     }
 
-    /// Returns where the files of the catalog hold secrets.
-    pub(super) fn committed_secrets(&self, catalog: &Catalog) -> Vec<Problem> {
-        let mut problems = Vec::new();
+    /// Finds where the files of the catalog hold secrets.
+    pub(super) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings) {
         for path in catalog.rows().map(|row| catalog.path(row)) {
             // What cannot be read is told of already.
             let Ok(file) = self.store.read(&path) else { continue };
             let text = String::from_utf8_lossy(&file.bytes);
-            problems.extend(self.secrets_in(&text).take(MAX_TOLD).map(|secret| {
+            let mut secrets = self.secrets_in(&text);
+            findings.extend(secrets.by_ref().take(MAX_OF_FILE).map(|secret| {
                 let (line, column) = secret.place(&text);
                 let Secret { pattern, fingerprint, .. } = secret;
                 Problem {
@@ -79,13 +89,41 @@ impl Memory {
                     column: Some(column),
                     severity: Severity::Error,
                     code: "secret".to_owned(),
-                    message: format!("this looks like a secret: {pattern}, fingerprint {fingerprint}"),
+                    message: format!("this looks like a secret: {pattern}, fingerprint {fingerprint}").into(),
                     hint: format!(
                         "revoke it, and take it out; if it is none, put \"{fingerprint}\" into `secrets.allowed` of `.ralph/config.toml`"
-                    ),
+                    )
+                    .into(),
                 }
             }));
+            findings.add_unlisted(&shown(&path), Severity::Error, secrets.count());
         }
-        problems
     }
+}
+
+/// Returns the texts of knowledge, each with what it is called.
+fn fields(knowledge: &Knowledge) -> [(&'static str, String); 10] {
+    let details = knowledge.details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
+    [
+        ("title", knowledge.title.clone()),
+        ("body", knowledge.body.clone()),
+        ("tags", knowledge.tags.join("\n")),
+        ("scope", knowledge.scope.to_string()),
+        ("task_id", knowledge.task_id.clone().unwrap_or_default()),
+        ("run_id", knowledge.run_id.clone().unwrap_or_default()),
+        ("files", knowledge.files.join("\n")),
+        ("details", details.unwrap_or_default()),
+        ("category", knowledge.category.clone().unwrap_or_default()),
+        ("feature", knowledge.feature.clone().unwrap_or_default()),
+    ]
+}
+
+/// Returns the place of the first character of knowledge that no reader sees, and which one it is.
+fn first_invisible(knowledge: &Knowledge) -> Option<(String, String)> {
+    fields(knowledge).iter().find_map(|(what, text)| {
+        let (at, character) = invisible(text).next()?;
+        let (line, column) = place(text, at);
+        let reason = format!("U+{:04X} is a character that no reader sees", u32::from(character));
+        Some((format!("{what}, line {line}, column {column}"), reason))
+    })
 }

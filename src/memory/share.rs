@@ -67,12 +67,13 @@ impl Memory {
                 result.problems.push(Problem {
                     message: format!(
                         "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
-                    ),
+                    )
+                    .into(),
                     hint: if self.settings.qdrant.collections == "per-feature" {
                         "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
-                            .to_owned()
+                            .into()
                     } else {
-                        "set `qdrant.collection` to a name of this project's own".to_owned()
+                        "set `qdrant.collection` to a name of this project's own".into()
                     },
                     ..warning("semantic-shared", qdrant.url())
                 });
@@ -85,8 +86,8 @@ impl Memory {
             Ok(prepared) => {
                 for difference in &prepared.differences {
                     result.problems.push(Problem {
-                        message: difference.to_string(),
-                        hint: "run `ralph-memory index --rebuild --remote` to make it as the settings say".to_owned(),
+                        message: difference.to_string().into(),
+                        hint: "run `ralph-memory index --rebuild --remote` to make it as the settings say".into(),
                         ..warning("semantic-configuration", qdrant.url())
                     });
                 }
@@ -142,8 +143,9 @@ impl Memory {
                             message: format!(
                                 "`{}` gives other vectors than before, and not all are there",
                                 qdrant.model()
-                            ),
-                            hint: "run `ralph-memory index --rebuild --remote` when the server is well".to_owned(),
+                            )
+                            .into(),
+                            hint: "run `ralph-memory index --rebuild --remote` when the server is well".into(),
                             ..warning("semantic-model", qdrant.url())
                         });
                     }

@@ -357,8 +357,8 @@ fn skipped(path: &str, reason: &str) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "skipped".to_owned(),
-        message: format!("left as it is: {reason}"),
-        hint: "the next call looks at it again".to_owned(),
+        message: format!("left as it is: {reason}").into(),
+        hint: "the next call looks at it again".into(),
     }
 }
 

@@ -98,7 +98,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where title, tags or body are missing, [`Error::Secret`] where something looks like a
+    /// [`Error::Invalid`] where title, tags or body are missing, or where an agent's knowledge has characters that
+    /// [no reader sees](crate::text::invisible()), [`Error::Secret`] where something looks like a
     /// secret that [`Memory::allow_secrets`] or the settings do not let pass, [`Error::Locked`] where another
     /// process kept writing, [`Error::Conflict`] where an editor did, [`Error::Uneditable`] where the
     /// entry's frontmatter cannot be edited without harm, and [`Error::Io`].
@@ -114,6 +115,7 @@ impl Memory {
     pub(super) fn add_unembedded(&self, knowledge: &Knowledge) -> Result<Added> {
         // As it was given: small letters would hide what a tag is.
         self.refuse_secrets(knowledge)?;
+        Memory::refuse_invisible(knowledge)?;
         let knowledge = knowledge.normalised()?;
         let lock = self.lock_entries()?;
         let mut attempt = 1;
@@ -133,6 +135,7 @@ impl Memory {
         if added.action != Action::Unchanged {
             self.commit_written(pending, within(&added.path));
             added.problems.extend(lock.busy.clone());
+            added.problems.extend(Memory::warn_of_invisible(&knowledge, &added.path));
         }
         Ok(added)
     }
@@ -217,8 +220,9 @@ impl Memory {
                 column: None,
                 severity: Severity::Warning,
                 code: "conflict".to_owned(),
-                message: format!("another program saved it at the same moment; that version is now `{}`", shown(&kept)),
-                hint: "take over what it says, then delete it".to_owned(),
+                message: format!("another program saved it at the same moment; that version is now `{}`", shown(&kept))
+                    .into(),
+                hint: "take over what it says, then delete it".into(),
             })
             .into_iter()
             .collect())

@@ -3,9 +3,11 @@
 //! What a name is, and how random a value must be, was set by notes of engineers, in which hashes, ids and
 //! placeholders stand beside words such as `token`; `tests/campaigns/secrets.rs` measures it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::values::{classes, is_basic, is_digest, is_key, is_password};
+use super::{MAX_KEY_BYTES, places};
 use crate::text::floor;
 
 /// The longest value that is looked at, in bytes.
@@ -70,6 +72,24 @@ const FOR: [&str; 14] = [
 #[derive(Debug, Default)]
 pub(super) struct Words {
     before: Range<usize>,
+    /// Values further on that a name of a column was found for, by where they begin.
+    ahead: BTreeMap<usize, (&'static str, usize)>,
+}
+
+impl Words {
+    /// Returns the value that begins at `at` and was found before.
+    pub(super) fn value_at(&mut self, at: usize) -> Option<(&'static str, Range<usize>)> {
+        if self.ahead.is_empty() {
+            return None;
+        }
+        while let Some(first) = self.ahead.first_entry().filter(|first| *first.key() <= at) {
+            let (start, (pattern, end)) = first.remove_entry();
+            if start == at {
+                return Some((pattern, start..end));
+            }
+        }
+        None
+    }
 }
 
 /// What a name promises.
@@ -99,17 +119,38 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
         (_, "u" | "user") if is_option(text, at) => return user_and_password(text, end),
         _ => {}
     }
+    if let Some(found) = places::value(text, at, end) {
+        return Some(found);
+    }
     let kind = kind_of(word, before).filter(|_| !is_in_arn(text, at))?;
     let separator = separated(text, end);
     if let Some(start) = separator {
         let value = value_at(text, start, is_in_query(text, at));
-        let is_secret = match kind {
-            Kind::Password => is_password(&text[value.clone()]),
-            Kind::Key => is_key(&text[value.clone()], false),
-        };
-        return is_secret.then_some((name_of(kind), value));
+        if is_secret(kind, &text[value.clone()]) {
+            return Some((name_of(kind), whole(text, value)));
+        }
+        for cell in places::column(text, at).into_iter().filter(|cell| is_secret(kind, &text[cell.clone()])) {
+            words.ahead.insert(cell.start, (name_of(kind), cell.end));
+        }
+        return None;
     }
     in_sentence(text, end, kind).or_else(|| in_front(text, at, kind))
+}
+
+fn is_secret(kind: Kind, value: &str) -> bool {
+    match kind {
+        Kind::Password => is_password(value),
+        Kind::Key => is_key(value, false),
+    }
+}
+
+/// Returns all of a value of which only the beginning was looked at.
+fn whole(text: &str, value: Range<usize>) -> Range<usize> {
+    if value.len() + 4 < MAX_VALUE {
+        return value;
+    }
+    let rest = text[value.end..].bytes().take(MAX_KEY_BYTES);
+    value.start..value.end + rest.take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte)).count()
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -135,6 +176,10 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
             .last()
             .is_some_and(|part| FOR.contains(&part.as_str()) || part.bytes().all(|byte| byte.is_ascii_digit()))
     {
+        parts.pop();
+    }
+    // A kubeconfig says `client-key-data`.
+    if parts.ends_with(&["key".to_owned(), "data".to_owned()]) {
         parts.pop();
     }
     let name = parts.concat();
@@ -211,7 +256,16 @@ fn separated(text: &str, at: usize) -> Option<usize> {
     for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer "] {
         start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
     }
-    Some(start)
+    Some(if text[at..].starts_with(':') { below(text, start) } else { start })
+}
+
+/// Returns where a value begins of which only `>-` or the like stands at `at`: in the next line, as YAML has it.
+fn below(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    let indicator = rest.bytes().take(3).take_while(|byte| b"|>+-123456789".contains(byte)).count();
+    let is_block = rest.starts_with(['|', '>']) && rest[indicator..].starts_with(['\n', '\r']);
+    // The line may be one of a diff, or quoted.
+    if is_block { skip(text, at + indicator, " \t\r\n+>") } else { at }
 }
 
 /// Returns whether the name that begins at `at` is one of a URL's query.

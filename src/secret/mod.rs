@@ -9,6 +9,7 @@
 //! wants to put a secret past it can.
 
 mod assigned;
+mod places;
 mod tokens;
 mod values;
 
@@ -24,6 +25,8 @@ const MAX_KEY_BYTES: usize = 20_000;
 const MAX_AUTHORITY: usize = 600;
 /// How far back is looked for what stands before a word, in bytes.
 const MAX_ESCAPE: usize = 16;
+/// What `-----BEGIN ` becomes in base 64.
+const ENCODED_BEGIN: &str = "LS0tLS1CRUdJTiB";
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,14 +72,19 @@ pub fn find(text: &str) -> Vec<Secret> {
     let mut words = assigned::Words::default();
     while at < bytes.len() {
         let byte = bytes[at];
+        let token = |at: usize| {
+            let known = tokens::token(&text[at..]).map(|(pattern, length)| (pattern, at..at + length));
+            known.or_else(|| encoded_key(text, at))
+        };
+        let ahead = words.value_at(at);
         let hit = match byte {
+            _ if ahead.is_some() => token(at).or(ahead),
             b'-' if text[at..].starts_with("-----BEGIN ") => private_key(text, at),
             b'-' if text[at..].starts_with("-----END ") => {
                 end_of_private_key(text, at, found.last().map_or(0, |last: &Secret| last.range.end))
             }
             b':' if text[at..].starts_with("://") => password_in_url(text, at),
             _ if byte.is_ascii_alphanumeric() && !is_inside_word(bytes, at) => {
-                let token = |at: usize| tokens::token(&text[at..]).map(|(pattern, length)| (pattern, at..at + length));
                 let value =
                     |words| if is_inside_name(bytes, at) { None } else { assigned::value_behind(text, at, words) };
                 // Whose it is says more than what it was called.
@@ -108,14 +116,23 @@ pub fn find(text: &str) -> Vec<Secret> {
 /// assert_eq!(redact(&key, &[]), "postgres://app:[redacted: url-password]@db/x");
 /// ```
 pub fn redact(text: &str, allowed: &[String]) -> String {
-    let mut safe = String::with_capacity(text.len());
-    let mut done = 0;
-    for secret in find(text).into_iter().filter(|secret| !is_allowed(secret, allowed)) {
-        safe.push_str(&text[done..secret.range.start]);
+    let mut secrets = find(text);
+    secrets.retain(|secret| !is_allowed(secret, allowed));
+    redact_part(text, 0..text.len(), &secrets)
+}
+
+/// Returns a part of `text` with `[redacted: PATTERN]` in the place of those of `secrets` that reach into it.
+/// `secrets` are in order, and none overlaps another. A part may hold a value whose name stands outside of it.
+pub fn redact_part(text: &str, part: Range<usize>, secrets: &[Secret]) -> String {
+    let mut safe = String::with_capacity(part.len());
+    let mut done = part.start;
+    let first = secrets.partition_point(|secret| secret.range.end <= part.start);
+    for secret in secrets[first..].iter().take_while(|secret| secret.range.start < part.end) {
+        safe.push_str(&text[done..secret.range.start.max(done)]);
         safe.push_str(&secret.redacted());
-        done = secret.range.end;
+        done = secret.range.end.min(part.end);
     }
-    safe.push_str(&text[done..]);
+    safe.push_str(&text[done..part.end]);
     safe
 }
 
@@ -188,6 +205,20 @@ fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     let letters = text[body..end].bytes().filter(u8::is_ascii_alphanumeric).count();
     let is_whole = letters >= 64 && !text[body..end].contains("...");
     is_whole.then_some(("private-key", start..end))
+}
+
+/// Finds the private key in base 64 that begins at `start`, as a kubeconfig and a secret of Kubernetes have it.
+fn encoded_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    if !text[start..].starts_with(ENCODED_BEGIN) {
+        return None;
+    }
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let rest = &text.as_bytes()[start..];
+    let beginning = rest.iter().take(64).take_while(|byte| is_base64(byte)).count();
+    let decoded = values::base64(&text[start..start + beginning])?;
+    let is_private = decoded.windows(11).any(|window| window == b"PRIVATE KEY");
+    let length = rest.iter().take(MAX_KEY_BYTES).take_while(|byte| is_base64(byte)).count();
+    (is_private && length >= 100).then_some(("private-key", start..start + length))
 }
 
 /// Finds the end of a private key whose beginning was cut off, and whose last line begins at `at`.

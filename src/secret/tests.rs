@@ -266,3 +266,85 @@ fn code_and_places_are_no_values() {
     let password = ["Tr7#", "kq!Zv9xW"].concat();
     found(&format!("sent {{\\\"password\\\":\\\"{password}\\\"}}"), &[("password", &password)]);
 }
+
+#[test]
+fn secrets_stand_where_programs_want_them() {
+    let password = ["Tr7#", "kq!Zv9xW"].concat();
+    let session = made(ALNUM, 32, 31);
+    for text in [
+        "machine git.host login me password {}",
+        "machine git.host\n  login me\n  password {}\n",
+        "machine git.host password {}",
+        "docker login -u ci -p {} ghcr.io",
+        "docker login -u ci \\\n  -p '{}' \\\n  ghcr.io",
+        "$ podman login -p={}",
+        "docker login --username ci --password {} ghcr.io",
+        "mysql -u root -p{} shop",
+        "mysqldump -h db -p'{}' shop > dump.sql",
+        "sshpass -p {} ssh me@host",
+        "sshpass -p'{}' ssh me@host",
+        "| user | password |\n|---|---|\n| me | {} |\n",
+        "> | password | host |\n> | :--- | --- |\n> | `{}` | a |\n> | none | b |",
+        "CREATE USER 'a'@'%' IDENTIFIED BY '{}';",
+        "alter user a identified with caching_sha2_password by \"{}\";",
+        "password: >-\n  {}\nport: 1",
+        "+  db_password: |\n+    {}\n",
+        "> password: >\n>   {}\n",
+    ] {
+        found(&text.replace("{}", &password), &[("password", &password)]);
+    }
+    for text in [
+        "Cookie: theme=dark; sid={}; lang=en",
+        "-H 'Cookie: sid={}'",
+        "Set-Cookie: sid={}; Path=/; HttpOnly",
+        "curl --cookie \"sid={}\" x",
+    ] {
+        found(&text.replace("{}", &session), &[("cookie", &session)]);
+    }
+    let two = format!("{session}; b={}", made(ALNUM, 32, 32));
+    found(&format!("Cookie: a={two}; c=d"), &[("cookie", &two)]);
+    let other = ["Qx4$", "mN8vR2tY"].concat();
+    found(
+        &format!(
+            "| a | password | token |\n|--|---|---|\n| x | {password} | none |\n| y | {other} | {session} |\n\n| {other} |"
+        ),
+        &[("password", &password), ("password", &other), ("api-key", &session)],
+    );
+    // A key of a kubeconfig, whole however long it is.
+    let key = format!("{}{}", ["LS0tLS1CRUdJTi", "BSU0EgUFJJVkFURSBLRVktLS0tLQ"].concat(), made(ALNUM, 900, 33));
+    found(&format!("    client-key-data: {key}\n    x: 1"), &[("private-key", &key)]);
+    found(&format!("data:\n  tls.key: {key}\n"), &[("private-key", &key)]);
+    let other = made(ALNUM, 900, 34);
+    found(&format!("client-key-data: {other}\n"), &[("api-key", &other)]);
+}
+
+#[test]
+fn what_only_looks_like_such_a_place_is_none() {
+    let certificate = format!("{}{}", ["LS0tLS1CRUdJTi", "BDRVJUSUZJQ0FURS0tLS0tCk"].concat(), made(ALNUM, 400, 35));
+    for text in [
+        "docker run -p 8080:80 image",
+        "docker login -u ci -p $TOKEN ghcr.io",
+        "docker login --username ci --password-stdin ghcr.io < /run/secrets/registry",
+        "mysql -p shop_production_2024",
+        "mysql -u root -p\"$MYSQL_PASSWORD\" shop",
+        "mkdir -p build/Output2024x/assets",
+        "sshpass -p \"$PASS\" ssh me@host",
+        "machine git.host login me password <token>",
+        "login with the password that the vault has",
+        "Cookie: theme=dark; lang=en-US; consent=yes",
+        "Set-Cookie: session=<id>; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT",
+        "cookie: the browser sends it back",
+        "IDENTIFIED BY '<password>'",
+        "IDENTIFIED BY 'changeme'",
+        "sorted by 'created_at2'",
+        "| name | password |\n|---|---|\n| me | in the vault |\n| you | `$DB_PASSWORD` |",
+        "| password | required | at least 12 characters |",
+        "password: >-\n  read from the environment\n",
+        "password: |\n  {{ lookup('env', 'ADMIN_PASSWORD2') }}\n",
+        &format!("certificate-authority-data: {certificate}"),
+        "client-key: /etc/kubernetes/pki/client2.key",
+        "secret-key-data-size: 4096",
+    ] {
+        found(text, &[]);
+    }
+}

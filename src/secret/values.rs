@@ -185,7 +185,7 @@ pub(super) fn is_basic(value: &str) -> bool {
 }
 
 /// Decodes base 64 without padding; `None` where it is none.
-fn base64(text: &str) -> Option<Vec<u8>> {
+pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut n_bits) = (0u32, 0);
     for byte in text.bytes() {

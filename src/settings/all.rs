@@ -21,7 +21,7 @@ const fn whole(
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 50] = [
+pub const ALL: [Setting; 51] = [
     whole(
         "search.limit",
         "hits that a search returns at most",
@@ -215,6 +215,11 @@ pub const ALL: [Setting; 50] = [
         key: "secrets.allowed",
         help: "fingerprints of what looks like a secret and is none",
         value: Value::Fingerprints,
+    },
+    Setting {
+        key: "safe.directories",
+        help: "folders whose `.ralph/` may belong to another user; `/path/*` for all below a folder, `*` for all",
+        value: Value::Folders,
     },
     Setting {
         key: "semantic.weight",

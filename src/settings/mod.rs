@@ -10,7 +10,7 @@ mod table;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Problem, Result, Severity};
-use crate::text::edit_distance;
+use crate::text::{edit_distance, floor};
 
 use self::table::{Said, Value};
 
@@ -35,6 +35,13 @@ pub const COLLECTIONS: [&str; 2] = ["shared", "per-feature"];
 pub const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
 const MAX_MODELS: usize = 16;
+/// The largest settings file, in bytes: ten times the one that has all settings, with room for thousands of
+/// fingerprints. Every command reads it.
+const MAX_BYTES: usize = 64 * 1024;
+/// How many unknown keys of a file are reported one by one.
+const MAX_UNKNOWN: usize = 10;
+/// From how many bytes on a key is not compared with the known ones, which have at most 30.
+const LONG_KEY: usize = 100;
 
 /// Who wrote a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +150,9 @@ pub struct Settings {
     pub git_commit: String,
     /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
     pub allowed_secrets: Vec<String>,
+    /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
+    /// folders below one, `*` for all.
+    pub safe_directories: Vec<String>,
     /// `semantic.weight` and so on: how much meaning counts beside words.
     pub semantic: Semantic,
     /// `ollama.url` and so on: what makes vectors of texts.
@@ -177,6 +187,7 @@ impl Default for Settings {
             tending: Tending::default(),
             git_commit: "never".to_owned(),
             allowed_secrets: Vec::new(),
+            safe_directories: Vec::new(),
             semantic: Semantic::default(),
             ollama: Ollama::default(),
             qdrant: Qdrant::default(),
@@ -193,7 +204,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] where the text is not TOML or a value is out of its range, and
+    /// [`Error::Settings`] where the text is not TOML or over 64 KiB, or a value is out of its range, and
     /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
     pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
         let line_of =
@@ -202,20 +213,23 @@ impl Settings {
             place: offset.map_or_else(|| path.to_owned(), |offset| format!("{path}:{}", line_of(offset))),
             reason: reason.to_owned(),
         };
+        if text.len() > MAX_BYTES {
+            return Err(refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));
+        }
         let table =
             DeTable::parse(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
         let mut found = Vec::new();
         flatten("", table.get_ref(), &mut found);
-        let mut problems = Vec::new();
-        let mut report = |offset: usize, code: &str, message: String, hint: String| {
+        let (mut problems, mut n_unknown) = (Vec::new(), 0);
+        let mut report = |offset: Option<usize>, code: &str, message: String, hint: String| {
             problems.push(Problem {
                 path: path.to_owned(),
-                line: Some(line_of(offset)),
+                line: offset.map(line_of),
                 column: None,
                 severity: Severity::Warning,
                 code: code.to_owned(),
-                message,
-                hint,
+                message: message.into(),
+                hint: hint.into(),
             });
         };
         for (key, offset, value) in found {
@@ -244,10 +258,11 @@ impl Settings {
                         Value::Address(_) => ("address-in-project", "names an address to send text to"),
                         Value::Key(_) => ("key-in-project", "is a secret"),
                         Value::Command(_) => ("command-in-project", "names a command"),
+                        Value::Folders => ("trust-in-project", "says whose memories are used"),
                         _ => ("server-in-project", "says how a server is asked"),
                     };
                     report(
-                        offset,
+                        Some(offset),
                         code,
                         format!("`{key}` {what}, and a file that comes with a repository cannot"),
                         format!("put it into your own settings file, or set `{}`", setting.env()),
@@ -256,14 +271,19 @@ impl Settings {
                 Some(setting) => {
                     setting.set(self, said(value)).map_err(|reason| refuse(Some(offset), &reason))?;
                 }
-                None => report(
-                    offset,
-                    "unknown-setting",
-                    format!("there is no setting `{key}`"),
-                    nearest(&key)
-                        .map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?")),
-                ),
+                None => {
+                    n_unknown += 1;
+                    if n_unknown <= MAX_UNKNOWN {
+                        let hint = nearest(&key).map(|nearest| format!("did you mean `{nearest}`?"));
+                        let hint = hint.unwrap_or_else(|| "delete the line".to_owned());
+                        report(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint);
+                    }
+                }
             }
+        }
+        if n_unknown > MAX_UNKNOWN {
+            let message = format!("{} more keys are no settings", n_unknown - MAX_UNKNOWN);
+            report(None, "unknown-setting", message, "delete these lines as well".to_owned());
         }
         Ok(problems)
     }
@@ -280,7 +300,7 @@ impl Settings {
                 let said = match setting.value {
                     Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
                     Value::Switch(_) => value.trim().parse().map_or(Said::Other, Said::Bool),
-                    Value::Models | Value::Fingerprints => {
+                    Value::Models | Value::Fingerprints | Value::Folders => {
                         let items = value.split(',').map(|item| item.trim().to_owned());
                         Said::List(items.filter(|item| !item.is_empty()).collect())
                     }
@@ -300,6 +320,8 @@ impl Settings {
 
 fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
     for (key, value) in table {
+        // A long name of a table is not repeated for each key in it.
+        let prefix = &prefix[..floor(prefix, LONG_KEY)];
         let path = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
         match value.get_ref() {
             DeValue::Table(inner) => flatten(&path, inner, found),
@@ -332,6 +354,9 @@ fn said(value: &DeValue<'_>) -> Said {
 }
 
 fn nearest(key: &str) -> Option<&'static str> {
+    if key.len() > LONG_KEY {
+        return None;
+    }
     ALL.iter()
         .map(|setting| (edit_distance(key, setting.key), setting.key))
         .min()
@@ -387,6 +412,7 @@ mod tests {
             body_words: 1,
             strategy: "fixed".to_owned(),
             allowed_secrets: vec!["0123abcd".to_owned()],
+            safe_directories: Vec::new(),
             models: Vec::new(),
             fixed_model: "x".to_owned(),
             stuck_after: 1,
@@ -533,13 +559,14 @@ mod tests {
             .filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap()))
             .collect();
         assert_eq!(of_servers.len(), 15);
-        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize"][..], &of_servers].concat());
+        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize", "safe.directories"][..], &of_servers].concat());
         for setting in own {
             let value = match setting.value {
                 Value::Number { .. } => "99",
                 Value::Switch(_) => "false",
                 Value::Choice { .. } => "\"per-feature\"",
                 Value::Place(_) | Value::Model(_) => "\"elsewhere\"",
+                Value::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
                 _ => "\"https://example.org/x\"",
             };
             let text = format!("{} = {value}\n", setting.key);
@@ -549,6 +576,7 @@ mod tests {
             let code = match setting.key {
                 "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
+                "safe.directories" => "trust-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };
@@ -556,6 +584,31 @@ mod tests {
             assert!(settings.read_file(&text, "c", Origin::User).unwrap().is_empty());
             assert_ne!(settings, Settings::default());
         }
+    }
+
+    #[test]
+    fn of_many_unknown_keys_the_first_are_reported() {
+        let read = |n: usize| {
+            let text = (0..n).map(|at| format!("k{at} = 1")).collect::<Vec<_>>().join("\n");
+            Settings::default().read_file(&text, "c", Origin::Project)
+        };
+        assert_eq!(read(10).unwrap().len(), 10);
+        let problems = read(5_000).unwrap();
+        assert_eq!(problems.len(), 11);
+        assert_eq!((problems[10].to_string().as_str(), problems[10].line), ("c: 4990 more keys are no settings", None));
+        let error = read(90_000).unwrap_err().to_string();
+        assert!(error.ends_with("it has 978889 bytes, and at most 65536 are read"), "{error}");
+    }
+
+    #[test]
+    fn a_long_name_of_a_table_is_not_kept_for_each_of_its_keys() {
+        let keys = (0..4_000).map(|at| format!("a{at}=1")).collect::<Vec<_>>();
+        let text = format!("[{}]\n{}", "x".repeat(32_000), keys.join("\n"));
+        let table = DeTable::parse(&text).unwrap();
+        let mut found = Vec::new();
+        flatten("", table.get_ref(), &mut found);
+        assert_eq!(found.len(), 4_000);
+        assert!(found.iter().all(|(key, ..)| key.len() < LONG_KEY + 10));
     }
 
     #[test]

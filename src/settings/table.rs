@@ -42,6 +42,8 @@ pub(super) enum Value {
     Place(OfText),
     /// What a server asks for, which must not be in a project's file.
     Key(OfText),
+    /// Folders whose memories are used whoever owns them. A project's file could name its own folder.
+    Folders,
 }
 
 /// Where a text is kept.
@@ -73,6 +75,7 @@ impl Setting {
             Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
             Value::Models => format!("{:?}", settings.models),
             Value::Fingerprints => format!("{:?}", settings.allowed_secrets),
+            Value::Folders => format!("{:?}", settings.safe_directories),
         }
     }
 
@@ -86,11 +89,15 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command, is of a server, or is a secret: a project's file may not set it. Of a server all
+    /// Returns whether it names a command, is of a server, is a secret, or says whom to trust: a project's file may not set it. Of a server all
     /// is the user's: a model may be one that sends texts on, and a time-out is time that somebody waits.
     pub fn is_users_own(&self) -> bool {
         let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
-        is_of_server || matches!(self.value, Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_))
+        let is_own = matches!(
+            self.value,
+            Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_) | Value::Folders
+        );
+        is_of_server || is_own
     }
 
     /// Takes over a value, or says what it must be.
@@ -127,6 +134,14 @@ impl Setting {
                 settings.allowed_secrets = fingerprints;
             }
             (Value::Fingerprints, _) => return Err(must("a list of fingerprints, each eight hexadecimal digits")),
+            (Value::Folders, Said::List(folders))
+                if folders.iter().all(|folder| folder == "*" || folder.starts_with('/')) =>
+            {
+                settings.safe_directories = folders;
+            }
+            (Value::Folders, _) => {
+                return Err(must("a list of absolute paths, of which the last part may be `*`, or `*`"));
+            }
             (Value::Command(of_text), Said::Text(text)) => *of_text(settings) = text,
             (Value::Command(_), _) => return Err(must("a command line")),
             (Value::Address(of_text), Said::Text(text)) if text.is_empty() || is_address(&text) => {

@@ -103,6 +103,11 @@ impl Folder {
         Ok(FileStat::from_raw(&fstat(&self.descriptor)?))
     }
 
+    /// Returns the user id of its owner.
+    pub(super) fn owner(&self) -> io::Result<u32> {
+        Ok(fstat(&self.descriptor)?.st_uid)
+    }
+
     /// Returns what the file system says of `name` in this folder, of a link and not of what it
     /// points at. The error kind is `NotFound` when there is nothing of that name, and
     /// `InvalidInput` when `name` is not a single name.

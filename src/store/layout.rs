@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::folder::{FileKind, Folder, explain};
+use super::trust::Trust;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -67,16 +68,33 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`]; a link named `.ralph` ends the search.
-    pub fn discover(start: &Path) -> Result<Store> {
+    /// Those of [`Store::open`], and [`Error::ForeignOwner`] where `.ralph` or the folder that holds it belongs to
+    /// somebody whom `trust` does not name; a link named `.ralph`, or such a memory, ends the search.
+    pub fn discover(start: &Path, trust: &Trust<'_>) -> Result<Store> {
         let start = std::path::absolute(start).io("find", start)?;
         for root in start.ancestors() {
             match Store::open(root) {
                 Err(Error::NoMemory { .. }) => {}
+                Ok(store) => return store.owned(trust),
                 result => return result,
             }
         }
         Err(Error::NoMemory { start })
+    }
+
+    fn owned(self, trust: &Trust<'_>) -> Result<Store> {
+        if trust.is_safe(&self.root) {
+            return Ok(self);
+        }
+        let memory = self.folder("").and_then(|memory| memory.owner());
+        let owners = [(self.root_folder.owner(), &self.root), (memory, &self.memory)];
+        for (owner, path) in owners {
+            let owner = owner.map_err(|error| explain("open", path, error))?;
+            if !trust.is_own(owner) {
+                return Err(Error::ForeignOwner { path: path.clone(), owner, user: trust.user });
+            }
+        }
+        Ok(self)
     }
 
     /// Returns the folder that holds `.ralph/`, as an absolute path.

@@ -18,6 +18,7 @@ mod read;
 mod survey;
 mod sweep;
 mod temp;
+mod trust;
 mod write;
 
 #[cfg(test)]
@@ -33,4 +34,5 @@ pub use private::{private_names, read_if_begins, write_private};
 pub use read::{ReadFile, Unreadable};
 pub use survey::{FolderState, LockState, Paths, Survey};
 pub use sweep::Swept;
+pub use trust::Trust;
 pub use write::{Created, Replaced};

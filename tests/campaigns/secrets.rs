@@ -15,6 +15,8 @@ mod carriers;
 mod codes;
 #[path = "secrets/decoys.rs"]
 mod decoys;
+#[path = "secrets/habits.rs"]
+mod habits;
 #[path = "secrets/kinds.rs"]
 mod kinds;
 #[path = "secrets/lines.rs"]
@@ -57,7 +59,7 @@ impl Sample {
     }
 
     /// Returns those of the ranges that are no part of any secret.
-    fn alarms(&self, found: &[Range<usize>]) -> Vec<Range<usize>> {
+    pub(crate) fn alarms(&self, found: &[Range<usize>]) -> Vec<Range<usize>> {
         let is_apart = |found: &&Range<usize>| !self.around.iter().any(|around| overlap(found, around));
         found.iter().filter(is_apart).cloned().collect()
     }
@@ -152,6 +154,21 @@ fn sample(random: &mut Random, kind: usize, carrier: usize) -> Sample {
     let leak = kinds::leak(random, kind);
     let (carrier, carry) = CARRIERS[carrier];
     let marked = carry(random, &leak);
+    placed(leak.kind, carrier, matches!(leak.shape, Shape::Block | Shape::Document), &marked)
+}
+
+/// Makes so many texts in which a secret stands where a program wants it: each habit in turn.
+pub(crate) fn habits(n: usize, seed: u64) -> Vec<Sample> {
+    let mut random = Random(seed ^ 0x4ab1);
+    let habits = (0..n).map(|number| {
+        let (kind, carrier, marked) = habits::habit(&mut random, number);
+        placed(kind, carrier, false, &marked)
+    });
+    habits.collect()
+}
+
+/// Takes the marks out of a text.
+fn placed(kind: &'static str, carrier: &'static str, any: bool, marked: &str) -> Sample {
     let mut text = String::new();
     let mut open: BTreeMap<char, usize> = BTreeMap::new();
     let (mut secret, mut around) = (0..0, Vec::new());
@@ -169,8 +186,7 @@ fn sample(random: &mut Random, kind: usize, carrier: usize) -> Sample {
             text.push(letter);
         }
     }
-    let any = matches!(leak.shape, Shape::Block | Shape::Document);
-    Sample { kind: leak.kind, carrier, text, secret, around, any }
+    Sample { kind, carrier, text, secret, around, any }
 }
 
 /// Makes so many notes of 2 to 30 lines without a secret.

@@ -103,8 +103,11 @@ fn is_indexed(memory: &Memory, storm: &str) {
     let begun = Instant::now();
     loop {
         let findings = memory.doctor().unwrap().findings;
-        let index: Vec<String> =
-            findings.into_iter().filter(|finding| finding.what == "index").map(|finding| finding.detail).collect();
+        let index: Vec<String> = findings
+            .into_iter()
+            .filter(|finding| finding.what == "index")
+            .map(|finding| finding.detail.to_string())
+            .collect();
         if index.iter().all(|detail| detail.ends_with(" 0 not indexed yet") || detail.ends_with("nothing to index")) {
             return;
         }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
 const ORDER: [(&str, bool); 23] = [
-    ("error", true),
     ("text", true),
     ("secret", true),
+    ("error", true),
     ("settings", true),
     ("entry", true),
     ("sigil", true),

@@ -21,6 +21,28 @@ fn secrets_are_found_and_clean_notes_are_left_alone() {
     assert!(outcome.false_percent() <= 0.5, "{} %: {alarms:#?}", outcome.false_percent());
 }
 
+#[test]
+fn secrets_are_found_where_programs_want_them() {
+    let samples = secrets::habits(600, 1);
+    let mut of_kind: BTreeMap<&str, (usize, usize, Vec<&str>)> = BTreeMap::new();
+    let mut alarms = Vec::new();
+    for sample in &samples {
+        let found = detect(&sample.text);
+        let (n_found, all, missed) = of_kind.entry(sample.kind).or_default();
+        let is_found = sample.is_found_by(&found);
+        (*n_found, *all) = (*n_found + usize::from(is_found), *all + 1);
+        missed.extend((!is_found).then_some(sample.text.as_str()));
+        alarms.extend(
+            Some(sample.alarms(&found)).filter(|alarms| !alarms.is_empty()).map(|alarms| (&sample.text, alarms)),
+        );
+    }
+    assert_eq!(of_kind.len(), 9);
+    for (kind, (found, all, missed)) in of_kind {
+        assert!(secrets::percent(found, all) >= 95.0, "{kind}: {found} of {all}: {missed:#?}");
+    }
+    assert!(secrets::percent(alarms.len(), samples.len()) <= 0.5, "{alarms:#?}");
+}
+
 fn bytes_of(sample: &Sample) -> (&str, &str) {
     (&sample.text[sample.secret.clone()], &sample.text[sample.around.last().unwrap().clone()])
 }

@@ -24,6 +24,7 @@ mod failures; // what the file system, another process or an odd file does to a 
 mod fault_campaign; // each file operation fails once
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults; // what holds whichever file operation fails
+mod floods; // files full of faults are told of in a few lines
 mod forms; // names and words in both of the forms of Unicode
 #[path = "../campaigns/frames.rs"]
 mod frames; // random lines for the server
@@ -59,6 +60,7 @@ mod merges; // random merges of two clones
 mod merging; // the merge driver
 #[path = "../campaigns/own_disk.rs"]
 mod own_disk; // a process that may mount file systems
+mod owners; // a memory of another user is not used
 #[path = "../campaigns/paths.rs"]
 mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]
@@ -84,6 +86,7 @@ mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it
 mod terminal; // terminals get no orders
 mod transcripts; // the event streams of agents
+mod unseen; // characters that no reader sees are refused, reported and shown
 mod views; // the journal from one side: iterations, failures, files, errors that come back
 mod watching; // what watchers tell
 #[path = "../campaigns/year.rs"]

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use serde_json::json;
+
+use crate::agent::Agent;
 use crate::support::TestBase;
 
 /// Something that looks like a token, in no piece that another scanner would stop at.
@@ -222,4 +225,126 @@ fn no_field_and_no_message_lets_a_secret_pass() {
     let ran = base.run(["check"]);
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(ran.stdout.contains("[redacted: password]") && !ran.stdout.contains(&password), "{ran}");
+}
+
+/// Whatever is wrong with a value, nobody who is told of it is told the value where that is a secret.
+#[test]
+fn what_is_told_of_a_bad_value_holds_no_secret() {
+    let base = TestBase::new();
+    let secret = token();
+    // The ways in which a value can be written, some of which break the frontmatter.
+    let forms = |secret: &str| {
+        [
+            secret.to_owned(),
+            format!("\"a {secret} b\""),
+            format!("[{secret}, x/{secret}/y]"),
+            format!("{{a: {secret}}}"),
+            format!(">-\n  {secret}\n  {secret}"),
+            format!("a: {secret}"),
+            format!("\"{secret}"),
+            format!("*{secret}"),
+        ]
+    };
+    let knowledge =
+        ["scope", "importance", "created_at", "updated_at", "expires_at", "source", "supersedes", "details"];
+    let mut n = 0;
+    let mut put = |folder: &str, text: String| {
+        n += 1;
+        base.write(&format!(".ralph/{folder}/{n:04}.md"), text);
+    };
+    for (key, form) in knowledge.iter().flat_map(|key| forms(&secret).map(|form| (key, form))) {
+        put("knowledge", format!("---\ntitle: A title\ntags: [zebra]\n{key}: {form}\n---\n\nzebra\n"));
+    }
+    // Of the keys that hold what people like, the shapes that are wrong.
+    for key in ["title", "category", "feature", "task_id", "run_id", "files", "tags"] {
+        for form in [&forms(&secret)[3], &forms(&secret)[5], &forms(&secret)[6], &forms(&secret)[7]] {
+            put(
+                "knowledge",
+                format!("---\ntitle: A title\ntags: [zebra]\n{key}: {form}\n---\n\nzebra\n").replacen(
+                    "title: A title\n",
+                    if key == "title" { "" } else { "title: A title\n" },
+                    1,
+                ),
+            );
+        }
+    }
+    put("knowledge", format!("---\ntitle: A title\ntags: [zebra]\n{secret}: 1\n{secret}: 2\n---\n\nzebra\n"));
+    put("knowledge", format!("---\ntitle: Another\ntags: [yak]\n---\n\nyak [[{secret}]] and [[token {secret}]]\n"));
+    put("knowledge", format!("---\ntitle: A title\ntags: [zebra]\nfiles: [src/{secret}.rs]\n---\n\nzebra\n"));
+    let journal =
+        ["iteration", "outcome", "difficulty", "cost_usd", "tokens_in", "context", "files", "validation", "started_at"];
+    for (key, form) in journal.iter().flat_map(|key| forms(&secret).map(|form| (key, form))) {
+        let attempt = "iteration: 1\noutcome: failed\nstarted_at: \"2026-11-20T09:00:00Z\"\n";
+        let attempt: String =
+            attempt.lines().filter(|line| !line.starts_with(key)).flat_map(|line| [line, "\n"]).collect();
+        put(
+            "journal/run-1a2b3c4d",
+            format!("---\nrun_id: run-1a2b3c4d\ntask_id: t-1\n{attempt}{key}: {form}\n---\n\n> zebra\n"),
+        );
+    }
+    let config = base.read(".ralph/config.toml");
+    base.write(".ralph/config.toml", format!("{config}\n\"{secret}\" = 1\n[\"a {secret}\"]\nb = 1\n"));
+
+    let commands: [&[&str]; 24] = [
+        &["check"],
+        &["check", "--format", "json"],
+        &["check", "--format", "github"],
+        &["check", "--format", "sarif"],
+        &["list"],
+        &["list", "--json"],
+        &["list", "--archived", "--json"],
+        &["search", "zebra"],
+        &["search", "zebra", "--json"],
+        &["search", "zebra", "--explain"],
+        &["context", "--task", "zebra", "--dry-run"],
+        &["context", "--task", "zebra", "--task-id", "t-1", "--dry-run", "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["doctor", "--fix"],
+        &["prune", "--dry-run"],
+        &["prune", "--dry-run", "--json"],
+        &["consolidate", "--dry-run", "--json"],
+        &["index"],
+        &["index", "--json"],
+        &["supersede", "0001", "0002"],
+        &["add", "--title", "A title", "--tags", "zebra", "--body", "zebra"],
+    ];
+    for arguments in commands {
+        let ran = base.run(arguments);
+        assert!(!matches!(ran.code, None | Some(70)), "{arguments:?}: {ran}");
+        for text in [&ran.stdout, &ran.stderr] {
+            let told: Vec<&str> = text.lines().filter(|line| line.contains(&secret)).take(3).collect();
+            assert_eq!(told, Vec::<&str>::new(), "{arguments:?}");
+        }
+    }
+    // They had something to tell, and there was more to be seen than is.
+    let human = base.run(["check"]).stdout;
+    for told in [
+        "`scope` is unknown: `[redacted: github-token]`",
+        "[[[redacted: github-token]]]",
+        "no setting `[redacted: github-token]`",
+    ] {
+        assert!(human.contains(told), "{told}\n{human}");
+    }
+    let mut agent = Agent::greeted(base.with(["mcp"]).command());
+    for call in [
+        json!({"name": "search_memory", "arguments": {"query": "zebra"}}),
+        json!({"name": "build_context", "arguments": {"task": "zebra"}}),
+        json!({"name": "read_entry", "arguments": {"id": "knowledge/0001"}}),
+    ] {
+        let answer = agent.ask("tools/call", call);
+        let problems = answer["result"]["structuredContent"]["problems"].to_string();
+        assert!(!problems.contains(&secret), "{answer}");
+    }
+
+    // A settings file that stops every command.
+    for line in [format!("search.limit = \"{secret}\""), format!("{secret} = = 1"), format!("a = 1\n[a.{secret}]\n")] {
+        base.write(".ralph/config.toml", format!("format = 1\n{line}\n"));
+        for arguments in [&["list"][..], &["check"], &["list", "--json"]] {
+            let ran = base.run(arguments);
+            assert!(ran.code == Some(2) && !ran.stdout.contains(&secret) && !ran.stderr.contains(&secret), "{ran}");
+        }
+    }
 }

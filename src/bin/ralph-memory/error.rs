@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_memory::Error;
+use ralph_memory::error::Message;
 use serde::Serialize;
 
 /// Where a bug is reported.
@@ -85,6 +86,7 @@ fn exit_of(error: &Error) -> Exit {
         | Error::Conflict { .. }
         | Error::Secret { .. }
         | Error::StillWorking { .. }
+        | Error::ForeignOwner { .. }
         | Error::OutsideRoot { .. } => Exit::Refused,
         Error::Locked { .. } => Exit::Locked,
         Error::Io { .. } | Error::Git { .. } => Exit::Io,
@@ -99,8 +101,11 @@ pub(crate) fn report(error: &anyhow::Error) -> Report {
     if error.is::<io::Error>() {
         causes.insert(0, "cannot write the answer".to_owned());
     }
+    // What a file says may be in any of them.
+    let safe = |text: String| Message::from(text).to_string();
+    let mut causes: Vec<String> = causes.into_iter().map(safe).collect();
     let message = causes.remove(0);
-    Report { message, causes, hint: hint(error), exit_code: exit(error) as u8 }
+    Report { message, causes, hint: hint(error).map(safe), exit_code: exit(error) as u8 }
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
@@ -150,6 +155,14 @@ fn hint_of(error: &Error) -> Option<String> {
         }
         Error::Locked { .. } => {
             "another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS".to_owned()
+        }
+        Error::ForeignOwner { path, .. } => {
+            let folder = path.parent().filter(|_| path.ends_with(".ralph")).unwrap_or(path);
+            format!(
+                "if you trust what it says, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table \
+                 `[safe]` of your own settings file; else `ralph-memory init` makes one of your own in this folder",
+                folder.display()
+            )
         }
         Error::OutsideRoot { .. } => {
             "the memory holds plain files and folders; replace the link by what it points to".to_owned()
@@ -250,6 +263,7 @@ mod tests {
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
         check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::ForeignOwner { path: "a".into(), owner: 1, user: 2 }, Exit::Refused);
         check(Error::Secret { what: "a", line: 1, pattern: "b", fingerprint: "c".into() }, Exit::Refused);
         check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);
         check(Error::Io { action: "read", path: "a".into(), source: io() }, Exit::Io);

@@ -8,7 +8,7 @@ use crate::entry::frontmatter::{double_quote, quote};
 use crate::entry::knowledge::{list, timestamp};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
 use crate::secret::redact;
-use crate::text::floor;
+use crate::text::{floor, with_invisible_shown};
 
 /// The largest section, in bytes.
 pub const MAX_SECTION_BYTES: usize = 16 * 1024;
@@ -40,7 +40,7 @@ pub enum Keep {
 }
 
 /// Returns a text as a section holds it: secrets redacted but those with an allowed fingerprint, line ends as `\n`,
-/// control characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
+/// control characters and those that no reader sees as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
 ///
 /// ```
 /// use ralph_memory::entry::attempt::{Keep, prepare_text};
@@ -56,7 +56,7 @@ pub fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
         Keep::End => &text[ceil(text, text.len().saturating_sub(most))..],
     };
     // Before the cut below, which could leave half of one.
-    let text = redact(text, allowed);
+    let text = with_invisible_shown(&redact(text, allowed));
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
@@ -116,6 +116,7 @@ fn path(text: &str) -> String {
 }
 
 fn without_controls(text: &str) -> String {
+    let text = with_invisible_shown(text);
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::entry::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, parse_time, read};
+use crate::error::Problem;
 
 const PATH: &str = "journal/run-1a2b3c4d/0003.md";
 
@@ -105,7 +106,9 @@ fn check(attempt: &Attempt) -> Attempt {
     let file = prepared.to_file();
     assert!(file.len() <= MAX_FILE_BYTES);
     let entry = read(PATH, file.as_bytes());
-    assert_eq!(entry.head.problems, []);
+    // An id is a file's name, and is written as it is.
+    let is_fault = |problem: &&Problem| problem.code != "invisible-character";
+    assert_eq!(entry.head.problems.iter().find(is_fault), None);
     assert!(entry.head.valid);
     let found = Attempt::of(&entry).unwrap();
     // Part by part: what differs is easier seen.

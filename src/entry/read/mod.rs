@@ -1,17 +1,18 @@
 //! Reads one file: never fails, says what it met.
 
 mod attempt;
+mod lookout;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::merge;
 use super::place::place;
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source, body};
-use crate::error::{Problem, Severity};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source};
+use crate::error::{MAX_OF_FILE, Message, Problem, Severity};
 use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
@@ -36,17 +37,16 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
                 "this byte is not UTF-8",
                 "save the file as UTF-8",
             );
-            let problems = std::mem::take(&mut reader.head.problems);
-            return unusable(kind, &lossy, problems);
+            return reader.measured(&lossy, 1);
         }
     };
     reader.text = text;
+    reader.look_for_invisible();
     let (head_range, body_start, body_line) = match frontmatter::split(text) {
         Ok(split) => (split.head, split.body, split.body_line),
         Err(missing) => {
             reader.report_missing(missing);
-            let problems = std::mem::take(&mut reader.head.problems);
-            return unusable(kind, text, problems);
+            return reader.measured(text, 1);
         }
     };
     reader.head_start = head_range.start;
@@ -65,12 +65,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         _ => {}
     }
     reader.look_for_lost_values(body_start);
-    measure(reader.head, body, body_line)
-}
-
-/// An entry of which only the text can be used.
-fn unusable(kind: Kind, text: &str, problems: Vec<Problem>) -> Entry {
-    measure(Head { problems, ..Head::empty(kind) }, text, 1)
+    reader.measured(body, body_line)
 }
 
 /// Returns a hash of a body's words (XXH3, 64 bits), and how many they are.
@@ -81,13 +76,6 @@ pub fn body_fingerprint(body: &str) -> (u64, u32) {
         n_words = n_words.saturating_add(1);
     }
     (fingerprint, n_words)
-}
-
-fn measure(mut head: Head, body: &str, body_line: u32) -> Entry {
-    let digest = body::digest(body, body_line);
-    (head.body_fingerprint, head.body_words) = body_fingerprint(body);
-    head.links = digest.links;
-    Entry { head, body: body.to_owned(), text: digest.text }
 }
 
 struct Reader<'a> {
@@ -101,6 +89,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reports a problem; `offset` is in the file.
     fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
+        // Of errors there are a handful; a warning there may be for each item of a list.
+        if severity == Severity::Warning && self.head.problems.len() >= MAX_OF_FILE {
+            self.head.more_warnings += 1;
+            return;
+        }
         let (line, column) = offset.map_or((None, None), |offset| {
             let (line, column) = place(self.text, offset);
             (Some(line), Some(column))
@@ -111,9 +104,23 @@ impl Reader<'_> {
             column,
             severity,
             code: code.to_owned(),
-            message: message.to_owned(),
-            hint: hint.to_owned(),
+            message: message.into(),
+            hint: hint.into(),
         });
+    }
+
+    /// Returns the entry, with what was measured of its body.
+    fn measured(mut self, body: &str, body_line: u32) -> Entry {
+        let digest = body::digest(body, body_line);
+        if digest.n_links > MAX_LINKS {
+            let message = format!("the body has {} links, and the first {MAX_LINKS} are followed", digest.n_links);
+            let hint = "take out those that nobody follows, or split the entry";
+            self.report(Severity::Warning, "too-many-links", None, &message, hint);
+        }
+        let mut head = self.head;
+        (head.body_fingerprint, head.body_words) = body_fingerprint(body);
+        head.links = digest.links;
+        Entry { head, body: body.to_owned(), text: digest.text }
     }
 
     fn report_missing(&mut self, missing: Missing) {
@@ -182,7 +189,10 @@ impl Reader<'_> {
             return None;
         }
         match frontmatter::parse(head) {
-            Ok(fields) => Some(fields),
+            Ok(fields) => {
+                self.look_for_escaped(head, &fields);
+                Some(fields)
+            }
             Err(Fault { offset, message }) => {
                 let (code, hint) = if message.contains("mapping values are not allowed") {
                     ("yaml", "put the value in double quotes: a colon and a space inside it begin another value")
@@ -231,51 +241,6 @@ impl Reader<'_> {
             ),
         };
         self.report(Severity::Error, code, Some(offset), &message, hint);
-    }
-
-    /// Reports the values that lost when two versions were merged, which stand in comments.
-    fn look_for_lost_values(&mut self, body_start: usize) {
-        let head = &self.text[self.head_start..body_start];
-        let mut at = self.head_start;
-        let mut lost = Vec::new();
-        for line in head.split_inclusive('\n') {
-            if line.starts_with(merge::CONFLICT) {
-                lost.push(at);
-            }
-            at += line.len();
-        }
-        for at in lost {
-            self.report(
-                Severity::Warning,
-                "merge-conflict",
-                Some(at),
-                "two versions were merged, and this value gave way to the one above it",
-                "decide between the two and delete the comment",
-            );
-        }
-    }
-
-    fn look_at_body(&mut self, body: &str, body_start: usize) {
-        if let Some(offset) =
-            body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
-        {
-            self.report(
-                Severity::Warning,
-                "control-character",
-                Some(body_start + offset),
-                "a control character stands in the body",
-                "delete it: terminals act on it, and it is shown escaped",
-            );
-        }
-        if let Some(offset) = guard::conflict_marker(body) {
-            self.report(
-                Severity::Warning,
-                "merge-conflict",
-                Some(body_start + offset),
-                "a merge left its conflict marker here",
-                "decide between the two versions and delete the marker lines",
-            );
-        }
     }
 
     /// Returns where the value of a key begins, as an offset in the file.
@@ -394,6 +359,8 @@ impl Reader<'_> {
             self.head.scope = Scope::from(scope);
             if let Scope::Unknown(scope) = &self.head.scope {
                 let message = format!("is unknown: `{scope}`, so no task is shown the entry");
+                // It is listed, and may be anything.
+                self.head.scope = Scope::Unknown(Message::from(scope.as_str()).to_string());
                 self.bad_value("scope", &message, "use `project`, `feature:NAME`, `section:ID` or `task:ID`");
             }
         }
@@ -541,8 +508,32 @@ mod tests {
         check(&with("feature: [a]\n"), true, &[("bad-value", 4, 10)]);
         check("---\ntitle: t\ntags: [a]\n---\nb\n\u{1b}[31m\n", true, &[("control-character", 6, 1)]);
         check("---\ntitle: t\ntags: [a]\n---\n<<<<<<< ours\nb\n", true, &[("merge-conflict", 5, 1)]);
+        let hidden = ("invisible-character", 2, 9);
+        check("---\ntitle: t\u{e0041}\u{e0042}\ntags: [a]\n---\n", true, &[hidden]);
+        check("---\ntitle: \"t\\U000E0041\"\ntags: [a]\n---\n", true, &[("invisible-character", 2, 8)]);
+        check("---\ntitle: t\ntags: [a]\ndetails: {x: [\"\\u200b\"]}\n---\n", true, &[("invisible-character", 4, 10)]);
+        let twice = [("invisible-character", 5, 2), ("invisible-character", 6, 3)];
+        check("---\ntitle: t\ntags: [a]\n---\na\u{200b}\u{200d}b\nhi\u{2060}\n", true, &twice);
         let large = format!("---\ntitle: \"{}\"\ntags: [a]\n---\nb\n", "x".repeat(17 * 1024));
         check(&large, false, &[("frontmatter-too-large", 2, 1)]);
+    }
+
+    #[test]
+    fn of_many_warnings_the_first_are_kept_and_the_rest_is_counted() {
+        let ids: Vec<String> = (0..2_000).map(|at| format!("{at}/x")).collect();
+        let text = with(&format!("supersedes: [{}]\n", ids.join(", ")));
+        let head = read("knowledge/x.md", text.as_bytes()).head;
+        assert_eq!((head.problems.len(), head.more_warnings), (20, 1_980));
+        // What is worse is told all the same.
+        let text = text.replace("tags: [a]\n", "");
+        let head = read("knowledge/x.md", text.as_bytes()).head;
+        assert_eq!((head.problems.len(), head.more_warnings), (21, 1_980));
+        assert_eq!(head.problems[20].code, "missing-tags");
+        let links = read("knowledge/x.md", with("").replace("\nb\n", &"\n[[q]]".repeat(5_000)).as_bytes()).head;
+        assert_eq!(links.links.len(), MAX_LINKS);
+        let problem = &links.problems[0];
+        assert_eq!((problem.code.as_str(), problem.line), ("too-many-links", None));
+        assert!(problem.message.starts_with("the body has 5000 links"), "{problem}");
     }
 
     #[test]

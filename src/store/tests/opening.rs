@@ -11,7 +11,7 @@ use super::{Fixture, assert_outside};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 use crate::store::folder::{check_path, is_outside};
-use crate::store::{FileKind, Store, Unreadable};
+use crate::store::{FileKind, Store, Trust, Unreadable};
 
 #[test]
 fn open_needs_a_real_folder() {
@@ -26,7 +26,7 @@ fn open_needs_a_real_folder() {
     fs::create_dir(root.join("real")).unwrap();
     std::os::unix::fs::symlink("real", root.join(".ralph")).unwrap();
     assert_outside(Store::open(root));
-    assert_outside(Store::discover(root));
+    assert_outside(discover(root));
     fs::remove_file(root.join(".ralph")).unwrap();
 
     fs::create_dir(root.join(".ralph")).unwrap();
@@ -35,6 +35,34 @@ fn open_needs_a_real_folder() {
     assert_eq!(store.memory(), root.join(".ralph"));
     assert_eq!(store.cache(), root.join(".ralph/cache"));
     assert_eq!(store.state(), root.join(".ralph/state"));
+}
+
+fn discover(start: &std::path::Path) -> crate::error::Result<Store> {
+    let user = rustix::process::geteuid().as_raw();
+    Store::discover(start, &Trust::new(user, None, &[]))
+}
+
+#[test]
+fn a_memory_of_somebody_else_is_found_and_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    fs::create_dir(root.join("a/.ralph")).unwrap();
+    fs::create_dir(root.join(".ralph")).unwrap();
+    let own = rustix::process::geteuid().as_raw();
+    let (other, safe) = (own + 1, [root.join("a").display().to_string()]);
+    // Seen by another user, all of this belongs to a stranger.
+    let found = |safe: &[String]| Store::discover(&root.join("a/b"), &Trust::new(other, None, safe));
+    match found(&[]) {
+        Err(Error::ForeignOwner { path, owner, user }) => {
+            assert_eq!((path, owner, user), (root.join("a"), own, other));
+        }
+        found => panic!("{found:?}"),
+    }
+    assert_eq!(found(&safe).unwrap().root(), root.join("a"));
+    assert_eq!(discover(&root.join("a/b")).unwrap().root(), root.join("a"));
+    // What is named is used, whoever owns it.
+    assert!(Store::open(&root.join("a")).is_ok());
 }
 
 #[test]
@@ -47,14 +75,14 @@ fn discover_takes_the_nearest() {
     fs::create_dir(root.join("a/.ralph")).unwrap();
     // No folder, so no memory: the search goes on.
     fs::write(root.join("a/b/.ralph"), "").unwrap();
-    assert_eq!(Store::discover(&root.join("a/b/c")).unwrap().root(), root.join("a"));
-    assert_eq!(Store::discover(&root.join("a/b/c/file")).unwrap().root(), root.join("a"));
-    assert_eq!(Store::discover(root).unwrap().root(), root);
+    assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root.join("a"));
+    assert_eq!(discover(&root.join("a/b/c/file")).unwrap().root(), root.join("a"));
+    assert_eq!(discover(root).unwrap().root(), root);
     fs::remove_dir(root.join("a/.ralph")).unwrap();
-    assert_eq!(Store::discover(&root.join("a/b/c")).unwrap().root(), root);
+    assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root);
     fs::remove_dir(root.join(".ralph")).unwrap();
     let start = root.join("a/b/c");
-    assert!(matches!(Store::discover(&start), Err(Error::NoMemory { start: named }) if named == start));
+    assert!(matches!(discover(&start), Err(Error::NoMemory { start: named }) if named == start));
 }
 
 #[test]

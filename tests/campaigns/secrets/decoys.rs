@@ -1,7 +1,28 @@
 //! What fools detectors: text that looks like a secret and is none, and sentences about secrets.
 
 /// Templates of decoys, a line or a few each.
-pub(crate) const DECOYS: [&str; 204] = [
+pub(crate) const DECOYS: [&str; 224] = [
+    // Where programs want a secret, and none stands.
+    "docker run --rm -p 8080:80 -p «dig 4»:5432 registry.«host»/«word»:«ver»",
+    "docker login -u ci -p \"$REGISTRY_TOKEN\" registry.«host»",
+    "echo $CR_PAT | docker login ghcr.io -u ci --password-stdin",
+    "mysql -u root -p «word»_production < «word».sql",
+    "mysql -h «host» -u root -p\"$MYSQL_ROOT_PASSWORD\" «word»",
+    "sshpass -p \"$DEPLOY_PASSWORD\" ssh deploy@«host»",
+    "sshpass -e ssh -p 2222 «word»@«host»",
+    "machine «host» login «word» password <your-token>",
+    "mkdir -p «path»/«Word»2024/assets && cp -p «word».tar.gz backup/",
+    "Cookie: theme=dark; lang=en-US; _ga=GA1.2.«dig 9».17«dig 8»",
+    "Set-Cookie: session=<id>; Path=/; Max-Age=86400; SameSite=Lax",
+    "| setting | password |\n|---|---|\n| minimum length | 12 |\n| kept in | the vault, see «path»/passwords.md |",
+    "| user | password | token |\n|---|---|---|\n| «word» | `$DB_PASSWORD` | `${API_TOKEN}` |",
+    "CREATE USER '«word»'@'%' IDENTIFIED BY '${MYSQL_PASSWORD}';",
+    "CREATE USER app IDENTIFIED BY 'changeme';",
+    "password: >-\n  read from the environment, see «path».md",
+    "password: |\n  {{ .Values.«word».password }}",
+    "    certificate-authority-data: LS0tLS1CRUdJ«»TiBDRVJUSUZJ«»Q0FURS0tLS0t«»Ck1J«b64 300»\n    server: https://«host»:6443",
+    "    client-certificate-data: LS0tLS1CRUdJ«»TiBDRVJUSUZJ«»Q0FURS0tLS0t«»Ck1J«b64 300»",
+    "client-key: /etc/kubernetes/pki/«word»-client.key",
     // Hashes and fingerprints.
     "commit «hex 40»\nAuthor: «Word» <«word»@acme.io>\nDate:   Tue Mar 3 1«dig 1»:2«dig 1»:11 2026 +0100",
     "git bisect: first bad commit is «hex 40»",

@@ -1,7 +1,6 @@
 //! `check`: what is wrong with the files.
 
 use clap::ValueEnum;
-use ralph_memory::error::Severity;
 
 use crate::error::Exit;
 use crate::report;
@@ -36,13 +35,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let problems = &checked.problems;
     match if ui.json { Format::Json } else { args.format } {
         Format::Human => {
-            let line = |path: &str, line: u32| memory.source_line(path, line);
-            report::human(ui.out, problems, checked.files, &line, ui.out_colour)?;
+            let mut sources = memory.sources();
+            report::human(ui.out, &checked, &mut |path, line| sources.line(path, line), ui.out_colour)?;
         }
-        Format::Json => report::json(ui.out, problems, checked.files)?,
+        Format::Json => report::json(ui.out, &checked)?,
         Format::Github => report::github(ui.out, problems)?,
         Format::Sarif => report::sarif(ui.out, problems)?,
     }
-    let is_bad = checked.count(Severity::Error) > 0 || (args.strict && checked.count(Severity::Warning) > 0);
+    let is_bad = checked.total.errors > 0 || (args.strict && checked.total.warnings > 0);
     Ok(if is_bad { Exit::No } else { Exit::Done })
 }

@@ -43,6 +43,11 @@ fn hint(error: &anyhow::Error) -> Option<String> {
              one; the next call finds it, and the server need not be started again"
                 .to_owned()
         }
+        Error::ForeignOwner { .. } => {
+            "go on without the memory, and tell the person: whether another user's memory is to be used is theirs to say, \
+             with `--root` or `safe.directories` in their own settings file"
+                .to_owned()
+        }
         Error::NoSuchEntry { similar, .. } if similar.is_empty() => {
             "call search_memory with words of what you look for; its answers have ids".to_owned()
         }

@@ -38,8 +38,8 @@ mod tests {
         let finding = |what, state, detail: &str, mend: Option<&str>| Finding {
             what,
             state,
-            detail: detail.to_owned(),
-            mend: mend.map(str::to_owned),
+            detail: detail.into(),
+            mend: mend.map(Into::into),
         };
         let findings = vec![
             finding("git-commit", State::Ok, "everything is committed", None),

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ralph_memory::Problem;
-use ralph_memory::error::Severity;
+use ralph_memory::error::{Severity, Tally};
+use ralph_memory::memory::Checked;
 use ralph_memory::text::for_terminal;
-
-use super::counts;
 
 /// How much of a line is shown before and behind the place, in characters: with its number it fits
 /// on most terminals.
@@ -20,20 +19,19 @@ const CUT: &str = "…";
 /// path and number.
 pub(crate) fn human(
     out: &mut dyn Write,
-    problems: &[Problem],
-    files: usize,
-    source_line: &dyn Fn(&str, u32) -> Option<String>,
+    checked: &Checked,
+    source_line: &mut dyn FnMut(&str, u32) -> Option<String>,
     colour: bool,
 ) -> io::Result<()> {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    for problem in problems {
+    for problem in &checked.problems {
         let shown = problem.line.and_then(|line| {
             let text = source_line(&problem.path, line)?;
             Some((line, Excerpt::new(&text, problem.column)))
         });
         writeln!(out, "{}\n", renderer.render(&groups(problem, shown.as_ref())))?;
     }
-    writeln!(out, "{}", summary(problems, files))
+    writeln!(out, "{}", summary(checked))
 }
 
 fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Group<'a>> {
@@ -103,11 +101,11 @@ impl Excerpt {
     }
 }
 
-fn summary(problems: &[Problem], files: usize) -> String {
+fn summary(checked: &Checked) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let files = counted(files, "file");
-    let (errors, warnings) = counts(problems);
-    let notices = match problems.len() - errors - warnings {
+    let files = counted(checked.files, "file");
+    let Tally { errors, warnings, notices } = checked.total;
+    let notices = match notices {
         0 => String::new(),
         notices => format!(", {}", counted(notices, "notice")),
     };
@@ -119,12 +117,13 @@ fn summary(problems: &[Problem], files: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{problem, text};
+    use super::super::tests::{checked, problem, text};
     use super::*;
 
     #[track_caller]
     fn check(problem: Problem, line: Option<&str>, expected: &str) {
-        let written = text(|out| human(out, &[problem], 3, &|_, _| line.map(str::to_owned), false));
+        let checked = checked(vec![problem], 3);
+        let written = text(|out| human(out, &checked, &mut |_, _| line.map(str::to_owned), false));
         assert_eq!(written, expected, "\n{written}");
     }
 
@@ -222,13 +221,14 @@ mod tests {
         let odd = "\u{1b}]8;;x\u{7}\u{9b}\u{202e}\r";
         let problem = Problem {
             path: format!(".ralph/knowledge/{odd}.md"),
-            message: odd.to_owned(),
-            hint: odd.to_owned(),
+            message: odd.into(),
+            hint: odd.into(),
             ..problem(Severity::Error, 2, 3)
         };
         let without_line = Problem { line: None, ..problem.clone() };
         for problem in [problem, without_line] {
-            let written = text(|out| human(out, &[problem], 1, &|_, _| Some(odd.to_owned()), false));
+            let checked = checked(vec![problem], 1);
+            let written = text(|out| human(out, &checked, &mut |_, _| Some(odd.to_owned()), false));
             assert!(
                 !written.chars().any(|found| found != '\n' && odd.contains(found) && !found.is_ascii_graphic()),
                 "{written:?}"
@@ -239,8 +239,10 @@ mod tests {
     #[test]
     fn the_summary_counts() {
         let (error, warning) = (problem(Severity::Error, 0, 0), problem(Severity::Warning, 0, 0));
+        let summary = |problems: &[Problem], files| summary(&checked(problems.to_vec(), files));
         assert_eq!(summary(&[], 0), "no problems in 0 files");
-        assert_eq!(summary(&[error.clone(), error.clone(), warning], 12), "2 errors, 1 warning in 12 files");
+        let two = Problem { line: Some(2), ..error.clone() };
+        assert_eq!(summary(&[error.clone(), two, warning], 12), "2 errors, 1 warning in 12 files");
         assert_eq!(summary(&[error], 1), "1 error, 0 warnings in 1 file");
     }
 }

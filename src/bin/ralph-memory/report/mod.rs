@@ -11,7 +11,8 @@ mod sarif;
 use std::io::{self, Write};
 
 use ralph_memory::Problem;
-use ralph_memory::error::Severity;
+use ralph_memory::error::{Severity, Tally};
+use ralph_memory::memory::Checked;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub(crate) use human::human;
 pub(crate) use sarif::sarif;
 
 /// Writes one JSON object on a line.
-pub(crate) fn json(out: &mut dyn Write, problems: &[Problem], files: usize) -> io::Result<()> {
+pub(crate) fn json(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
     #[derive(Serialize)]
     struct Answer<'a> {
         schema_version: u32,
@@ -29,8 +30,9 @@ pub(crate) fn json(out: &mut dyn Write, problems: &[Problem], files: usize) -> i
         warnings: usize,
         problems: &'a [Problem],
     }
-    let (errors, warnings) = counts(problems);
-    serde_json::to_writer(&mut *out, &Answer { schema_version: 1, files, errors, warnings, problems })?;
+    let Checked { problems, total: Tally { errors, warnings, .. }, files } = checked;
+    let answer = Answer { schema_version: 1, files: *files, errors: *errors, warnings: *warnings, problems };
+    serde_json::to_writer(&mut *out, &answer)?;
     writeln!(out)
 }
 
@@ -67,14 +69,10 @@ fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Returns how many of the problems are errors, and how many warnings.
-fn counts(problems: &[Problem]) -> (usize, usize) {
-    let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
-    (count(Severity::Error), count(Severity::Warning))
-}
-
 #[cfg(test)]
 mod tests {
+    use ralph_memory::error::Message;
+
     use super::*;
 
     /// A problem at this line and column; 0 where there is none.
@@ -85,9 +83,18 @@ mod tests {
             column: (column > 0).then_some(column),
             severity,
             code: "some-code".to_owned(),
-            message: "what is wrong".to_owned(),
-            hint: "how to mend it".to_owned(),
+            message: "what is wrong".into(),
+            hint: "how to mend it".into(),
         }
+    }
+
+    /// What a check says that found these.
+    pub(super) fn checked(problems: Vec<Problem>, files: usize) -> Checked {
+        let mut total = Tally::default();
+        for problem in &problems {
+            *total.of(problem.severity) += 1;
+        }
+        Checked { problems, total, files }
     }
 
     pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
@@ -98,8 +105,8 @@ mod tests {
 
     #[test]
     fn json_is_one_object_and_leaves_text_as_it_is() {
-        let odd = Problem { message: "a \u{1b} \u{9b} \u{202e}".to_owned(), ..problem(Severity::Error, 2, 0) };
-        let written = text(|out| json(out, &[odd.clone(), problem(Severity::Warning, 0, 0)], 7));
+        let odd = Problem { message: "a \u{1b} \u{9b} \u{202e}".into(), ..problem(Severity::Error, 2, 0) };
+        let written = text(|out| json(out, &checked(vec![odd.clone(), problem(Severity::Warning, 0, 0)], 7)));
         assert!(written.ends_with("}\n") && written.lines().count() == 1);
         let value: serde_json::Value = serde_json::from_str(&written).unwrap();
         assert_eq!(
@@ -129,8 +136,8 @@ mod tests {
         );
         let odd = Problem {
             path: ".ralph/knowledge/a,b:100%.md".to_owned(),
-            message: "50%: a,\r\n::error::b\u{1b}".to_owned(),
-            hint: String::new(),
+            message: "50%: a,\r\n::error::b\u{1b}".into(),
+            hint: Message::default(),
             ..problem(Severity::Error, 1, 0)
         };
         check(

@@ -96,7 +96,7 @@ pub(crate) fn sarif(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()>
     let rules = rules.iter().map(|problem| Rule {
         id: &problem.code,
         short_description: Text { text: problem.code.replace('-', " ") },
-        help: Text { text: problem.hint.clone() },
+        help: Text { text: problem.hint.to_string() },
     });
     let driver = Driver { name: "ralph-memory", version: env!("CARGO_PKG_VERSION"), rules: rules.collect() };
     let run = Run { tool: Tool { driver }, column_kind: "unicodeCodePoints", results };

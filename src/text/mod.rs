@@ -1,10 +1,16 @@
 //! Words and pieces of text: comparing, cutting, and making safe to print.
 
+mod invisible;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+use self::invisible::is_invisible;
+
+pub use self::invisible::invisible;
 
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
 /// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
@@ -130,19 +136,21 @@ pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
     if start == 0 { shorten(&cut, limit) } else { format!("…{}", shorten(&cut, limit.saturating_sub(1))) }
 }
 
-/// Replaces what a terminal would act on: control characters but line break and tab, C1 controls,
-/// and characters that turn the direction of writing. They are shown as `\u{…}`.
+/// Replaces what a terminal would act on, and what nobody would see: control characters but line break and tab, C1
+/// controls, characters that turn the direction of writing, and those that are [`invisible()`]. They are shown as
+/// `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::for_terminal("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\n");
 /// ```
 pub fn for_terminal(text: &str) -> String {
-    if !text.chars().any(acts_on_terminals) {
+    let acts = |at: usize, character: char| acts_on_terminals(character) || is_invisible(text, at, character);
+    if !text.char_indices().any(|(at, character)| acts(at, character)) {
         return text.to_owned();
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if acts_on_terminals(character) {
+    for (at, character) in text.char_indices() {
+        if acts(at, character) {
             let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
         } else {
             safe.push(character);
@@ -151,9 +159,25 @@ pub fn for_terminal(text: &str) -> String {
     safe
 }
 
+/// Shows the characters of a text that are [`invisible()`] as `\u{…}`.
+///
+/// ```
+/// assert_eq!(ralph_memory::text::with_invisible_shown("a\u{200b}b"), "a\\u{200b}b");
+/// ```
+pub fn with_invisible_shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, character) in invisible(text) {
+        shown.push_str(&text[done..at]);
+        let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
+        done = at + character.len_utf8();
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
 fn acts_on_terminals(character: char) -> bool {
-    (character.is_control() && !matches!(character, '\n' | '\t'))
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    (character.is_control() && !matches!(character, '\n' | '\t')) || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Returns how many tokens a language model is likely to make of `text`, rather too many than too few.

@@ -1,0 +1,83 @@
+//! Whose memories are used that were found by looking upward, and were not named.
+//!
+//! Whoever may write to a folder above this one, as anybody may to `/tmp`, could put a `.ralph` there, and what it says
+//! goes into prompts. So its owner must be the user, as git wants it of a repository (`safe.directory`).
+
+use std::path::Path;
+
+/// Whose memories are used.
+#[derive(Debug, Clone, Copy)]
+pub struct Trust<'a> {
+    /// The user id of this process.
+    pub user: u32,
+    /// The user who became root by `sudo` for this process, and whose files are as good as root's own then.
+    pub invoker: Option<u32>,
+    /// Folders whose memories are used whoever owns them: absolute paths, `/path/*` for all below one, `*` for all.
+    pub safe: &'a [String],
+}
+
+impl<'a> Trust<'a> {
+    /// Returns what holds for this process. `sudo_uid` is the variable `SUDO_UID`, which counts for root alone.
+    pub fn new(user: u32, sudo_uid: Option<&str>, safe: &'a [String]) -> Trust<'a> {
+        Trust { user, invoker: sudo_uid.filter(|_| user == 0).and_then(|id| id.parse().ok()), safe }
+    }
+
+    /// Returns whether what this user owns is used.
+    pub(super) fn is_own(&self, owner: u32) -> bool {
+        owner == self.user || self.invoker == Some(owner)
+    }
+
+    /// Returns whether the memory in this folder is used whoever owns it.
+    pub(super) fn is_safe(&self, root: &Path) -> bool {
+        // `/var` is a link on some systems, and whoever lists a folder need not know.
+        let real = root.canonicalize();
+        let is = |folder: &Path, of: &dyn Fn(&Path, &Path) -> bool| {
+            of(root, folder) || real.as_ref().is_ok_and(|real| of(real, &folder.canonicalize().unwrap_or_default()))
+        };
+        self.safe.iter().any(|safe| match safe.strip_suffix("/*") {
+            _ if safe == "*" => true,
+            Some("") => true,
+            Some(above) => is(Path::new(above), &|root, above| root != above && root.starts_with(above)),
+            None => is(Path::new(safe), &|root, safe| root == safe),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_own_is_trusted_and_under_sudo_that_of_the_one_who_called() {
+        let owns = |trust: Trust<'_>| [0, 1000, 1001].map(|owner| trust.is_own(owner));
+        assert_eq!(owns(Trust::new(1000, None, &[])), [false, true, false]);
+        assert_eq!(owns(Trust::new(0, None, &[])), [true, false, false]);
+        assert_eq!(owns(Trust::new(0, Some("1000"), &[])), [true, true, false]);
+        assert_eq!(owns(Trust::new(0, Some("x"), &[])), [true, false, false]);
+        // Anybody can set a variable; that one is root by `sudo` nobody else can.
+        assert_eq!(owns(Trust::new(1000, Some("1001"), &[])), [false, true, false]);
+    }
+
+    #[test]
+    fn folders_that_are_listed_are_safe() {
+        let check = |safe: &str, root: &str, expected: bool| {
+            let safe = [safe.to_owned()];
+            assert_eq!(Trust::new(1, None, &safe).is_safe(Path::new(root)), expected, "{safe:?} {root}");
+        };
+        check("*", "/a", true);
+        check("/*", "/a", true);
+        check("/no/such", "/no/such", true);
+        check("/no/such/", "/no/such", true);
+        check("/no/such", "/no/such/below", false);
+        check("/no/such/*", "/no/such/be/low", true);
+        check("/no/such/*", "/no/such", false);
+        check("/no/such/*", "/no/suchlike", false);
+        check("/no/such", "/no", false);
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        check(link.to_str().unwrap(), real.to_str().unwrap(), true);
+        check(real.to_str().unwrap(), link.to_str().unwrap(), true);
+    }
+}

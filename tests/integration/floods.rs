@@ -1,0 +1,110 @@
+//! Small files that are full of faults: every command goes on, and tells of the first few.
+
+use std::fs;
+
+use ralph_memory::Memory;
+use ralph_memory::error::{MAX_IN_ALL, MAX_OF_FILE, Tally};
+
+use crate::support::{Ran, TestBase};
+
+const COUNTED: usize = MAX_OF_FILE + 1;
+
+/// An entry of nearly 1 MiB that replaces 2,300 entries which nobody knows.
+fn superseding() -> String {
+    let ids: Vec<String> = (0..2_300).map(|at| format!("x{at}")).collect();
+    let body = "word and more words\n".repeat(50_000);
+    format!("---\ntitle: T\ntags: [a]\nsupersedes: [{}]\n---\n{body}", ids.join(", "))
+}
+
+#[test]
+fn a_file_with_thousands_of_faults_is_told_of_in_a_few_lines() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/a.md", superseding());
+    let checked = base.run(["check", "--json"]).json(0);
+    assert_eq!((&checked["warnings"], checked["problems"].as_array().unwrap().len()), (&2_300.into(), COUNTED));
+    let last = &checked["problems"][MAX_OF_FILE];
+    assert_eq!(
+        (&last["code"], &last["message"]),
+        (&"more-problems".into(), &"2280 more warnings of this file are not listed".into())
+    );
+    let human = base.run(["check"]).stdout;
+    assert_eq!(human.matches("warning[").count(), COUNTED);
+    assert!(human.ends_with("\n0 errors, 2300 warnings in 1 file\n") && human.len() < 20_000, "{}", human.len());
+    assert_eq!(base.run(["check", "--format", "github"]).stdout.lines().count(), COUNTED);
+    let sarif: serde_json::Value = serde_json::from_str(&base.run(["check", "--format", "sarif"]).stdout).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), COUNTED);
+    assert_eq!(base.run(["check", "--strict"]).code, Some(1));
+}
+
+/// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once now,
+/// so what is shown of it does not even need the file any more.
+#[test]
+fn a_file_is_read_once_for_all_that_is_shown_of_it() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/a.md", superseding());
+    let memory = Memory::open(&base.root()).unwrap();
+    let mut sources = memory.sources();
+    assert_eq!(sources.line(".ralph/knowledge/a.md", 2).as_deref(), Some("title: T"));
+    fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
+    for line in 0..20_000 {
+        assert_eq!(sources.line(".ralph/knowledge/a.md", 6 + line).as_deref(), Some("word and more words"));
+    }
+}
+
+#[test]
+fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/a.md", format!("---\ntitle: T\ntags: [a]\n---\n{}", "[[q]]\n".repeat(170_000)));
+    let memory = Memory::open(&base.root()).unwrap();
+    let checked = memory.check().unwrap();
+    assert_eq!((checked.problems.len(), checked.total), (COUNTED, Tally { errors: 0, warnings: 1_001, notices: 0 }));
+    let shown = base.run(["show", "a", "--json"]).json(0);
+    assert_eq!(shown["entry"]["links"].as_array().unwrap().len(), 1_000);
+    let told = "the body has 170000 links, and the first 1000 are followed";
+    assert!(base.run(["list"]).stderr.contains(told));
+    // What the cache keeps of it is no larger.
+    memory.rebuild_index().unwrap();
+    let catalog: Vec<String> =
+        base.files(".ralph/cache").into_iter().filter(|path| path.contains("catalog-")).collect();
+    let n_bytes: u64 = catalog.iter().map(|path| fs::metadata(base.at(path)).unwrap().len()).sum();
+    assert!(!catalog.is_empty() && n_bytes < 64 * 1024, "{n_bytes}");
+}
+
+#[test]
+fn more_problems_than_anybody_reads_are_counted() {
+    let base = TestBase::new();
+    for at in 0..MAX_IN_ALL + 30 {
+        base.write(
+            &format!(".ralph/knowledge/{at:04}.md"),
+            format!("---\ntitle: Number {at}\ntags: [a]\nsource: x\n---\nb {at}\n"),
+        );
+    }
+    base.write(".ralph/knowledge/z.md", "no frontmatter\n");
+    let checked = base.run(["check", "--json"]).json(1);
+    let problems = checked["problems"].as_array().unwrap();
+    assert_eq!((problems.len(), &checked["warnings"]), (MAX_IN_ALL + 1, &(MAX_IN_ALL + 30).into()));
+    // What is worst is told, wherever it stands.
+    assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
+    assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings of other files are not listed");
+    assert_eq!(base.run(["list", "--json"]).json(0)["problems"].as_array().unwrap().len(), MAX_IN_ALL + 1);
+}
+
+#[test]
+fn settings_with_thousands_of_unknown_keys_are_told_of_in_a_few_lines() {
+    let base = TestBase::new();
+    let keys = |n: usize| (0..n).map(|at| format!("k{at} = 1")).collect::<Vec<_>>().join("\n");
+    base.write(".ralph/config.toml", format!("format = 1\n{}", keys(5_000)));
+    let told = |ran: &Ran| ran.stderr.matches("there is no setting `k").count();
+    let ran = base.run(["status"]);
+    assert_eq!((ran.code, told(&ran)), (Some(0), 0), "{ran}");
+    let ran = base.run(["list"]);
+    assert_eq!((ran.code, told(&ran)), (Some(0), 5), "{ran}");
+    let problems = base.run(["list", "--json"]).json(0)["problems"].clone();
+    assert_eq!(problems.as_array().unwrap().len(), 11);
+    assert_eq!(problems[10]["message"], "4990 more keys are no settings");
+    // What is larger than any settings are is not looked into.
+    base.write(".ralph/config.toml", format!("format = 1\n{}", keys(90_000)));
+    let ran = base.run(["status"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains(".ralph/config.toml`: it has 978900 bytes, and at most 65536 are read"), "{ran}");
+}

@@ -1,0 +1,100 @@
+//! A memory of another user in a folder above is not used unless it is named.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::own_disk::{SMALL, got_there, own_disk};
+use crate::support::{Ran, TestBase};
+
+/// The user who owns what is foreign, where root runs the tests.
+const OTHER: u32 = 12_345;
+
+/// Has another user own `.ralph`, and returns that user's id. Root gives it away. Anybody else puts a folder of the
+/// system's over it, whose owner nobody in their namespace is.
+fn give_away(base: &TestBase) -> u32 {
+    let memory = base.at(".ralph");
+    if std::os::unix::fs::chown(&memory, Some(OTHER), None).is_ok() {
+        return OTHER;
+    }
+    let status = Command::new("mount").arg("--bind").arg("/etc").arg(&memory).status().unwrap();
+    assert!(status.success(), "cannot mount over {}", memory.display());
+    fs::metadata(&memory).unwrap().uid()
+}
+
+#[track_caller]
+fn is_refused(ran: &Ran, owner: u32) {
+    assert_eq!(ran.code, Some(4), "{ran}");
+    let whose = format!(".ralph` belongs to the user with id {owner}, and you are the one with id ");
+    assert!(ran.stderr.contains(&whose) && ran.stderr.contains("`--root "), "{ran}");
+    assert!(!format!("{ran}").contains("Planted"), "{ran}");
+}
+
+/// Returns whether this process may give files to another user.
+fn is_true_root() -> bool {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::os::unix::fs::chown(file.path(), Some(OTHER), None).is_ok()
+}
+
+#[test]
+fn a_memory_of_another_user_in_a_folder_above_is_not_used() {
+    let own = ["--exact", "owners::a_memory_of_another_user_in_a_folder_above_is_not_used", "--nocapture"];
+    let place = if is_true_root() { None } else { Some(own_disk(SMALL, &own)) };
+    if let Some(None) = place {
+        return;
+    }
+    let base = TestBase::new();
+    base.entry("planted", "Planted advice", "planted", "Run this.");
+    // Whose memory is used is nothing that the memory has a say in.
+    base.write(".ralph/config.toml", "format = 1\n[safe]\ndirectories = [\"*\"]\n");
+    let below = base.at("below/this");
+    fs::create_dir_all(&below).unwrap();
+    let owner = give_away(&base);
+    let commands: [&[&str]; 7] = [
+        &["search", "planted"],
+        &["context", "--task", "planted", "--dry-run"],
+        &["list"],
+        &["show", "planted"],
+        &["check"],
+        &["status"],
+        &["doctor"],
+    ];
+    for arguments in commands {
+        is_refused(&base.with(arguments).folder(&below).run(), owner);
+        is_refused(&base.run(arguments), owner);
+    }
+    let told = base.with(["list", "--json"]).folder(&below).run().json(4);
+    assert!(told["error"]["message"].as_str().unwrap().contains("belongs to the user with id"), "{told}");
+    let mut agent = Agent::greeted(base.with(["mcp"]).folder(&below).command());
+    let answer = agent.ask("tools/call", json!({"name": "search_memory", "arguments": {"query": "planted"}}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer.to_string().contains("belongs to the user with id") && !answer.to_string().contains("Planted"));
+
+    // Named on the command line, listed in the user's own file or the environment, or of the user behind `sudo`.
+    let root = base.root().display().to_string();
+    let works = |ran: Ran| assert_eq!(ran.code, Some(0), "{ran}");
+    let list = || base.with(["list"]).folder(&below);
+    works(base.with(["list", "--root", &root]).folder(&below).run());
+    works(list().env("RALPH_MEMORY_SAFE__DIRECTORIES", &root).run());
+    let folder = base.home().join(".config/ralph-memory");
+    fs::create_dir_all(&folder).unwrap();
+    let config =
+        |of: &str| fs::write(folder.join("config.toml"), format!("[safe]\ndirectories = [\"{of}\"]\n")).unwrap();
+    config(&base.home().display().to_string());
+    is_refused(&list().run(), owner);
+    config(&root);
+    works(list().run());
+    fs::remove_file(folder.join("config.toml")).unwrap();
+    works(list().env("SUDO_UID", owner.to_string()).run());
+    is_refused(&list().env("SUDO_UID", (owner + 1).to_string()).run(), owner);
+
+    // A memory of one's own that is nearer is found first.
+    assert_eq!(base.with(["init"]).folder(&below).run().code, Some(0));
+    works(list().run());
+    if let Some(Some(place)) = place {
+        got_there(&place);
+    }
+}
