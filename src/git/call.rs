@@ -20,7 +20,7 @@ const MAX_OUTPUT: u64 = 1024 * 1024;
 const MAX_COMPLAINT: u64 = 4096;
 /// Settings of every call. Those that name a program name none, and a folder that merely looks like a bare
 /// repository, as a clone can bring one, is no repository (git 2.38; see [`WorkTree::find`] for the older ones).
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -31,6 +31,7 @@ const SETTINGS: [&str; 10] = [
     "protocol.allow=never",
     "i18n.commitEncoding=UTF-8",
     "core.safecrlf=false",
+    "core.bigFileThreshold=512m",
 ];
 /// Settings of calls with an index of our own, or with one that is read alone. The repository's own index is as its
 /// owner set it up. A split index would put half of ours into the repository, and a sparse one writes trees to it

@@ -194,7 +194,7 @@ fn no_setting_of_a_person_changes_what_git_answers() {
 }
 
 /// What each call says first, but for where the repository is.
-const FIRST: [&str; 11] = [
+const FIRST: [&str; 12] = [
     "--no-pager",
     "-c safe.bareRepository=explicit",
     "-c core.fsmonitor=false",
@@ -206,6 +206,7 @@ const FIRST: [&str; 11] = [
     "-c protocol.allow=never",
     "-c i18n.commitEncoding=UTF-8",
     "-c core.safecrlf=false",
+    "-c core.bigFileThreshold=512m",
 ];
 /// What follows in calls with an index of our own, or with one that is read alone.
 const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c index.sparse=false -c feature.manyFiles=false -c index.skipHash=true \
