@@ -133,7 +133,7 @@ impl<'a> Cluster<'a> {
     /// Returns these as one, into which the first is made; none where its file cannot be edited so.
     fn joined(clusters: &[Cluster<'a>], now: DateTime<Utc>) -> Option<Cluster<'a>> {
         let mut members: Vec<&Learning> = clusters.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
-        members[1..].sort_by(newest_first);
+        members[1..].sort_by(|one, other| newest_first(one, other));
         let text = changed(&members, now)?;
         let entry = entry::read(&members[0].path, text.as_bytes());
         let size = Size::of(members[0], &entry, text.len());
@@ -167,7 +167,7 @@ impl<'a> Cluster<'a> {
 }
 
 /// Orders learnings by what they last said something new, and by their ids.
-fn newest_first(one: &&Learning, other: &&Learning) -> Ordering {
+fn newest_first(one: &Learning, other: &Learning) -> Ordering {
     other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
 }
 
@@ -222,7 +222,7 @@ fn as_said(block: &str) -> String {
 /// Lets clusters grow together until none belong together that fit into one entry.
 fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     loop {
-        clusters.sort_by(|one, other| newest_first(&one.members[0], &other.members[0]));
+        clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
         let n_before = clusters.len();
         let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
         let groups = alike::groups(&tags).groups;
@@ -283,7 +283,7 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
 }
 
 /// Returns clusters as one; where that cannot be written, as few as can be.
-fn one_of<'a>(mut clusters: Vec<Cluster<'a>>, now: DateTime<Utc>) -> Vec<Cluster<'a>> {
+fn one_of(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     if clusters.len() < 2 {
         return clusters;
     }
