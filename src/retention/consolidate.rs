@@ -1,8 +1,7 @@
 //! Many learnings that say the like become one.
 
-use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use chrono::{DateTime, Utc};
@@ -95,8 +94,6 @@ struct Cluster<'a> {
     text: Option<String>,
     tags: Vec<String>,
     size: Size,
-    /// Whether the file of the first can be edited as a merge needs it, once that was tried.
-    can_take: OnceCell<bool>,
 }
 
 /// How much of what an entry may have is used, in bytes, at the most.
@@ -130,38 +127,31 @@ impl Size {
 impl<'a> Cluster<'a> {
     fn new(learning: &'a Learning) -> Cluster<'a> {
         let size = Size::of(learning, &learning.entry, learning.text.len());
-        Cluster {
-            members: vec![learning],
-            text: None,
-            tags: learning.entry.head.tags.clone(),
-            size,
-            can_take: OnceCell::new(),
-        }
+        Cluster { members: vec![learning], text: None, tags: learning.entry.head.tags.clone(), size }
     }
 
     /// Returns these as one, into which the first is made; none where its file cannot be edited so.
     fn joined(clusters: &[Cluster<'a>], now: DateTime<Utc>) -> Option<Cluster<'a>> {
         let mut members: Vec<&Learning> = clusters.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
-        members[1..].sort_by(newest_first);
+        members[1..].sort_by(|one, other| newest_first(one, other));
         let text = changed(&members, now)?;
         let entry = entry::read(&members[0].path, text.as_bytes());
         let size = Size::of(members[0], &entry, text.len());
-        Some(Cluster { members, text: Some(text), tags: entry.head.tags, size, can_take: true.into() })
+        Some(Cluster { members, text: Some(text), tags: entry.head.tags, size })
     }
 
-    /// Returns whether the file can be edited as a merge needs it.
+    /// Returns whether the file can be edited as a merge needs it: a trial that costs more than all else that is done
+    /// with a learning, so few are tried.
     fn can_take(&self) -> bool {
         let word = || vec!["a word that no list has".to_owned()];
         let text = &self.members[0].text;
-        *self.can_take.get_or_init(|| {
-            let changes = [
-                Change::AddItems("tags", word()),
-                Change::AddItems("files", word()),
-                Change::AddItems("supersedes", word()),
-                Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".to_owned()),
-            ];
-            edit::apply(text, &changes).is_ok()
-        })
+        let changes = [
+            Change::AddItems("tags", word()),
+            Change::AddItems("files", word()),
+            Change::AddItems("supersedes", word()),
+            Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".to_owned()),
+        ];
+        edit::apply(text, &changes).is_ok()
     }
 
     fn into_merge(self) -> Option<Merge> {
@@ -177,7 +167,7 @@ impl<'a> Cluster<'a> {
 }
 
 /// Orders learnings by what they last said something new, and by their ids.
-fn newest_first(one: &&Learning, other: &&Learning) -> Ordering {
+fn newest_first(one: &Learning, other: &Learning) -> Ordering {
     other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
 }
 
@@ -232,7 +222,7 @@ fn as_said(block: &str) -> String {
 /// Lets clusters grow together until none belong together that fit into one entry.
 fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     loop {
-        clusters.sort_by(|one, other| newest_first(&one.members[0], &other.members[0]));
+        clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
         let n_before = clusters.len();
         let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
         let groups = alike::groups(&tags).groups;
@@ -258,12 +248,11 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
     }
     let least = |size: fn(&Size) -> usize| clusters.iter().map(|cluster| size(&cluster.size)).min().unwrap_or_default();
     let least = Size { body: least(|size| size.body), head: least(|size| size.head) };
-    let (can, cannot): (Vec<_>, Vec<_>) = clusters.into_iter().partition(Cluster::can_take);
     let mut done: Vec<Vec<Cluster<'_>>> = Vec::new();
     let mut open: Vec<(Size, Vec<Cluster<'_>>)> = Vec::new();
-    for (cluster, can_take) in
-        can.into_iter().map(|can| (can, true)).chain(cannot.into_iter().map(|other| (other, false)))
-    {
+    // What fits nowhere and cannot take others waits until all parts are there.
+    let mut queue: VecDeque<(Cluster<'_>, bool)> = clusters.into_iter().map(|cluster| (cluster, false)).collect();
+    while let Some((cluster, has_waited)) = queue.pop_front() {
         let at = match open.iter().position(|(size, _)| size.plus(cluster.size).fits()) {
             Some(at) => {
                 let (size, part) = &mut open[at];
@@ -271,12 +260,16 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
                 part.push(cluster);
                 at
             }
-            None if can_take => {
+            None if has_waited => {
+                done.push(vec![cluster]);
+                continue;
+            }
+            None if cluster.can_take() => {
                 open.push((cluster.size, vec![cluster]));
                 open.len() - 1
             }
             None => {
-                done.push(vec![cluster]);
+                queue.push_back((cluster, true));
                 continue;
             }
         };
@@ -290,7 +283,7 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
 }
 
 /// Returns clusters as one; where that cannot be written, as few as can be.
-fn one_of<'a>(mut clusters: Vec<Cluster<'a>>, now: DateTime<Utc>) -> Vec<Cluster<'a>> {
+fn one_of(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     if clusters.len() < 2 {
         return clusters;
     }

@@ -14,8 +14,7 @@ const MAX_ID: usize = 4096;
 pub(super) struct IdScan {
     /// How many brackets are open.
     depth: usize,
-    in_string: bool,
-    is_escaped: bool,
+    place: Place,
     /// Whether the line's first value is over, or is not an object: then nothing that follows counts.
     is_over: bool,
     /// What stands at the top level since the last `{`, `:` or `,`, up to one byte more than an id may have.
@@ -23,6 +22,15 @@ pub(super) struct IdScan {
     /// Whether the token is the value of the key `id`.
     is_id: bool,
     found: Option<RequestId>,
+}
+
+/// Where in the line the scan is.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Outside,
+    InString,
+    BehindBackslash,
 }
 
 impl IdScan {
@@ -50,9 +58,12 @@ impl IdScan {
     }
 
     fn step(&mut self, byte: u8) {
-        if self.in_string {
-            self.in_string = self.is_escaped || byte != b'"';
-            self.is_escaped = !self.is_escaped && byte == b'\\';
+        if self.place != Place::Outside {
+            self.place = match (self.place, byte) {
+                (Place::InString, b'"') => Place::Outside,
+                (Place::InString, b'\\') => Place::BehindBackslash,
+                _ => Place::InString,
+            };
             self.keep(byte);
             return;
         }
@@ -77,7 +88,7 @@ impl IdScan {
             }
             (b'}' | b']', _) => self.depth = self.depth.saturating_sub(1),
             (b'"', 1..) => {
-                self.in_string = true;
+                self.place = Place::InString;
                 self.keep(byte);
             }
             _ => self.keep(byte),
