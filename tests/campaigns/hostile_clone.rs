@@ -148,8 +148,6 @@ const STEPS: [Step; 42] = [
 /// eight, one and the server for agents.
 pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
     let mut campaign = Campaign { place, program, outcome: Outcome::default() };
-    let home = place.join("home");
-    fs::create_dir_all(&home).unwrap();
     let template = Template::new(place, &|root| {
         let built = campaign.command(root, &["index"]).output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -175,6 +173,11 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
     }
     campaign.outcome
 }
+
+/// The home of the user: what is kept there of one clone must not be told of in the next.
+const HOME: &str = "one/home";
+/// Where the program keeps what could not be written, in the home of the user.
+const KEPT: &str = ".local/state/ralph-memory/";
 
 struct Campaign<'a> {
     place: &'a Path,
@@ -324,7 +327,7 @@ impl Campaign<'_> {
     }
 
     fn prepare(&self, mut command: Command, root: &Path) -> Command {
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.place.join("home"));
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.place.join(HOME));
         command.current_dir(root);
         command
     }
@@ -344,19 +347,19 @@ fn is_refusal(said: &[&str]) -> bool {
 fn is_git(started: &Started) -> bool {
     /// What git is asked to do.
     const SUBCOMMANDS: [&str; 14] = [
-        "add",
-        "cat-file",
         "check-ignore",
         "config",
-        "diff-index",
+        "diff-files",
         "diff-tree",
         "hash-object",
         "log",
         "ls-files",
         "ls-tree",
         "mktree",
+        "read-tree",
         "rev-parse",
         "status",
+        "update-index",
         "write-tree",
     ];
     let mut arguments = started.arguments.iter();
@@ -379,13 +382,19 @@ fn is_git(started: &Started) -> bool {
 /// Returns whether it is one of the programs that `run` was told to start.
 fn is_of_run(started: &Started) -> bool {
     let name = started.arguments.first().map_or("", |path| path.rsplit('/').next().unwrap_or_default());
-    ["cat", "true", "ralph-memory"].contains(&name) && started.by == "ralph-memory"
+    // A shell ends the agent where the program is killed.
+    let is_guard = name == "sh" && started.arguments.iter().any(|argument| argument.starts_with("trap "));
+    (is_guard || ["cat", "true", "ralph-memory"].contains(&name)) && started.by == "ralph-memory"
 }
 
 /// Returns what must be the same: the exit code and the answer, without what says where it is and what the index
 /// lacks.
 fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
     let plain = answer.stdout.replace(&root.display().to_string(), "ROOT");
+    // What is kept outside has a name that begins with a number made from the path of the project.
+    let plain =
+        plain.split(KEPT).map(|rest| if plain.starts_with(rest) { rest } else { rest.get(16..).unwrap_or(rest) });
+    let plain: String = plain.collect();
     let mut json: Value = serde_json::from_str(&plain).unwrap_or(Value::String(plain));
     if let Some(status) = json.get_mut("status").and_then(Value::as_object_mut) {
         status.remove("not_indexed");
@@ -477,7 +486,7 @@ impl Around {
             objects: clone.top.join(".git/objects"),
             skills: clone.root.join(".claude"),
             ours: place.join("one/ours"),
-            kept: place.join("home/.local/state/ralph-memory"),
+            kept: place.join(HOME).join(KEPT),
             folders,
             before: BTreeMap::new(),
         };
