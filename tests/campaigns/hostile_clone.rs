@@ -161,6 +161,7 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
         for name in ["base", "ours", "theirs"] {
             fs::write(place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n")).unwrap();
         }
+        fs::create_dir(campaign.place.join(HOME)).unwrap();
         let outside = repository::outside(&place);
         let clone = repository::make(&place, &template, &outside, &mut random);
         campaign.outcome.clones += 1;
