@@ -186,6 +186,12 @@ fn steady(text: &str) -> String {
             .find(|start| line.starts_with(**start))
             .map(|start| format!("{start}…\n"));
         let line = same.unwrap_or_else(|| line.to_owned());
+        // How an attempt of a prompt ended, and after how long.
+        if let Some((outcome, _)) = line.split_once(" after ").filter(|(start, _)| start.starts_with("- **Outcome:**"))
+        {
+            steady.push_str(&format!("{outcome} after …\n"));
+            continue;
+        }
         match line.split_once("duration_ms: ") {
             Some((before, after)) => {
                 let digits = after.len() - after.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();

@@ -100,3 +100,35 @@ fn commands_are_found_in_code_blocks() {
         [&["add", "--title", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
     assert_eq!(commands(readme), expected);
 }
+
+/// Each line of the threat model is kept by a test, by its name.
+#[test]
+fn every_line_of_the_threat_model_is_kept_by_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let model = std::fs::read_to_string(root.join("docs/threat-model.md")).unwrap();
+    let sources: String = ["src", "tests"]
+        .iter()
+        .flat_map(|folder| walkdir::WalkDir::new(root.join(folder)))
+        .map(Result::unwrap)
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"))
+        .map(|entry| std::fs::read_to_string(entry.path()).unwrap())
+        .collect();
+    let mut kept = 0;
+    // Tables of lines that are kept by tests have those in their third column, behind what happens.
+    let tables = model.split("\n## ").filter(|part| part.contains("| kept by |"));
+    for row in tables.flat_map(str::lines).filter(|line| line.starts_with("| ")) {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        if ["kept by", "---"].iter().any(|head| cell.contains(head)) {
+            continue;
+        }
+        for test in cell.split(", ").map(|name| name.trim_matches('`')) {
+            assert!(
+                sources.contains(&format!("#[test]\nfn {test}()"))
+                    || sources.contains(&format!("#[test]\n    fn {test}()")),
+                "{test}"
+            );
+            kept += 1;
+        }
+    }
+    assert!(kept > 30, "{kept}");
+}
