@@ -19,6 +19,9 @@ use std::time::Instant;
 
 #[path = "../tests/campaigns/beside.rs"]
 mod beside;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../tests/campaigns/calls.rs"]
+mod calls;
 #[path = "../tests/campaigns/clocks.rs"]
 mod clocks;
 #[path = "../tests/campaigns/corruption.rs"]
@@ -92,6 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             format!("{outcome:?}")
         }
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
         "hostile-clone" => return Err("only Linux on x86-64 lets its calls be stopped here".into()),
         _ => format!("{:?}", paths::run(&place, &program, size, seed)),
     };

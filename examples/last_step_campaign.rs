@@ -11,6 +11,9 @@ use std::error::Error;
 #[path = "../tests/campaigns/beside.rs"]
 mod beside;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../tests/campaigns/calls.rs"]
+mod calls;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../tests/campaigns/faults.rs"]
 mod fault_campaign;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -16,6 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::calls::held;
 use crate::program::NOW;
 use crate::random::Random;
 
@@ -24,9 +25,8 @@ mod repository;
 #[path = "hostile_clone/witness.rs"]
 mod witness;
 
-pub(crate) use repository::KINDS;
-use repository::{Clone, Template};
-use witness::{Started, Testimony, held, witness};
+use repository::{Clone, KINDS, Template};
+use witness::{Started, Testimony, witness};
 
 /// A word of every file outside, which no answer may have.
 const CANARY: &str = "zqcanarytext";
@@ -172,6 +172,8 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
 
         campaign.all(&clone, &outside, every, &mut random, &what);
     }
+    // With so many, each kind comes, and with every other.
+    assert!(clones < 100 || campaign.outcome.kinds.len() == KINDS.len(), "{:?}", campaign.outcome);
     campaign.outcome
 }
 
@@ -229,7 +231,7 @@ impl Campaign<'_> {
         let open = || fs::File::open(&files[0]).unwrap();
         let output = self.command(&clone.without, step.arguments).stdin(open()).output().unwrap();
         let without = Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) };
-        let mut command = self.prepare(held(self.program, &[&["--now", NOW], step.arguments].concat()), &clone.root);
+        let mut command = self.prepare(self.held(step.arguments), &clone.root);
         command.stdin(open()).stdout(fs::File::create(&files[1]).unwrap()).stderr(fs::File::create(&files[2]).unwrap());
         let testimony = witness(&mut command, |_| {});
         let said = |path: &Path| text(&fs::read(path).unwrap());
@@ -252,7 +254,7 @@ impl Campaign<'_> {
         let piped = |command: &mut Command| {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         };
-        let mut command = self.prepare(held(self.program, &["--now", NOW, "mcp"]), &clone.root);
+        let mut command = self.prepare(self.held(&["mcp"]), &clone.root);
         piped(&mut command);
         let mut with = Vec::new();
         let testimony = witness(&mut command, |child| with = ask(child));
@@ -325,6 +327,13 @@ impl Campaign<'_> {
         let mut command = Command::new(self.program);
         command.args(["--now", NOW]).args(arguments);
         self.prepare(command, root)
+    }
+
+    /// Returns the program as it waits for a tracer.
+    fn held(&self, arguments: &[&str]) -> Command {
+        let mut command = held(self.program);
+        command.args(["--now", NOW]).args(arguments);
+        command
     }
 
     fn prepare(&self, mut command: Command, root: &Path) -> Command {

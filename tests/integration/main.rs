@@ -7,6 +7,9 @@ mod agent; // an agent's end of the server
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod attempts; // what is kept of an attempt, whatever fails behind its agent
 mod broken; // every kind of bad input is told of, hides nothing and is left alone
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/calls.rs"]
+mod calls; // the system calls of a program that is traced
 mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
 mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]

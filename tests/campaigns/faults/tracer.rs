@@ -5,10 +5,7 @@
 //! Linux on x86-64 alone.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::IoSliceMut;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -18,14 +15,13 @@ use nix::errno::Errno;
 use nix::libc::{self, c_long, user_regs_struct};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::calls::{About, argument, held, target, trace};
+
 /// How long a run may take. One that takes longer hangs, and is ended.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest path that the system takes, in bytes.
-const MAX_PATH: usize = 4096;
 
 /// Which call fails, and how.
 #[derive(Debug, Clone, Copy)]
@@ -139,17 +135,6 @@ impl Does {
     }
 }
 
-/// Where a call says what it is about: the number of an argument.
-#[derive(Debug, Clone, Copy)]
-enum About {
-    /// A descriptor.
-    Descriptor(usize),
-    /// A path that begins at the working folder.
-    Path(usize),
-    /// A descriptor of a folder, and a path below it behind that. An empty path is the descriptor itself.
-    Below(usize),
-}
-
 /// Returns what a call is; none where it is no file operation that can be counted.
 fn operation(registers: &user_regs_struct) -> Option<(&'static str, Does, About)> {
     use About::{Below, Descriptor, Path};
@@ -201,59 +186,6 @@ fn operation(registers: &user_regs_struct) -> Option<(&'static str, Does, About)
     })
 }
 
-fn argument(registers: &user_regs_struct, at: usize) -> u64 {
-    [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9][at]
-}
-
-/// Returns what a call is about; none where that is no file.
-fn target(pid: Pid, registers: &user_regs_struct, about: About) -> Option<PathBuf> {
-    match about {
-        About::Descriptor(at) => descriptor(pid, argument(registers, at)),
-        About::Path(at) => Some(working_folder(pid)?.join(path_at(pid, argument(registers, at))?)),
-        About::Below(at) => {
-            let path = path_at(pid, argument(registers, at + 1))?;
-            if path.is_absolute() {
-                return Some(path);
-            }
-            let folder = descriptor(pid, argument(registers, at))?;
-            Some(if path.as_os_str().is_empty() { folder } else { folder.join(path) })
-        }
-    }
-}
-
-fn working_folder(pid: Pid) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/cwd")).ok()
-}
-
-fn descriptor(pid: Pid, number: u64) -> Option<PathBuf> {
-    // Descriptors are 32 bits; the rest of the register may hold anything.
-    #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
-    #[expect(clippy::cast_possible_wrap, reason = "as the kernel does")]
-    let number = number as u32 as i32;
-    if number == libc::AT_FDCWD {
-        return working_folder(pid);
-    }
-    fs::read_link(format!("/proc/{pid}/fd/{number}")).ok()
-}
-
-/// Reads a path in the memory of the program.
-fn path_at(pid: Pid, address: u64) -> Option<PathBuf> {
-    let address = usize::try_from(address).ok()?;
-    let mut bytes = [0; MAX_PATH];
-    // The page behind it may not be there.
-    let room = MAX_PATH - address % MAX_PATH;
-    let read = |at: usize, buffer: &mut [u8]| {
-        let remote = [RemoteIoVec { base: address + at, len: buffer.len() }];
-        process_vm_readv(pid, &mut [IoSliceMut::new(buffer)], &remote).ok()
-    };
-    let mut n_bytes = read(0, &mut bytes[..room])?;
-    if !bytes[..n_bytes].contains(&0) {
-        n_bytes += read(n_bytes, &mut bytes[n_bytes..])?;
-    }
-    let end = bytes[..n_bytes].iter().position(|byte| *byte == 0)?;
-    Some(PathBuf::from(OsStr::from_bytes(&bytes[..end])))
-}
-
 /// A program with its arguments, its folder and its variables, and what its files lie below.
 #[derive(Debug, Clone)]
 pub(crate) struct Program<'a> {
@@ -274,23 +206,9 @@ impl Program<'_> {
     }
 
     /// Runs it, and lets one of its calls fail.
-    #[expect(clippy::zombie_processes, reason = "the tracer waits for it")]
     pub(crate) fn run_with(&self, fault: Fault) -> Traced {
-        let mut command = Command::new("/bin/sh");
-        // It waits for the tracer and is then replaced by the program.
-        command.args(["-c", "kill -STOP $$; exec \"$@\"", "sh"]).arg(self.path).args(&self.arguments);
-        let child = self.prepare(&mut command).spawn().unwrap();
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-        let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED)).unwrap();
-        assert_eq!(stopped, WaitStatus::Stopped(pid, Signal::SIGSTOP));
-        let options = Options::PTRACE_O_TRACESYSGOOD
-            | Options::PTRACE_O_TRACECLONE
-            | Options::PTRACE_O_TRACEFORK
-            | Options::PTRACE_O_TRACEVFORK
-            | Options::PTRACE_O_TRACEEXEC
-            | Options::PTRACE_O_EXITKILL;
-        ptrace::seize(pid, options).expect("a process may trace its own child");
-        kill(pid, Signal::SIGCONT).unwrap();
+        let mut command = held(self.path);
+        let (_child, pid) = trace(self.prepare(command.args(&self.arguments)), Options::empty());
         let (ended, waiting) = mpsc::channel::<()>();
         std::thread::spawn(move || {
             if waiting.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {

@@ -2,11 +2,8 @@
 //! and every path that it makes, changes or removes. Linux on x86-64 alone.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::IoSliceMut;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,14 +11,13 @@ use std::time::Duration;
 use nix::libc::{self, c_long, user_regs_struct};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::calls::{About, argument, target, trace, word_at};
+
 /// How long a run may take before it is ended, whatever it waits for.
 const TIME_OUT: Duration = Duration::from_secs(60);
-/// The longest path that the system takes, in bytes.
-const MAX_PATH: usize = 4096;
 
 /// What a run did.
 #[derive(Debug, Default)]
@@ -47,22 +43,10 @@ pub(crate) struct Started {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Runs a prepared shell command that replaces itself with the program (see [`held`]), and notes what it does until it has ended.
-/// `talk` is given the child once it is traced, in a thread of its own.
+/// Runs a command that [waits for its tracer](crate::calls::held), and notes what it does until it and all that it started have
+/// ended. `talk` is given the child once it is traced, in a thread of its own.
 pub(crate) fn witness(command: &mut Command, talk: impl FnOnce(&mut Child) + Send) -> Testimony {
-    let mut child = command.spawn().unwrap();
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED)).unwrap();
-    assert_eq!(stopped, WaitStatus::Stopped(pid, Signal::SIGSTOP));
-    let options = Options::PTRACE_O_TRACESYSGOOD
-        | Options::PTRACE_O_TRACECLONE
-        | Options::PTRACE_O_TRACEFORK
-        | Options::PTRACE_O_TRACEVFORK
-        | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_TRACEEXIT
-        | Options::PTRACE_O_EXITKILL;
-    ptrace::seize(pid, options).expect("a process may trace its own child");
-    kill(pid, Signal::SIGCONT).unwrap();
+    let (mut child, pid) = trace(command, Options::PTRACE_O_TRACEEXIT);
     let (ended, waiting) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -81,13 +65,6 @@ pub(crate) fn witness(command: &mut Command, talk: impl FnOnce(&mut Child) + Sen
         drop(ended);
         tracer.testimony
     })
-}
-
-/// Returns a command that stops until it is traced, and then is the program.
-pub(crate) fn held(program: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "kill -STOP $$; exec \"$@\"", "sh"]).arg(program).args(arguments);
-    command
 }
 
 /// A call that will have changed something if it succeeds.
@@ -212,17 +189,6 @@ impl Tracer {
     }
 }
 
-/// Where a call says what it is about: the number of an argument.
-#[derive(Debug, Clone, Copy)]
-enum About {
-    /// A descriptor.
-    Descriptor(usize),
-    /// A path that begins at the working folder.
-    Path(usize),
-    /// A descriptor of a folder, and a path below it behind that. An empty path is the descriptor itself.
-    Below(usize),
-}
-
 /// Returns what a call changes if it succeeds; none where it only looks.
 fn change(pid: Pid, registers: &user_regs_struct) -> Option<Pending> {
     use About::{Below, Descriptor, Path};
@@ -270,28 +236,19 @@ fn change(pid: Pid, registers: &user_regs_struct) -> Option<Pending> {
         libc::SYS_socket => ("socket", &[]),
         _ => return None,
     };
-    let mut paths: Vec<PathBuf> = about.iter().filter_map(|about| target(pid, registers, *about)).collect();
+    let mut paths: Vec<PathBuf> = about.iter().filter_map(|about| resolved(pid, registers, *about)).collect();
     if about.is_empty() {
         paths.push(PathBuf::new());
     }
     Some(Pending { call, paths })
 }
 
-fn argument(registers: &user_regs_struct, at: usize) -> u64 {
-    [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9][at]
-}
-
 /// Returns the path that a call is about, with the links in its folders followed.
-fn target(pid: Pid, registers: &user_regs_struct, about: About) -> Option<PathBuf> {
-    let path = match about {
-        About::Descriptor(at) => return descriptor(pid, argument(registers, at)),
-        About::Path(at) => descriptor(pid, u64::MAX)?.join(path_at(pid, argument(registers, at))?),
-        About::Below(at) => {
-            let path = path_at(pid, argument(registers, at + 1))?;
-            let folder = if path.is_absolute() { PathBuf::new() } else { descriptor(pid, argument(registers, at))? };
-            if path.as_os_str().is_empty() { folder } else { folder.join(path) }
-        }
-    };
+fn resolved(pid: Pid, registers: &user_regs_struct, about: About) -> Option<PathBuf> {
+    let path = target(pid, registers, about)?;
+    if matches!(about, About::Descriptor(_)) {
+        return Some(path);
+    }
     // `/proc/self` is another process here.
     if path.starts_with("/proc") {
         return fs::read_link(path.to_string_lossy().replace("/self/", &format!("/{pid}/"))).ok().or(Some(path));
@@ -299,40 +256,4 @@ fn target(pid: Pid, registers: &user_regs_struct, about: About) -> Option<PathBu
     let (folder, name) = (path.parent()?, path.file_name());
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     Some(name.map_or(folder.clone(), |name| folder.join(name)))
-}
-
-/// Returns the path behind a descriptor; of [`libc::AT_FDCWD`], and of what is no descriptor, the working folder.
-fn descriptor(pid: Pid, number: u64) -> Option<PathBuf> {
-    // Descriptors are 32 bits; the rest of the register may hold anything.
-    #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
-    #[expect(clippy::cast_possible_wrap, reason = "as the kernel does")]
-    let number = number as u32 as i32;
-    let name = if number < 0 { "cwd".to_owned() } else { format!("fd/{number}") };
-    fs::read_link(format!("/proc/{pid}/{name}")).ok()
-}
-
-/// Reads 64 bits in the memory of the program.
-fn word_at(pid: Pid, address: u64) -> Option<u64> {
-    let mut bytes = [0; 8];
-    let remote = [RemoteIoVec { base: usize::try_from(address).ok()?, len: bytes.len() }];
-    let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &remote).ok()?;
-    (read == bytes.len()).then(|| u64::from_ne_bytes(bytes))
-}
-
-/// Reads a path in the memory of the program.
-fn path_at(pid: Pid, address: u64) -> Option<PathBuf> {
-    let address = usize::try_from(address).ok()?;
-    let mut bytes = [0; MAX_PATH];
-    // The page behind it may not be there.
-    let room = MAX_PATH - address % MAX_PATH;
-    let read = |at: usize, buffer: &mut [u8]| {
-        let remote = [RemoteIoVec { base: address + at, len: buffer.len() }];
-        process_vm_readv(pid, &mut [IoSliceMut::new(buffer)], &remote).ok()
-    };
-    let mut n_bytes = read(0, &mut bytes[..room])?;
-    if !bytes[..n_bytes].contains(&0) {
-        n_bytes += read(n_bytes, &mut bytes[n_bytes..])?;
-    }
-    let end = bytes[..n_bytes].iter().position(|byte| *byte == 0)?;
-    Some(PathBuf::from(OsStr::from_bytes(&bytes[..end])))
 }
