@@ -228,7 +228,7 @@ impl Memory {
     fn commit_tended(&self, lock: Option<&Writing>, tended: &mut Tended) {
         if let Some(lock) = lock.filter(|_| !(tended.moved.is_empty() && tended.merged.is_empty())) {
             self.commit_moved();
-            tended.problems.extend(lock.busy.clone());
+            tended.problems.extend(lock.settled(&[]));
         }
     }
 }
