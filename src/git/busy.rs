@@ -4,14 +4,35 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The longest `.git` file that is read, in bytes: it holds one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
-/// Returns the path of the lock that git holds while it changes the index, and mostly the files, of the work tree that
-/// `folder` is in; `None` where that is in none. Nobody need hold it. Files are read alone, and only `.git`.
-pub fn index_lock(folder: &Path) -> Option<PathBuf> {
-    super::start(folder).ancestors().find_map(git_dir).map(|git_dir| git_dir.join("index.lock"))
+/// A repository, seen from the files in it.
+#[derive(Debug)]
+pub struct Repository(PathBuf);
+
+impl Repository {
+    /// Looks for the repository of the work tree that `folder` is in. Files are read alone, and only `.git`.
+    pub fn of(folder: &Path) -> Option<Repository> {
+        super::start(folder).ancestors().find_map(git_dir).map(Repository)
+    }
+
+    /// Returns the newest file that git has there while it changes the index or the files of the work tree: its lock,
+    /// and an index of its own while it stashes. It may be left of a process that was killed.
+    pub fn lock(&self) -> Option<(PathBuf, SystemTime)> {
+        let names = fs::read_dir(&self.0).ok()?.flatten();
+        let locks = names.filter(|name| name.file_name().as_bytes().starts_with(b"index."));
+        let stamped = locks.filter_map(|lock| Some((lock.path(), lock.metadata().ok()?.modified().ok()?)));
+        stamped.max_by_key(|(_, at)| *at)
+    }
+
+    /// Returns when git last made or removed a file there, as it does at the beginning and the end of most of what
+    /// it does.
+    pub fn changed(&self) -> Option<SystemTime> {
+        fs::metadata(&self.0).ok()?.modified().ok()
+    }
 }
 
 /// Returns the repository of which a folder is the top of a work tree.
@@ -38,21 +59,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (main, linked, apart) = (root.join("main"), root.join("linked"), root.join("apart"));
-        assert_eq!(index_lock(&main.join(".ralph")), None);
+        let dir = |folder: &Path| Repository::of(folder).map(|repository| repository.0);
+        assert_eq!(dir(&main.join(".ralph")), None);
         fs::create_dir(&main).unwrap();
         git(&main, &["init", "--quiet"]);
         git(&main, &["commit", "--quiet", "--allow-empty", "--message", "m"]);
         git(&main, &["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap()]);
         git(&root, &["init", "--quiet", "--separate-git-dir", "elsewhere", "apart"]);
-        let at = |folder: &Path| index_lock(folder).unwrap();
-        assert_eq!(at(&main.join("deep/er/.ralph")), main.join(".git/index.lock"));
-        assert_eq!(at(&linked.join(".ralph")), main.join(".git/worktrees/linked/index.lock"));
-        assert_eq!(at(&apart.join(".ralph")), root.join("elsewhere/index.lock"));
+        let at = |folder: &Path| dir(folder).unwrap();
+        assert_eq!(at(&main.join("deep/er/.ralph")), main.join(".git"));
+        assert_eq!(at(&linked.join(".ralph")), main.join(".git/worktrees/linked"));
+        assert_eq!(at(&apart.join(".ralph")), root.join("elsewhere"));
         // What only looks like one, and a memory that is a work tree of its own.
         fs::create_dir_all(main.join("sub/.git")).unwrap();
-        assert_eq!(at(&main.join("sub/.ralph")), main.join(".git/index.lock"));
+        assert_eq!(at(&main.join("sub/.ralph")), main.join(".git"));
         fs::create_dir(main.join(".ralph")).unwrap();
         git(&main.join(".ralph"), &["init", "--quiet"]);
-        assert_eq!(at(&main.join(".ralph")), main.join(".ralph/.git/index.lock"));
+        assert_eq!(at(&main.join(".ralph")), main.join(".ralph/.git"));
+        let repository = Repository::of(&linked.join(".ralph")).unwrap();
+        assert_eq!(repository.lock(), None);
+        fs::write(main.join(".git/worktrees/linked/index.stash.7.lock"), "").unwrap();
+        assert!(repository.lock().unwrap().0.ends_with("index.stash.7.lock"));
     }
 }

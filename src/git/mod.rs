@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use call::{Call, index_settings};
 use object::Format;
 
-pub use busy::index_lock;
+pub use busy::Repository;
 pub use driver::DRIVER;
 pub use log::Touch;
 pub use tree::Changes;

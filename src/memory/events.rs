@@ -94,7 +94,7 @@ impl Memory {
                 Ok(problems) => {
                     self.commit_written(pending, &path);
                     (promoted.changed, promoted.problems) = (true, problems);
-                    promoted.problems.extend(lock.busy.clone());
+                    promoted.problems.extend(lock.settled(&[self.store.memory().join(&path)]));
                     return Ok(promoted);
                 }
             }

@@ -284,7 +284,7 @@ impl Memory {
             Some(known) => known,
             None => self.write_attempt(&lock, attempt)?,
         };
-        problems.extend(lock.busy.clone());
+        problems.extend(lock.settled(&[self.store.memory().join(&path)]));
         // The journal has it: the call is done, and a second one would write it once more.
         problems.extend(self.close(&lock, iteration).err().map(|error| still_open(iteration, &error)));
         self.commit_written(pending, &path);

@@ -8,22 +8,47 @@ use std::time::{Duration, Instant, SystemTime};
 use super::Memory;
 use super::write::MEMORY_FOLDER;
 use crate::error::{Error, Problem, Result, Severity};
-use crate::git::{Lookup, WorkTree, index_lock};
+use crate::git::{Lookup, Repository, WorkTree};
 use crate::store::Lock;
 
 /// How long a write waits for git to let go of the work tree. A stash or a checkout mostly takes less; a commit whose
 /// message is being written keeps its lock for minutes, and nobody should wait for that.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// From what age on the lock of the index is taken for one that nobody holds, or that is held for long.
+/// From what age on a lock of git's is taken for one that nobody holds, or that is held for long.
 const OLD: Duration = Duration::from_secs(10);
+/// How long git must have touched nothing to be taken for done: between two steps of a stash it holds no lock.
+const QUIET: Duration = Duration::from_millis(100);
 /// How long to wait before looking again: a person does not notice it, and it costs no CPU.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock of the entry files, taken while git leaves the work tree alone.
 pub(super) struct Writing {
-    pub(super) lock: Lock,
+    lock: Lock,
+    repository: Option<Repository>,
+    /// When git last did something, when the lock was taken.
+    changed: Option<SystemTime>,
     /// Says that git did not leave it alone.
-    pub(super) busy: Option<Problem>,
+    busy: Option<Problem>,
+}
+
+impl Writing {
+    /// Returns the lock alone, and what says that git did not leave the work tree alone.
+    pub(super) fn into_parts(self) -> (Lock, Option<Problem>) {
+        (self.lock, self.busy)
+    }
+
+    /// Returns what git made of these files that were written, as full paths: where it did something meanwhile it is
+    /// waited for once more, and what it took away is told.
+    pub(super) fn settled(&self, written: &[PathBuf]) -> Option<Problem> {
+        let repository = self.repository.as_ref()?;
+        if self.busy.is_none() && repository.changed() != self.changed {
+            wait(repository);
+            let gone = written.iter().find(|path| path.symlink_metadata().is_err())?;
+            let message = "git took it away while it was written, as `git stash -u` does, and need not have kept it";
+            return Some(problem("git-took", gone.display().to_string(), message.to_owned(), "write it once more"));
+        }
+        self.busy.clone()
+    }
 }
 
 impl Deref for Writing {
@@ -49,8 +74,10 @@ impl Memory {
     /// was killed. What was written nevertheless is said.
     pub(super) fn lock_entries(&self) -> Result<Writing> {
         let lock = self.lock_within_git()?;
-        let busy = index_lock(self.store.memory()).filter(|path| !is_free(path)).map(|path| busy(&path));
-        Ok(Writing { lock, busy })
+        let repository = Repository::of(self.store.memory());
+        let busy = repository.as_ref().and_then(wait).map(|path| busy(&path));
+        let changed = repository.as_ref().and_then(Repository::changed);
+        Ok(Writing { lock, repository, changed, busy })
     }
 
     /// Does what [`Memory::lock_entries`] does without a look at git: for what git itself started, and for what
@@ -89,40 +116,72 @@ impl Memory {
     }
 }
 
-/// Waits until there is no lock at this path, and returns whether that came true in time.
-fn is_free(path: &Path) -> bool {
+/// Waits until git leaves the work tree alone; returns its lock where that does not come true in time.
+fn wait(repository: &Repository) -> Option<PathBuf> {
     let started = Instant::now();
     loop {
-        let Ok(stat) = path.symlink_metadata() else { return true };
-        let age = stat.modified().ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        if age.is_some_and(|age| age > OLD) || started.elapsed() >= MAX_WAIT {
-            return false;
+        let now = SystemTime::now();
+        let age = |at: SystemTime| now.duration_since(at).ok();
+        let lock = repository.lock();
+        let is_in_vain = started.elapsed() >= MAX_WAIT;
+        match lock {
+            Some((path, at)) if is_in_vain || age(at).is_some_and(|age| age > OLD) => return Some(path),
+            // A time that is still to come says nothing.
+            None if is_in_vain || repository.changed().and_then(age).is_none_or(|age| age > QUIET) => return None,
+            _ => {}
         }
         sleep(PAUSE);
     }
 }
 
 fn busy(path: &Path) -> Problem {
-    Problem {
-        path: MEMORY_FOLDER.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "git-busy".to_owned(),
-        message: format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display())
-            .into(),
-        hint: "see whether it is still there; where no git command is running, remove that lock".into(),
-    }
+    let message = format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display());
+    let hint = "see whether it is still there; where no git command is running, remove that lock";
+    problem("git-busy", MEMORY_FOLDER.to_owned(), message, hint)
 }
 
 fn unknown(reason: &str) -> Problem {
-    Problem {
-        path: MEMORY_FOLDER.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "no-tree".to_owned(),
-        message: format!("the attempt goes on without the state of the project's files: {reason}").into(),
-        hint: "`ralph-memory doctor` looks at git; the attempt is recorded all the same".into(),
+    let message = format!("the attempt goes on without the state of the project's files: {reason}");
+    let hint = "`ralph-memory doctor` looks at git; the attempt is recorded all the same";
+    problem("no-tree", MEMORY_FOLDER.to_owned(), message, hint)
+}
+
+fn problem(code: &str, path: String, message: String, hint: &str) -> Problem {
+    let (code, message, hint) = (code.to_owned(), message.into(), hint.into());
+    Problem { path, line: None, column: None, severity: Severity::Warning, code, message, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_git_took_away_meanwhile_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        Memory::init(root).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        let memory = Memory::open(root).unwrap();
+        let entry = root.join(".ralph/knowledge/x.md");
+        let code = |while_locked: &dyn Fn()| {
+            fs::write(&entry, "x").unwrap();
+            let lock = memory.lock_entries().unwrap();
+            while_locked();
+            lock.settled(&[entry.clone()]).map(|problem| problem.code)
+        };
+        let git_works = || {
+            fs::write(root.join(".git/index.lock"), "").unwrap();
+            fs::remove_file(root.join(".git/index.lock")).unwrap();
+        };
+        assert_eq!(code(&|| {}), None);
+        assert_eq!(code(&git_works), None);
+        let taken = code(&|| {
+            git_works();
+            fs::remove_file(&entry).unwrap();
+        });
+        assert_eq!(taken.as_deref(), Some("git-took"));
     }
 }

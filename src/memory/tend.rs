@@ -7,7 +7,6 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::outside::Writing;
 use super::runs::pasts;
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
@@ -105,7 +104,7 @@ impl Turns<'_> {
         let lock = if self.busy.is_some() {
             self.memory.lock_within_git()?
         } else {
-            let Writing { lock, busy } = self.memory.lock_entries()?;
+            let (lock, busy) = self.memory.lock_entries()?.into_parts();
             self.busy = busy;
             lock
         };

@@ -134,7 +134,7 @@ impl Memory {
         };
         if added.action != Action::Unchanged {
             self.commit_written(pending, within(&added.path));
-            added.problems.extend(lock.busy.clone());
+            added.problems.extend(lock.settled(&[self.root().join(&added.path)]));
             added.problems.extend(Memory::warn_of_invisible(&knowledge, &added.path));
         }
         Ok(added)
@@ -254,7 +254,7 @@ impl Memory {
                 Ok(None) => return Ok(Superseded { changed: false, problems: Vec::new() }),
                 Ok(Some((path, mut problems))) => {
                     self.commit_written(pending, &path);
-                    problems.extend(lock.busy.clone());
+                    problems.extend(lock.settled(&[self.store.memory().join(&path)]));
                     return Ok(Superseded { changed: true, problems });
                 }
             }
@@ -317,7 +317,7 @@ impl Memory {
             to
         };
         self.commit_moved();
-        let problems = lock.busy.iter().cloned().collect();
+        let problems = lock.settled(&[self.store.memory().join(&to)]).into_iter().collect();
         Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged, problems })
     }
 
