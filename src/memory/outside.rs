@@ -170,7 +170,7 @@ mod tests {
             fs::write(&entry, "x").unwrap();
             let lock = memory.lock_entries().unwrap();
             while_locked();
-            lock.settled(&[entry.clone()]).map(|problem| problem.code)
+            lock.settled(std::slice::from_ref(&entry)).map(|problem| problem.code)
         };
         let git_works = || {
             fs::write(root.join(".git/index.lock"), "").unwrap();
