@@ -367,7 +367,9 @@ fn git(git: &Git) -> Vec<Finding> {
         Git::Missing => return vec![ok("git", "there is no `git` to ask")],
         Git::NoWorkTree => return vec![ok("git", "the memory is in no work tree")],
         Git::Failed(reason) => {
-            return vec![warning("git", format!("does not answer: {reason}"), "run `git status` in `.ralph/`")];
+            let fix = "see what it says of which folder; files of a clone, such as `HEAD` and `config` in a folder that is no \
+                       repository of yours, can let git run programs there, so remove them before you run git";
+            return vec![warning("git", format!("does not answer: {reason}"), fix)];
         }
         Git::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver } => {
             (not_ignored, tracked, *ignores_entries, uncommitted, *has_merge_driver)

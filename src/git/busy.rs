@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rustix::fs::{Mode, OFlags};
+
 /// The longest `.git` file that is read, in bytes: it holds one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
@@ -42,8 +44,11 @@ fn git_dir(folder: &Path) -> Option<PathBuf> {
     if found.is_dir() {
         return path.join("HEAD").symlink_metadata().is_ok().then_some(path);
     }
+    // A pipe would be waited for, and one may have taken its place by now.
+    let file = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let file = Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|stat| stat.is_file()))?;
     let mut bytes = Vec::new();
-    File::open(&path).ok().filter(|_| found.is_file())?.take(MAX_GIT_FILE).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_GIT_FILE).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
     let target = bytes[..=end].strip_prefix(b"gitdir: ")?;
     Some(folder.join(std::ffi::OsStr::from_bytes(target)))
@@ -78,6 +83,12 @@ mod tests {
         assert_eq!(at(&main.join(".ralph")), main.join(".ralph/.git"));
         let repository = Repository::of(&linked.join(".ralph")).unwrap();
         assert_eq!(repository.lock(), None);
+        // What an archive may bring, nobody waits for.
+        let pipe = root.join("pipe");
+        fs::create_dir(&pipe).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(pipe.join(".git")).status().unwrap();
+        assert!(made.success());
+        assert_eq!(dir(&pipe.join(".ralph")), None);
         fs::write(main.join(".git/worktrees/linked/index.stash.7.lock"), "").unwrap();
         assert!(repository.lock().unwrap().0.ends_with("index.stash.7.lock"));
     }

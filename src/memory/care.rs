@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::meaning::MeaningStatus;
 use super::runs::pasts;
 use super::source::Sources;
-use super::write::shown;
+use super::write::{MEMORY_FOLDER, shown};
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::check::{self, Item, Unverified};
@@ -72,8 +72,25 @@ impl Memory {
         findings.extend(self.settings_problems.clone());
         findings.extend(self.bad_iterations());
         findings.extend(self.tracked_derived());
+        findings.extend(self.hostile_repository());
         let (problems, total) = findings.finish();
         Ok(Checked { problems, total, files: live.len() + archive.len() })
+    }
+
+    /// Returns what a clone has that git takes for a repository, where git said so. It refuses to look at the project then.
+    fn hostile_repository(&self) -> Option<Problem> {
+        let Lookup::Refused(reason) = WorkTree::find(self.store.memory()) else { return None };
+        reason.contains("bare repository").then(|| Problem {
+            path: MEMORY_FOLDER.to_owned(),
+            line: None,
+            column: None,
+            severity: Severity::Warning,
+            code: "repository-in-project".to_owned(),
+            message: format!("git refuses to look at the project: {reason}").into(),
+            hint: "a folder of the project, or one around it, holds `HEAD`, `config`, `objects` and `refs`, and can let git run \
+                   programs; remove them before you run git there"
+                .into(),
+        })
     }
 
     /// Returns what git tracks of the folders that are of this machine alone. None of it is believed.

@@ -1,11 +1,15 @@
 //! The iterations that are begun and not finished, one file each in `state/`.
 //!
-//! Only this program writes there, and nothing there belongs into version control. But a repository may come with
-//! such files, so each of them is data like an entry: a file that does not say what this program writes is reported and
-//! left out, and so is a file that git tracks, whatever it says.
+//! Only this program writes there, and nothing there belongs into version control. But a repository, an archive or a copy
+//! may come with such files. So each ends with a sum whose key is of this machine and folder (see
+//! [`Store::state_key`](crate::store::Store::state_key)): a file without it is reported and left out, whatever git says of
+//! it. What a file says is data like an entry all the same, and checked field by field.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name};
@@ -26,10 +30,10 @@ const MAX_DESCRIPTION: usize = 20_000;
 const MAX_FILES: usize = 100;
 /// How many entries an iteration names at most, shown or left out.
 const MAX_IDS: usize = 1_000;
-/// How many files may lie there: what a machine works on at a time, and what crashes left.
+/// How many files are read: more than a machine works on at a time, and than crashes leave.
 const MAX_OPEN: usize = 1_000;
-/// How many paths are put before git at once.
-const ASKED: usize = 200;
+/// The length of the last line of a file, with the line end before it, in bytes.
+const SUM: usize = 18;
 
 /// What lies among the iterations.
 #[derive(Debug, Default)]
@@ -41,8 +45,8 @@ struct Found {
 }
 
 impl Memory {
-    /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, that
-    /// this program did not write or that git tracks are left out; [`Memory::check`] names them.
+    /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, or that
+    /// were not written here, are left out; [`Memory::check`] names them.
     pub fn open_iterations(&self) -> Vec<Iteration> {
         self.begun().unwrap_or_default()
     }
@@ -50,11 +54,7 @@ impl Memory {
     /// Does the same, and fails where the file system does not let one be read: it is not taken for
     /// finished, nor its number for free.
     pub(super) fn begun(&self) -> Result<Vec<Iteration>> {
-        let mut open = self.look_at_open()?.open;
-        let paths: Vec<String> = open.iter().map(Iteration::state_path).collect();
-        let tracked = self.tracked(&paths);
-        open.retain(|open| !tracked.contains(&open.state_path()));
-        Ok(open)
+        Ok(self.look_at_open()?.open)
     }
 
     /// Returns what is wrong with the files of iterations.
@@ -70,26 +70,36 @@ impl Memory {
             severity: Severity::Error,
             code: "bad-iteration".to_owned(),
             message: format!("this is not an iteration that was begun here, and is ignored: {reason}").into(),
-            hint: "delete the file; if git tracks it, run `git rm -r --cached .ralph/state .ralph/cache`".into(),
+            hint: "delete the file; if git tracks it, run `git rm -r .ralph/state`".into(),
         };
         refused.into_iter().map(problem).collect()
     }
 
     fn look_at_open(&self) -> Result<Found> {
         let mut found = Found::default();
+        // Where nothing was locked yet, nothing was begun.
+        let key = self.store.state_key();
         let names = self.store.names(&format!("state/{OPEN}"))?;
-        if names.len() > MAX_OPEN {
-            let reason = format!("it holds {} files, and more than {MAX_OPEN} are not looked at", names.len());
+        // What a crash left has another name.
+        let stem = |name: &OsString| {
+            let stem = name.to_str()?.strip_suffix(".json")?;
+            (!stem.starts_with('.')).then(|| stem.to_owned())
+        };
+        let mut stems: Vec<String> = names.iter().filter_map(stem).collect();
+        let is_flood = stems.len() > MAX_OPEN;
+        if is_flood {
+            // The newest are those of this machine: whatever a clone brings was there before.
+            let folder = self.store.folder(&format!("state/{OPEN}")).ok();
+            let stat = |stem: &String| folder.as_ref().and_then(|folder| folder.stat_of(&format!("{stem}.json")).ok());
+            stems.sort_by_cached_key(|stem| Reverse(stat(stem).map(|stat| stat.mtime)));
+            let reason = format!("it holds {} files, and only the {MAX_OPEN} newest are looked at", stems.len());
             found.refused.push((format!("state/{OPEN}"), reason));
-            return Ok(found);
+            stems.truncate(MAX_OPEN);
         }
-        for name in names {
-            // What a crash left has another name.
-            let stem = name.to_str().and_then(|name| name.strip_suffix(".json")).filter(|stem| !stem.starts_with('.'));
-            let Some(stem) = stem else { continue };
+        for stem in stems {
             let path = format!("state/{OPEN}/{stem}.json");
             let read = match self.store.read(&path) {
-                Ok(file) => read(&path, &file.bytes),
+                Ok(file) => unsealed(&file.bytes, key).and_then(|bytes| read(&path, bytes)),
                 // It was finished meanwhile.
                 Err(Unreadable::Missing) => continue,
                 Err(unreadable @ Unreadable::Io(_)) => {
@@ -101,6 +111,8 @@ impl Memory {
             };
             match read {
                 Ok(iteration) => found.open.push(iteration),
+                // Of so many, one line says enough.
+                Err(_) if is_flood => {}
                 Err(reason) => found.refused.push((path, reason)),
             }
         }
@@ -116,13 +128,6 @@ impl Memory {
             let _ = self.store.clear_scratch();
         }
         self.store.make_scratch()
-    }
-
-    /// Returns those of the paths, relative to `.ralph/`, that git tracks. Without git there is nobody to ask.
-    fn tracked(&self, paths: &[String]) -> HashSet<String> {
-        let Some(work_tree) = (!paths.is_empty()).then(|| self.work_tree()).flatten() else { return HashSet::new() };
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        paths.chunks(ASKED).flat_map(|paths| work_tree.tracked(paths).unwrap_or_default()).collect()
     }
 
     /// Keeps an iteration in `state/` until it is finished, in a form that [`Memory::begun`] takes: texts of any
@@ -148,8 +153,12 @@ impl Memory {
             problems: Vec::new(),
             ..iteration.clone()
         };
-        let text = serde_json::to_vec_pretty(&kept)
+        let mut text = serde_json::to_vec_pretty(&kept)
             .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
+        // There is one: the lock is held.
+        let key = self.store.state_key().unwrap_or_default();
+        let sum = sum(&text, key);
+        text.extend(sum.bytes());
         self.store.write_state(lock, &iteration.state_name(), &text)
     }
 
@@ -162,6 +171,18 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// Returns the last line of a file with these bytes before it.
+fn sum(bytes: &[u8], key: u64) -> String {
+    format!("\n{:016x}\n", xxh3_64_with_seed(bytes, key))
+}
+
+/// Returns what a file says without its last line, if that shows that it was written here.
+fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
+    let text = bytes.len().checked_sub(SUM).map(|length| &bytes[..length]);
+    let text = text.filter(|text| key.is_some_and(|key| bytes.ends_with(sum(text, key).as_bytes())));
+    text.ok_or_else(|| "it was not written on this machine, in this folder".to_owned())
 }
 
 /// Returns whether a text can be the name of a git tree: nothing that git could take for an option or a revision.

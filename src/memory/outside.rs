@@ -74,7 +74,10 @@ impl Memory {
     /// was killed. What was written nevertheless is said.
     pub(super) fn lock_entries(&self) -> Result<Writing> {
         let lock = self.lock_within_git()?;
-        let repository = Repository::of(self.store.memory());
+        // A hook waits for what it runs, and git for the hook.
+        let is_in_hook =
+            ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"].iter().any(|name| std::env::var_os(name).is_some());
+        let repository = Repository::of(self.store.memory()).filter(|_| !is_in_hook);
         let busy = repository.as_ref().and_then(wait).map(|path| busy(&path));
         let changed = repository.as_ref().and_then(Repository::changed);
         Ok(Writing { lock, repository, changed, busy })
@@ -121,13 +124,15 @@ fn wait(repository: &Repository) -> Option<PathBuf> {
     let started = Instant::now();
     loop {
         let now = SystemTime::now();
-        let age = |at: SystemTime| now.duration_since(at).ok();
+        let age = |at: SystemTime| now.duration_since(at);
         let lock = repository.lock();
         let is_in_vain = started.elapsed() >= MAX_WAIT;
         match lock {
-            Some((path, at)) if is_in_vain || age(at).is_some_and(|age| age > OLD) => return Some(path),
-            // A time that is still to come says nothing.
-            None if is_in_vain || repository.changed().and_then(age).is_none_or(|age| age > QUIET) => return None,
+            // A time that is still to come says nothing of when.
+            Some((path, at)) if is_in_vain || age(at).map_or(true, |age| age > OLD) => return Some(path),
+            None if is_in_vain || repository.changed().is_none_or(|at| age(at).map_or(true, |age| age > QUIET)) => {
+                return None;
+            }
             _ => {}
         }
         sleep(PAUSE);

@@ -259,6 +259,9 @@ impl Settings {
                         Value::Key(_) => ("key-in-project", "is a secret"),
                         Value::Command(_) => ("command-in-project", "names a command"),
                         Value::Folders => ("trust-in-project", "says whose memories are used"),
+                        Value::Choice { .. } if key == "git.commit" => {
+                            ("commit-in-project", "lets the program write to the repository")
+                        }
                         _ => ("server-in-project", "says how a server is asked"),
                     };
                     report(
@@ -435,7 +438,8 @@ mod tests {
                 learnings: 1,
                 automatic: true,
             },
-            git_commit: "each-iteration".to_owned(),
+            // What is the user's own is in no project's file.
+            git_commit: "never".to_owned(),
             semantic: Semantic { weight: 0.0, min_score: 0.0, limit: 1 },
             // What is the user's own is in no project's file.
             ollama: Ollama::default(),
@@ -559,12 +563,15 @@ mod tests {
             .filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap()))
             .collect();
         assert_eq!(of_servers.len(), 15);
-        assert_eq!(keys, [&["run.agent", "run.verify", "run.summarize", "safe.directories"][..], &of_servers].concat());
+        assert_eq!(
+            keys,
+            [&["run.agent", "run.verify", "run.summarize", "git.commit", "safe.directories"][..], &of_servers].concat()
+        );
         for setting in own {
             let value = match setting.value {
                 Value::Number { .. } => "99",
                 Value::Switch(_) => "false",
-                Value::Choice { .. } => "\"per-feature\"",
+                Value::Choice { of, .. } => &format!("\"{}\"", of.last().unwrap()),
                 Value::Place(_) | Value::Model(_) => "\"elsewhere\"",
                 Value::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
                 _ => "\"https://example.org/x\"",
@@ -577,6 +584,7 @@ mod tests {
                 "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
                 "safe.directories" => "trust-in-project",
+                "git.commit" => "commit-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };

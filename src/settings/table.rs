@@ -89,15 +89,16 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command, is of a server, is a secret, or says whom to trust: a project's file may not set it. Of a server all
-    /// is the user's: a model may be one that sends texts on, and a time-out is time that somebody waits.
+    /// Returns whether it names a command, is of a server, is a secret, says whom to trust, or lets the program write to
+    /// the repository: a project's file may not set it. Of a server all is the user's: a model may be one that sends texts on,
+    /// and a time-out is time that somebody waits. A commit runs the filters that the user's own settings of git name.
     pub fn is_users_own(&self) -> bool {
         let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
         let is_own = matches!(
             self.value,
             Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_) | Value::Folders
         );
-        is_of_server || is_own
+        is_of_server || is_own || self.key == "git.commit"
     }
 
     /// Takes over a value, or says what it must be.

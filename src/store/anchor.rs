@@ -9,12 +9,15 @@
 //! makes its cache again.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::{AtFlags, OFlags, Stat, openat, statat, unlinkat};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::folder::{FileKind, FileStat};
 use super::layout::Store;
+use super::lock::LOCK;
 use super::temp::{Durability, NEW_FILE};
 
 /// The name of the file, in `cache/`.
@@ -62,6 +65,16 @@ impl Anchor {
 }
 
 impl Store {
+    /// Returns the key for what is written to `state/` and must not be believed of another machine: it is made of the
+    /// inode number and the time of birth of the entry lock's file, which stays for ever and which a clone or a copy makes
+    /// anew. Where the file system knows no time of birth, the number alone counts. `None` where nothing was locked yet.
+    pub fn state_key(&self) -> Option<u64> {
+        let stat = self.folder("state").ok()?.open_file(LOCK).ok()?.metadata().ok()?;
+        let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        let born = born.map_or(0, |born| born.as_nanos());
+        Some(xxh3_64(format!("{} {born}", stat.ino()).as_bytes()))
+    }
+
     /// Returns the anchor of the cache; without one, nothing in the cache was made here.
     pub fn anchor(&self) -> Option<Anchor> {
         let cache = self.folder("cache").ok()?;

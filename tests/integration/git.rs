@@ -58,7 +58,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     let run = |task: &str| project.run(&["run", "--task", task, "--agent", &agent, "--max-iterations", "2"]);
     assert_eq!(run("Never by itself").code, Some(1));
     assert_eq!(project.git(&["rev-list", "--count", "HEAD"], SOME_DAY), "1");
-    base.write(".ralph/config.toml", "format = 1\n[git]\ncommit = \"each-iteration\"\n");
+    base.write("../home/.config/ralph-memory/config.toml", "[git]\ncommit = \"each-iteration\"\n");
     let ran = run("Greet, and \"more\"");
     assert_eq!(ran.code, Some(1), "{ran}");
     let log = project.git(&["log", "--format=%s|%b"], SOME_DAY);

@@ -121,7 +121,10 @@ fn a_bare_repository_around_the_project_is_refused() {
     assert_eq!(begun["iteration"]["tree"], Value::Null);
     assert_eq!(begun["problems"][0]["code"], "no-tree", "{begun}");
     let doctor = run(&base, &["doctor"], "").to_string();
-    assert!(doctor.contains("bare repository"), "{doctor}");
+    // Nobody is sent there to run git.
+    assert!(doctor.contains("bare repository") && !doctor.contains("run `git"), "{doctor}");
+    let checked = run(&base, &["check", "--json"], "").json(0);
+    assert_eq!(checked["problems"][0]["code"], "repository-in-project", "{checked}");
 }
 
 /// Returns every file below a folder with what its content hashes to.
@@ -333,7 +336,7 @@ fn git_is_called_with_these_words_and_no_others() {
         run.run()
     };
     let ended = |ran: Ran| assert!(ran.code.is_some_and(|code| code < 2), "{ran}");
-    base.write(".ralph/config.toml", "format = 1\n[git]\ncommit = \"each-iteration\"\n");
+    base.write("../home/.config/ralph-memory/config.toml", "[git]\ncommit = \"each-iteration\"\n");
     base.write("other/x", "x");
     git(&base, &base.at("other"), &["init", "--quiet"]);
     ended(run(&["check"], "", &[]));
