@@ -125,6 +125,13 @@ impl StateFolders {
         self.write(&File::new(root, which, (report, &transcript), Seen::default(), now, &[]))
     }
 
+    /// Returns whether a file lies in one of them: only what does was kept by this program, for its user.
+    pub fn hold(&self, path: &Path) -> bool {
+        let folder = path.parent().and_then(|folder| if folder == Path::new("") { None } else { Some(folder) });
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        folder.is_ok_and(|folder| self.0.iter().any(|own| own.canonicalize().is_ok_and(|own| own == folder)))
+    }
+
     fn write(&self, file: &File) -> Result<PathBuf> {
         let mut failed = None;
         for folder in &self.0 {
@@ -363,7 +370,10 @@ impl Memory {
         };
         match self.write_ended(&ended) {
             Ok(mut recorded) => {
-                recorded.problems.extend(forget(&kept.path));
+                // What somebody put elsewhere is theirs.
+                if self.state_folders.hold(&kept.path) {
+                    recorded.problems.extend(forget(&kept.path));
+                }
                 Ok(recorded)
             }
             Err(source) => Err(Error::NotRecorded {
@@ -381,6 +391,25 @@ impl Memory {
         }
         let file = File { holder: Holder::this_process(), ..self.kept_file(ended) };
         self.state_folders.write(&file).ok()
+    }
+
+    /// Keeps an attempt whose agent has ended, for a caller who has more to do before [`Memory::finish`], such as a
+    /// verification that takes minutes: whatever ends the process meanwhile, the answer is there. `finish` takes the file
+    /// away. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
+    pub fn keep(&self, iteration: &Iteration, report: &Report) -> Option<PathBuf> {
+        let transcript = self.transcript(report);
+        let (at, seen) = (self.now(), Seen::default());
+        let ended = Ended {
+            iteration,
+            report,
+            transcript: &transcript,
+            seen,
+            unknown: None,
+            at,
+            was_kept: false,
+            is_redacted: false,
+        };
+        self.keep_ahead(&ended)
     }
 
     /// Returns the error of an attempt that could not be written, and is kept.

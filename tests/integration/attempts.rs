@@ -271,7 +271,10 @@ fn an_attempt_is_kept_among_temporary_files_where_its_users_folder_cannot_be_wri
     let text = ran.stderr.lines().find(|line| line.starts_with("{\"ralph_memory_kept\":")).unwrap();
     drop(lock);
     base.write("kept.json", text);
-    assert_eq!(base.run(["record", "kept.json"]).code, Some(0));
+    // An agent could have written it: nobody takes it without being told to.
+    let ran = base.run(["record", "kept.json"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("`--kept` takes it"), "{ran}");
+    assert_eq!(base.run(["record", "--kept", "kept.json"]).code, Some(0));
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
 }
 
@@ -340,7 +343,7 @@ fn what_is_no_attempt_that_was_kept_is_not_taken_for_one() {
     let tree = "\"--output=/tmp/x\"";
     let check = |text: &str, code: i32, reason: &str| {
         base.write("kept.json", text);
-        let ran = base.run(["record", "kept.json"]);
+        let ran = base.run(["record", "--kept", "kept.json"]);
         assert_eq!(ran.code, Some(code), "{ran}");
         assert!(ran.stderr.contains(reason), "{ran}");
         assert!(base.files(".ralph/journal").is_empty(), "{reason}");
@@ -386,6 +389,47 @@ fn killed_run(base: &TestBase, agent: &str) {
 fn is_at_work(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ") && !stat.contains(") X ")
+}
+
+#[test]
+fn an_answer_outlives_a_run_that_is_killed_while_it_verifies() {
+    let base = TestBase::new();
+    let home = base.home();
+    base.write("../home/said", SAID);
+    let agent = format!("cat {}", home.join("said").display());
+    base.write("../home/verify.sh", format!("while :; do printf x >> {}; done\n", home.join("beats").display()));
+    let verify = format!("sh {}", home.join("verify.sh").display());
+    let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", &agent, "--verify", &verify];
+    let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    beats(&base, &mut run, 0);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(base.files(".ralph").iter().all(|path| !path.contains("journal")), "{:?}", base.files(".ralph"));
+    let kept = kept(&base);
+    let recorded = base.run(["record", kept.to_str().unwrap()]);
+    // It was never verified, so it is not done, whatever its agent says.
+    assert!(
+        recorded.stdout.starts_with("recorded journal/run-") && recorded.stdout.contains("(interrupted)"),
+        "{recorded}"
+    );
+    let journal = base.files(".ralph/journal").pop().unwrap();
+    assert!(base.read(&journal).contains("The greeting is printed.") && !kept.exists(), "{recorded}");
+}
+
+#[test]
+fn an_agent_that_stops_its_own_group_keeps_no_run_from_its_end() {
+    let base = TestBase::new();
+    base.write("../home/said", SAID);
+    let script =
+        format!("cat > /dev/null\nkill -STOP $(ps -o pgid= -p $$)\ncat {}\n", base.home().join("said").display());
+    base.write("../home/agent.sh", script);
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", &agent];
+    let ran = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let journal = base.files(".ralph/journal").pop().unwrap();
+    assert!(base.read(&journal).contains("The greeting is printed."));
 }
 
 #[cfg(target_os = "linux")]

@@ -184,7 +184,7 @@ fn hint_of(error: &Error) -> Option<String> {
             first.map_or_else(|| then.clone(), |first| format!("{first}; then {then}"))
         }
         Error::NotKept { source, .. } => {
-            let then = "what would be kept follows: put it into a file, which `ralph-memory record FILE` takes later";
+            let then = "what would be kept follows: put it into a file, which `ralph-memory record --kept FILE` takes later";
             hint_of(source).map_or_else(|| then.to_owned(), |hint| format!("{hint}; {then}"))
         }
         _ => bug(),

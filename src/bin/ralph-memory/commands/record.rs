@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// not be written to the journal, and was kept
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Take FILE for an attempt that was kept although it lies in no state folder of yours: it says itself how verification
+    /// went and what a person said, so it must not come from an agent
+    #[arg(long, requires = "file")]
+    kept: bool,
     /// The run of the iteration [default: `RALPH_RUN_ID`, else that of the open one]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -87,7 +91,15 @@ struct Answer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let kept = args.file.as_deref().map(Kept::read).transpose();
     let recorded = match kept.map(Option::flatten) {
-        Ok(Some(kept)) => record_kept(&globals.open()?, kept, args)?,
+        Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,
+        Ok(Some(kept)) => {
+            let message = format!(
+                "`{}` looks like an attempt that was kept, and lies in no state folder of yours",
+                kept.path().display()
+            );
+            let hint = "where it does not come from an agent, `--kept` takes it".to_owned();
+            return Err(Usage { message, hint }.into());
+        }
         Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
         // What stands in the way of reading it is told where it is read.
         Ok(None) | Err(_) => record(globals, args)?,

@@ -122,33 +122,20 @@ impl Keeper for Journal<'_> {
     /// Verification says how things are, whatever the agent says of them; but nothing of an agent that
     /// could not be run.
     fn wants_verification(&mut self, report: &Report) -> bool {
-        report.outcome.is_none()
+        let is_wanted = report.outcome.is_none();
+        if let Some(iteration) = self.open.as_ref().filter(|_| is_wanted) {
+            // Whoever is killed meanwhile has verified nothing.
+            let interrupted = Report { outcome: Some(Outcome::Interrupted), ..report.clone() };
+            let _ = self.memory.keep(iteration, &told(&interrupted, String::new()));
+        }
+        is_wanted
     }
 
     fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
         let iteration = self.open.take().ok_or_else(|| anyhow::anyhow!("an iteration ends that never began"))?;
-        let is_crash =
-            (report.agent_exit != Some(0) || report.said.is_failed) && report.outcome != Some(Outcome::Interrupted);
-        let recorded = self.memory.finish(
-            &iteration,
-            &memory::Report {
-                transcript: Some(report.said.clone()),
-                agent_exit: report.agent_exit,
-                outcome: report.outcome,
-                validation: report.validation.as_ref().map(|validated| memory::Validated {
-                    command: validated.command.clone(),
-                    exit_code: validated.exit_code,
-                    output: validated.output.clone(),
-                    duration_ms: milliseconds(validated.duration),
-                }),
-                duration_secs: Some(seconds(report.duration)),
-                // What an agent that goes well says beside its answer is for people who watch it.
-                errors: if is_crash { report.errors.clone() } else { String::new() },
-                progress: self.summary(&iteration, report),
-                feedback: report.feedback.clone(),
-                ..memory::Report::default()
-            },
-        )?;
+        let _ = self.memory.keep(&iteration, &told(report, String::new()));
+        let progress = self.summary(&iteration, report);
+        let recorded = self.memory.finish(&iteration, &told(report, progress))?;
         if let Some(finished) = Finished::of(&recorded.attempt) {
             self.progress.record(&finished);
         }
@@ -164,6 +151,29 @@ impl Keeper for Journal<'_> {
             refused: recorded.refused.len(),
             warnings: recorded.problems.iter().map(ToString::to_string).collect(),
         })
+    }
+}
+
+/// Returns what the memory is told of an attempt.
+fn told(report: &Report, progress: String) -> memory::Report {
+    let is_crash =
+        (report.agent_exit != Some(0) || report.said.is_failed) && report.outcome != Some(Outcome::Interrupted);
+    memory::Report {
+        transcript: Some(report.said.clone()),
+        agent_exit: report.agent_exit,
+        outcome: report.outcome,
+        validation: report.validation.as_ref().map(|validated| memory::Validated {
+            command: validated.command.clone(),
+            exit_code: validated.exit_code,
+            output: validated.output.clone(),
+            duration_ms: milliseconds(validated.duration),
+        }),
+        duration_secs: Some(seconds(report.duration)),
+        // What an agent that goes well says beside its answer is for people who watch it.
+        errors: if is_crash { report.errors.clone() } else { String::new() },
+        progress,
+        feedback: report.feedback.clone(),
+        ..memory::Report::default()
     }
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn run(
 struct Guard(Child);
 
 impl Guard {
-    /// Interrupts are for the command; this ends on a line, or with everything else.
+    /// Interrupts are for the command; this ends with everything else.
     const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r _ || kill -KILL 0";
 
     fn start() -> io::Result<Guard> {
@@ -196,10 +196,11 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(mut pipe) = self.0.stdin.take().filter(|_| !thread::panicking()) {
-            // It may be gone already, with the whole group.
-            let _ = pipe.write_all(b"\n");
+        if !thread::panicking() {
+            // The guard alone, also where somebody stopped it and it reads nothing any more.
+            let _ = self.0.kill();
         }
+        drop(self.0.stdin.take());
         let _ = self.0.wait();
     }
 }
