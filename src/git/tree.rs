@@ -3,8 +3,9 @@
 //! Two attempts that leave the same files have the same tree, whatever was committed in between. The
 //! repository is not touched: an index and trees are written to a folder of the caller's, which git reads
 //! beside its own. Contents of files are written nowhere, since only their names are asked for, and no filter sees
-//! them. Files that git does not know as they are count by their content where they are few and small, and by
-//! their size and time else, so that a large set of data costs no more than its list.
+//! them. Files that git does not know as they are count by their content where they are small, and by their size
+//! and time otherwise. Each file is judged alone, so that one which is added changes nothing for the others. Where
+//! there is too much to read, there is no tree.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -19,14 +20,14 @@ use rustix::fs::{Mode, OFlags};
 use super::call::Call;
 use super::object::Object;
 use super::{WorkTree, names};
-use crate::error::{IoContext as _, Result};
+use crate::error::{Error, IoContext as _, Result};
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
-const MAX_FILE: u64 = 1024 * 1024;
-/// The most that is read of all files together, in bytes: a tenth of a second.
-const MAX_READ: u64 = 32 * 1024 * 1024;
-/// What it costs to read a file, as if it had so many bytes more.
-const PER_FILE: u64 = 4 * 1024;
+const MAX_FILE: u64 = 256 * 1024;
+/// The most that is read of all files together, in bytes. Beyond that there is no tree.
+const MAX_READ: u64 = 128 * 1024 * 1024;
+/// The most files that are read. Beyond that there is no tree.
+const MAX_FILES: usize = 50_000;
 /// The most that is read of a list of paths, in bytes: a few hundred thousand.
 const MAX_LIST: u64 = 32 * 1024 * 1024;
 
@@ -114,17 +115,17 @@ impl WorkTree {
     /// and those of the folder asked about, which is the memory itself.
     ///
     /// A file that git does not know as it is (an untracked one, or one whose content changed since it was put into the
-    /// index) counts by its content up to 1 MiB, and by its size and time above that. Where such files are more
-    /// than 32 MiB together, that limit is halved until they are not. The content is taken as it is on the disk:
-    /// a file that git would store in another form, and one that is too large, is another one in the tree once it
-    /// is committed.
+    /// index) counts by its content up to 256 KiB, and by its size and time above that, whatever other files there
+    /// are. The content is taken as it is on the disk: a file that git would store in another form, and one that
+    /// is too large, is another one in the tree once it is committed.
     ///
     /// `scratch` is a folder, made where there is none, that has the new trees afterwards; after a failure it has
     /// none at all.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] when `git` refuses, [`Error::Io`] when `scratch` cannot be written.
+    /// [`Error::Invalid`] when the files to read are more than 50,000 or 128 MiB together, [`Error::Git`] when
+    /// `git` refuses, [`Error::Io`] when `scratch` cannot be written.
     pub fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
         let made = place.make();
@@ -209,11 +210,10 @@ impl Scratch<'_> {
     /// Tells the index of the files at these paths.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
         let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(&self.full(path)))).collect();
-        let sizes = found.iter().filter_map(|(_, found)| match found {
+        check_sizes(found.iter().filter_map(|(_, found)| match found {
             Found::File { size, .. } => Some(*size),
             _ => None,
-        });
-        let limit = limit(&sizes.collect::<Vec<_>>());
+        }))?;
         let none = "0".repeat(self.tree.format.digits());
         let (mut removed, mut added, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
         let record = |list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]| {
@@ -225,7 +225,7 @@ impl Scratch<'_> {
             match found {
                 Found::File { size, changed, executable } => {
                     let mode = if executable && self.has_modes { "100755" } else { "100644" };
-                    let content = if size <= limit { read(&self.full(path), limit) } else { None };
+                    let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
                     // Nobody asks for the object of this name, so there is none.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
                     record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
@@ -313,14 +313,22 @@ impl Scratch<'_> {
     }
 }
 
-/// Returns up to what size files are read, of those that are so large: the largest of [`MAX_FILE`] and its halves by
-/// which no more than [`MAX_READ`] is read.
-fn limit(sizes: &[u64]) -> u64 {
-    let mut limit = MAX_FILE;
-    while limit > 0 && sizes.iter().filter(|size| **size <= limit).map(|size| size + PER_FILE).sum::<u64>() > MAX_READ {
-        limit /= 2;
+/// Refuses files that are too much to read, by their sizes. Reading some of them alone would let what they count by
+/// depend on the others.
+fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
+    let (count, bytes) =
+        sizes.filter(|size| *size <= MAX_FILE).fold((0, 0), |(count, sum), size| (count + 1, sum + size));
+    if count <= MAX_FILES && bytes <= MAX_READ {
+        return Ok(());
     }
-    limit
+    let mebibytes = |bytes: u64| bytes.div_ceil(1024 * 1024);
+    let reason = format!(
+        "{count} files, {} MiB together, are untracked or modified, and the limits are {MAX_FILES} files and {} MiB: \
+         commit them, or name what is generated in `.gitignore`",
+        mebibytes(bytes),
+        mebibytes(MAX_READ),
+    );
+    Err(Error::Invalid { what: "cannot read the work tree".to_owned(), reason })
 }
 
 /// Returns what is at a path.
@@ -338,16 +346,13 @@ fn look(path: &Path) -> Found {
     }
 }
 
-/// Reads a file of up to `limit` bytes; `None` where it cannot be read, or is larger by now.
-fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    if limit == 0 {
-        return Some(Vec::new());
-    }
+/// Reads a file of up to [`MAX_FILE`] bytes; `None` where it cannot be read, or is larger by now.
+fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= limit).then_some(bytes)
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -357,7 +362,6 @@ mod tests {
     use super::super::tests::git;
     use super::super::{Lookup, WorkTree};
     use super::*;
-    use crate::error::Error;
 
     struct Project {
         folder: tempfile::TempDir,
@@ -590,33 +594,51 @@ mod tests {
         make(large, 1);
         assert_eq!(project.tree(), first);
         // Of a small one the content counts, whenever it was written.
-        make(1024 * 1024, 1);
+        make(MAX_FILE, 1);
         let small = project.tree();
-        make(1024 * 1024, 2);
+        make(MAX_FILE, 2);
         assert_eq!(project.tree(), small);
         fs::remove_file(&data).unwrap();
         assert_eq!(project.tree(), without);
     }
 
     #[test]
-    fn many_files_cost_no_more_than_a_few() {
-        let (megabyte, text) = (MAX_FILE, "x".repeat(1024 * 1024));
-        assert_eq!(limit(&[]), MAX_FILE);
-        assert_eq!(limit(&[megabyte; 31]), MAX_FILE);
-        assert_eq!(limit(&[megabyte; 40]), MAX_FILE / 2);
-        // What is too large by itself takes no room from the others.
-        assert_eq!(limit(&[megabyte + 1; 400]), MAX_FILE);
-        assert_eq!(limit(&[[megabyte; 40].as_slice(), &[10; 1_000]].concat()), MAX_FILE / 2);
-        assert_eq!(limit(&vec![10; 20_000]), 8);
-        let project = Project::new();
-        for number in 0..40 {
-            project.write(&format!("data/{number:02}"), &text);
+    fn files_that_are_added_change_no_other_file() {
+        for (before, after, size) in [(8_180, 20, 1), (40, 20, 600_000)] {
+            let project = Project::new();
+            let add = |folder: &str, count| {
+                for number in 0..count {
+                    project.write(&format!("{folder}/{number:04}"), &"x".repeat(size));
+                }
+            };
+            add("before", before);
+            let first = project.tree();
+            add("after", after);
+            let expected = (0..after).map(|number| format!("after/{number:04}")).collect();
+            let expected = Changes { created: expected, ..Changes::default() };
+            assert_eq!(project.changes(&first, &project.tree()), expected);
         }
-        let first = project.tree();
-        assert!(size_of(&project.scratch()) < 64 * 1024);
-        project.write("data/39", &text.replace('x', "y")).write("src/b.rs", "b");
-        let expected = Changes { created: vec!["src/b.rs".into()], modified: vec!["data/39".into()], deleted: vec![] };
-        assert_eq!(project.changes(&first, &project.tree()), expected);
+    }
+
+    #[test]
+    fn too_much_to_read_is_an_error_before_anything_is_read() {
+        let (most, size) = (MAX_READ / MAX_FILE, |count, size| check_sizes(std::iter::repeat_n(size, count)));
+        assert!(size(usize::try_from(most).unwrap(), MAX_FILE).is_ok() && size(MAX_FILES, 1).is_ok());
+        assert!(size(MAX_FILES + 1, 0).is_err());
+        // What is too large by itself is not read.
+        assert!(size(MAX_FILES + 1, MAX_FILE + 1).is_ok());
+        let project = Project::new();
+        let make = |number| {
+            let path = project.root().join(format!("data-{number}"));
+            fs::File::create(path).unwrap().set_len(MAX_FILE).unwrap();
+        };
+        (0..most).for_each(make);
+        let error = found(&project.root().join(".ralph")).tree(&project.scratch()).unwrap_err().to_string();
+        // The other two files are those of every project here.
+        assert!(error.starts_with("cannot read the work tree: 514 files, 129 MiB together, are untracked"), "{error}");
+        assert_eq!(size_of(&project.scratch()), 0);
+        project.write(".gitignore", "data-*\n");
+        project.tree();
     }
 
     fn size_of(folder: &Path) -> u64 {
