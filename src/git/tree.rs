@@ -7,7 +7,7 @@
 //! and time otherwise. Each file is judged alone, so that one which is added changes nothing for the others. Where
 //! there is too much to read, there is no tree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
@@ -209,7 +209,9 @@ impl Scratch<'_> {
 
     /// Tells the index of the files at these paths.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
-        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(&self.full(path)))).collect();
+        let mut folders = HashMap::new();
+        let mut look = |path| if self.is_linked(path, &mut folders) { Found::Nothing } else { look(&self.full(path)) };
+        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(path))).collect();
         check_sizes(found.iter().filter_map(|(_, found)| match found {
             Found::File { size, .. } => Some(*size),
             _ => None,
@@ -254,6 +256,19 @@ impl Scratch<'_> {
             self.call(&["update-index", "-z", "--index-info"]).input(&records).ask()?;
         }
         Ok(())
+    }
+
+    /// Returns whether a folder that a path goes through is a link, behind which are no files of the work tree.
+    /// `known` holds the folders that were looked at.
+    fn is_linked<'a>(&self, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return false };
+        let folder = &path[..end];
+        if let Some(is_linked) = known.get(folder) {
+            return *is_linked;
+        }
+        let is_linked = self.is_linked(folder, known) || self.full(folder).is_symlink();
+        known.insert(folder, is_linked);
+        is_linked
     }
 
     /// Returns where a path of the work tree is.
@@ -683,6 +698,27 @@ mod tests {
         project.git(&["rm", "-r", "--cached", "--quiet", ".ralph"]);
         let output = std::process::Command::new("git").arg("write-tree").current_dir(&root).output().unwrap().stdout;
         assert_eq!(String::from_utf8(output).unwrap().trim(), found);
+    }
+
+    #[test]
+    fn nothing_is_read_through_a_link_in_place_of_a_folder() {
+        for link in ["d", "d/e"] {
+            let project = Project::new();
+            let (root, outside) = (project.root(), project.folder.path().join("outside"));
+            project.write("d/e/f", "f").write("d/e/g", "g").write("d-beside/f", "f");
+            project.commit();
+            let before = project.tree();
+            fs::rename(root.join(link), &outside).unwrap();
+            std::os::unix::fs::symlink(&outside, root.join(link)).unwrap();
+            let linked = project.tree();
+            let expected =
+                Changes { created: vec![link.into()], modified: vec![], deleted: vec!["d/e/f".into(), "d/e/g".into()] };
+            assert_eq!(project.changes(&before, &linked), expected);
+            // What changes there is no change of the project.
+            let there = root.join("d/e/f");
+            fs::write(&there, "another text").unwrap();
+            assert_eq!(project.tree(), linked);
+        }
     }
 
     #[test]
