@@ -196,7 +196,11 @@ impl Scratch<'_> {
             .filter(|path| !path.is_empty())
             .collect();
         self.update(&paths)?;
-        let tree = self.call(&["write-tree", "--missing-ok"]).made()?;
+        let write = || self.call(&["write-tree", "--missing-ok"]).made();
+        let tree = match write() {
+            Err(_) if self.resolve_memory()? => write()?,
+            tree => tree?,
+        };
         // What is committed of the memory is still in it. Taking it out of the index instead would cost
         // three times the rest where there are thousands of entries.
         let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
@@ -205,6 +209,30 @@ impl Scratch<'_> {
             Left::Nothing => self.make_tree(&[]),
             Left::Tree(tree) => Ok(tree),
         }
+    }
+
+    /// Takes the memory's files in conflict out of the index, which has no tree with them. Returns whether there were
+    /// any.
+    fn resolve_memory(&self) -> Result<bool> {
+        let Some(memory) = self.tree.own_path() else { return Ok(false) };
+        let listing = self.call(&["ls-files", "-z", "--unmerged"]).paths([memory]).limit(MAX_LIST).ask_all()?;
+        let mut removed = Vec::new();
+        for entry in listing.split(|byte| *byte == 0) {
+            // An entry is mode, id, side and, after a tab, the path. All sides of a path go at once.
+            if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
+                self.remove(&mut removed, &entry[tab + 1..]);
+            }
+        }
+        if removed.is_empty() {
+            return Ok(false);
+        }
+        self.call(&["update-index", "-z", "--index-info"]).input(&removed).ask()?;
+        Ok(true)
+    }
+
+    /// Adds a line for `git update-index --index-info` that removes a path.
+    fn remove(&self, list: &mut Vec<u8>, path: &[u8]) {
+        record(list, "0", &"0".repeat(self.tree.format.digits()), path);
     }
 
     /// Tells the index of the files at these paths.
@@ -216,13 +244,7 @@ impl Scratch<'_> {
             Found::File { size, .. } => Some(*size),
             _ => None,
         }))?;
-        let none = "0".repeat(self.tree.format.digits());
         let (mut removed, mut added, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
-        let record = |list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]| {
-            list.extend_from_slice(format!("{mode} {name}\t").as_bytes());
-            list.extend_from_slice(path);
-            list.push(0);
-        };
         for (path, found) in found {
             match found {
                 Found::File { size, changed, executable } => {
@@ -237,7 +259,7 @@ impl Scratch<'_> {
                     record(&mut added, "120000", name.as_str(), path);
                 }
                 Found::Repository => repositories.push(path),
-                Found::Nothing => record(&mut removed, "0", &none, path),
+                Found::Nothing => self.remove(&mut removed, path),
             }
         }
         if !repositories.is_empty() {
@@ -326,6 +348,13 @@ impl Scratch<'_> {
         let call = Call::within(self.tree, &self.settings, words).index(self.index.path());
         call.objects(&self.objects, &self.tree.objects)
     }
+}
+
+/// Adds a line for `git update-index --index-info`.
+fn record(list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]) {
+    list.extend_from_slice(format!("{mode} {name}\t").as_bytes());
+    list.extend_from_slice(path);
+    list.push(0);
 }
 
 /// Refuses files that are too much to read, by their sizes. Reading some of them alone would let what they count by
@@ -777,5 +806,31 @@ mod tests {
         // An index that is none.
         project.write(".git/index", "broken");
         assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
+    }
+
+    #[test]
+    fn a_conflict_in_the_memory_leaves_the_tree_as_it_is() {
+        let project = Project::new();
+        project.commit();
+        let ours = project.tree();
+        project.git(&["checkout", "--quiet", "-b", "other"]);
+        project.write(".ralph/knowledge/x.md", "theirs").write(".ralph/odd \"\n name.md", "theirs");
+        project.commit();
+        project.git(&["checkout", "--quiet", "-"]);
+        project.write(".ralph/knowledge/x.md", "ours").write(".ralph/odd \"\n name.md", "ours");
+        project.commit();
+        let merged = std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@e", "merge", "other"])
+            .current_dir(project.root())
+            .output()
+            .unwrap();
+        assert!(!merged.status.success());
+        let index = fs::read(project.root().join(".git/index")).unwrap();
+        assert_eq!(project.tree(), ours);
+        // The conflict is still there for those who have to resolve it.
+        assert_eq!(fs::read(project.root().join(".git/index")).unwrap(), index);
+        project.write("src/b.rs", "b");
+        let expected = Changes { created: vec!["src/b.rs".into()], ..Changes::default() };
+        assert_eq!(project.changes(&ours, &project.tree()), expected);
     }
 }
