@@ -3,10 +3,11 @@
 //! Two attempts that leave the same files have the same tree, whatever was committed in between. The
 //! repository is not touched: an index and trees are written to a folder of the caller's, which git reads
 //! beside its own. Contents of files are written nowhere, since only their names are asked for, and no filter sees
-//! them. Files that git does not know as they are count by their content where they are few and small, and by
-//! their size and time else, so that a large set of data costs no more than its list.
+//! them. Files that git does not know as they are count by their content where they are small, and by their size
+//! and time otherwise. Each file is judged alone, so that one which is added changes nothing for the others. Where
+//! there is too much to read, there is no tree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
@@ -19,14 +20,14 @@ use rustix::fs::{Mode, OFlags};
 use super::call::Call;
 use super::object::Object;
 use super::{WorkTree, names};
-use crate::error::{IoContext as _, Result};
+use crate::error::{Error, IoContext as _, Result};
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
-const MAX_FILE: u64 = 1024 * 1024;
-/// The most that is read of all files together, in bytes: a tenth of a second.
-const MAX_READ: u64 = 32 * 1024 * 1024;
-/// What it costs to read a file, as if it had so many bytes more.
-const PER_FILE: u64 = 4 * 1024;
+const MAX_FILE: u64 = 256 * 1024;
+/// The most that is read of all files together, in bytes. Beyond that there is no tree.
+const MAX_READ: u64 = 128 * 1024 * 1024;
+/// The most files that are read. Beyond that there is no tree.
+const MAX_FILES: usize = 50_000;
 /// The most that is read of a list of paths, in bytes: a few hundred thousand.
 const MAX_LIST: u64 = 32 * 1024 * 1024;
 
@@ -114,17 +115,17 @@ impl WorkTree {
     /// and those of the folder asked about, which is the memory itself.
     ///
     /// A file that git does not know as it is (an untracked one, or one whose content changed since it was put into the
-    /// index) counts by its content up to 1 MiB, and by its size and time above that. Where such files are more
-    /// than 32 MiB together, that limit is halved until they are not. The content is taken as it is on the disk:
-    /// a file that git would store in another form, and one that is too large, is another one in the tree once it
-    /// is committed.
+    /// index) counts by its content up to 256 KiB, and by its size and time above that, whatever other files there
+    /// are. The content is taken as it is on the disk: a file that git would store in another form, and one that
+    /// is too large, is another one in the tree once it is committed.
     ///
     /// `scratch` is a folder, made where there is none, that has the new trees afterwards; after a failure it has
     /// none at all.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] when `git` refuses, [`Error::Io`] when `scratch` cannot be written.
+    /// [`Error::Invalid`] when the files to read are more than 50,000 or 128 MiB together, [`Error::Git`] when
+    /// `git` refuses, [`Error::Io`] when `scratch` cannot be written.
     pub fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
         let made = place.make();
@@ -195,7 +196,11 @@ impl Scratch<'_> {
             .filter(|path| !path.is_empty())
             .collect();
         self.update(&paths)?;
-        let tree = self.call(&["write-tree", "--missing-ok"]).made()?;
+        let write = || self.call(&["write-tree", "--missing-ok"]).made();
+        let tree = match write() {
+            Err(_) if self.resolve_memory()? => write()?,
+            tree => tree?,
+        };
         // What is committed of the memory is still in it. Taking it out of the index instead would cost
         // three times the rest where there are thousands of entries.
         let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
@@ -206,26 +211,45 @@ impl Scratch<'_> {
         }
     }
 
+    /// Takes the memory's files in conflict out of the index, which has no tree with them. Returns whether there were
+    /// any.
+    fn resolve_memory(&self) -> Result<bool> {
+        let Some(memory) = self.tree.own_path() else { return Ok(false) };
+        let listing = self.call(&["ls-files", "-z", "--unmerged"]).paths([memory]).limit(MAX_LIST).ask_all()?;
+        let mut removed = Vec::new();
+        for entry in listing.split(|byte| *byte == 0) {
+            // An entry is mode, id, side and, after a tab, the path. All sides of a path go at once.
+            if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
+                self.remove(&mut removed, &entry[tab + 1..]);
+            }
+        }
+        if removed.is_empty() {
+            return Ok(false);
+        }
+        self.call(&["update-index", "-z", "--index-info"]).input(&removed).ask()?;
+        Ok(true)
+    }
+
+    /// Adds a line for `git update-index --index-info` that removes a path.
+    fn remove(&self, list: &mut Vec<u8>, path: &[u8]) {
+        record(list, "0", &"0".repeat(self.tree.format.digits()), path);
+    }
+
     /// Tells the index of the files at these paths.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
-        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(&self.full(path)))).collect();
-        let sizes = found.iter().filter_map(|(_, found)| match found {
+        let mut folders = HashMap::new();
+        let mut look = |path| if self.is_linked(path, &mut folders) { Found::Nothing } else { look(&self.full(path)) };
+        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(path))).collect();
+        check_sizes(found.iter().filter_map(|(_, found)| match found {
             Found::File { size, .. } => Some(*size),
             _ => None,
-        });
-        let limit = limit(&sizes.collect::<Vec<_>>());
-        let none = "0".repeat(self.tree.format.digits());
+        }))?;
         let (mut removed, mut added, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
-        let record = |list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]| {
-            list.extend_from_slice(format!("{mode} {name}\t").as_bytes());
-            list.extend_from_slice(path);
-            list.push(0);
-        };
         for (path, found) in found {
             match found {
                 Found::File { size, changed, executable } => {
                     let mode = if executable && self.has_modes { "100755" } else { "100644" };
-                    let content = if size <= limit { read(&self.full(path), limit) } else { None };
+                    let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
                     // Nobody asks for the object of this name, so there is none.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
                     record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
@@ -235,7 +259,7 @@ impl Scratch<'_> {
                     record(&mut added, "120000", name.as_str(), path);
                 }
                 Found::Repository => repositories.push(path),
-                Found::Nothing => record(&mut removed, "0", &none, path),
+                Found::Nothing => self.remove(&mut removed, path),
             }
         }
         if !repositories.is_empty() {
@@ -254,6 +278,19 @@ impl Scratch<'_> {
             self.call(&["update-index", "-z", "--index-info"]).input(&records).ask()?;
         }
         Ok(())
+    }
+
+    /// Returns whether a folder that a path goes through is a link, behind which are no files of the work tree.
+    /// `known` holds the folders that were looked at.
+    fn is_linked<'a>(&self, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return false };
+        let folder = &path[..end];
+        if let Some(is_linked) = known.get(folder) {
+            return *is_linked;
+        }
+        let is_linked = self.is_linked(folder, known) || self.full(folder).is_symlink();
+        known.insert(folder, is_linked);
+        is_linked
     }
 
     /// Returns where a path of the work tree is.
@@ -313,14 +350,29 @@ impl Scratch<'_> {
     }
 }
 
-/// Returns up to what size files are read, of those that are so large: the largest of [`MAX_FILE`] and its halves by
-/// which no more than [`MAX_READ`] is read.
-fn limit(sizes: &[u64]) -> u64 {
-    let mut limit = MAX_FILE;
-    while limit > 0 && sizes.iter().filter(|size| **size <= limit).map(|size| size + PER_FILE).sum::<u64>() > MAX_READ {
-        limit /= 2;
+/// Adds a line for `git update-index --index-info`.
+fn record(list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]) {
+    list.extend_from_slice(format!("{mode} {name}\t").as_bytes());
+    list.extend_from_slice(path);
+    list.push(0);
+}
+
+/// Refuses files that are too much to read, by their sizes. Reading some of them alone would let what they count by
+/// depend on the others.
+fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
+    let (count, bytes) =
+        sizes.filter(|size| *size <= MAX_FILE).fold((0, 0), |(count, sum), size| (count + 1, sum + size));
+    if count <= MAX_FILES && bytes <= MAX_READ {
+        return Ok(());
     }
-    limit
+    let mebibytes = |bytes: u64| bytes.div_ceil(1024 * 1024);
+    let reason = format!(
+        "{count} files, {} MiB together, are untracked or modified, and the limits are {MAX_FILES} files and {} MiB: \
+         commit them, or name what is generated in `.gitignore`",
+        mebibytes(bytes),
+        mebibytes(MAX_READ),
+    );
+    Err(Error::Invalid { what: "cannot read the work tree".to_owned(), reason })
 }
 
 /// Returns what is at a path.
@@ -338,16 +390,13 @@ fn look(path: &Path) -> Found {
     }
 }
 
-/// Reads a file of up to `limit` bytes; `None` where it cannot be read, or is larger by now.
-fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
-    if limit == 0 {
-        return Some(Vec::new());
-    }
+/// Reads a file of up to [`MAX_FILE`] bytes; `None` where it cannot be read, or is larger by now.
+fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= limit).then_some(bytes)
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -357,7 +406,6 @@ mod tests {
     use super::super::tests::git;
     use super::super::{Lookup, WorkTree};
     use super::*;
-    use crate::error::Error;
 
     struct Project {
         folder: tempfile::TempDir,
@@ -590,33 +638,51 @@ mod tests {
         make(large, 1);
         assert_eq!(project.tree(), first);
         // Of a small one the content counts, whenever it was written.
-        make(1024 * 1024, 1);
+        make(MAX_FILE, 1);
         let small = project.tree();
-        make(1024 * 1024, 2);
+        make(MAX_FILE, 2);
         assert_eq!(project.tree(), small);
         fs::remove_file(&data).unwrap();
         assert_eq!(project.tree(), without);
     }
 
     #[test]
-    fn many_files_cost_no_more_than_a_few() {
-        let (megabyte, text) = (MAX_FILE, "x".repeat(1024 * 1024));
-        assert_eq!(limit(&[]), MAX_FILE);
-        assert_eq!(limit(&[megabyte; 31]), MAX_FILE);
-        assert_eq!(limit(&[megabyte; 40]), MAX_FILE / 2);
-        // What is too large by itself takes no room from the others.
-        assert_eq!(limit(&[megabyte + 1; 400]), MAX_FILE);
-        assert_eq!(limit(&[[megabyte; 40].as_slice(), &[10; 1_000]].concat()), MAX_FILE / 2);
-        assert_eq!(limit(&vec![10; 20_000]), 8);
-        let project = Project::new();
-        for number in 0..40 {
-            project.write(&format!("data/{number:02}"), &text);
+    fn files_that_are_added_change_no_other_file() {
+        for (before, after, size) in [(8_180, 20, 1), (40, 20, 600_000)] {
+            let project = Project::new();
+            let add = |folder: &str, count| {
+                for number in 0..count {
+                    project.write(&format!("{folder}/{number:04}"), &"x".repeat(size));
+                }
+            };
+            add("before", before);
+            let first = project.tree();
+            add("after", after);
+            let expected = (0..after).map(|number| format!("after/{number:04}")).collect();
+            let expected = Changes { created: expected, ..Changes::default() };
+            assert_eq!(project.changes(&first, &project.tree()), expected);
         }
-        let first = project.tree();
-        assert!(size_of(&project.scratch()) < 64 * 1024);
-        project.write("data/39", &text.replace('x', "y")).write("src/b.rs", "b");
-        let expected = Changes { created: vec!["src/b.rs".into()], modified: vec!["data/39".into()], deleted: vec![] };
-        assert_eq!(project.changes(&first, &project.tree()), expected);
+    }
+
+    #[test]
+    fn too_much_to_read_is_an_error_before_anything_is_read() {
+        let (most, size) = (MAX_READ / MAX_FILE, |count, size| check_sizes(std::iter::repeat_n(size, count)));
+        assert!(size(usize::try_from(most).unwrap(), MAX_FILE).is_ok() && size(MAX_FILES, 1).is_ok());
+        assert!(size(MAX_FILES + 1, 0).is_err());
+        // What is too large by itself is not read.
+        assert!(size(MAX_FILES + 1, MAX_FILE + 1).is_ok());
+        let project = Project::new();
+        let make = |number| {
+            let path = project.root().join(format!("data-{number}"));
+            fs::File::create(path).unwrap().set_len(MAX_FILE).unwrap();
+        };
+        (0..most).for_each(make);
+        let error = found(&project.root().join(".ralph")).tree(&project.scratch()).unwrap_err().to_string();
+        // The other two files are those of every project here.
+        assert!(error.starts_with("cannot read the work tree: 514 files, 129 MiB together, are untracked"), "{error}");
+        assert_eq!(size_of(&project.scratch()), 0);
+        project.write(".gitignore", "data-*\n");
+        project.tree();
     }
 
     fn size_of(folder: &Path) -> u64 {
@@ -661,6 +727,27 @@ mod tests {
         project.git(&["rm", "-r", "--cached", "--quiet", ".ralph"]);
         let output = std::process::Command::new("git").arg("write-tree").current_dir(&root).output().unwrap().stdout;
         assert_eq!(String::from_utf8(output).unwrap().trim(), found);
+    }
+
+    #[test]
+    fn nothing_is_read_through_a_link_in_place_of_a_folder() {
+        for link in ["d", "d/e"] {
+            let project = Project::new();
+            let (root, outside) = (project.root(), project.folder.path().join("outside"));
+            project.write("d/e/f", "f").write("d/e/g", "g").write("d-beside/f", "f");
+            project.commit();
+            let before = project.tree();
+            fs::rename(root.join(link), &outside).unwrap();
+            std::os::unix::fs::symlink(&outside, root.join(link)).unwrap();
+            let linked = project.tree();
+            let expected =
+                Changes { created: vec![link.into()], modified: vec![], deleted: vec!["d/e/f".into(), "d/e/g".into()] };
+            assert_eq!(project.changes(&before, &linked), expected);
+            // What changes there is no change of the project.
+            let there = root.join("d/e/f");
+            fs::write(&there, "another text").unwrap();
+            assert_eq!(project.tree(), linked);
+        }
     }
 
     #[test]
@@ -719,5 +806,31 @@ mod tests {
         // An index that is none.
         project.write(".git/index", "broken");
         assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
+    }
+
+    #[test]
+    fn a_conflict_in_the_memory_leaves_the_tree_as_it_is() {
+        let project = Project::new();
+        project.commit();
+        let ours = project.tree();
+        project.git(&["checkout", "--quiet", "-b", "other"]);
+        project.write(".ralph/knowledge/x.md", "theirs").write(".ralph/odd \"\n name.md", "theirs");
+        project.commit();
+        project.git(&["checkout", "--quiet", "-"]);
+        project.write(".ralph/knowledge/x.md", "ours").write(".ralph/odd \"\n name.md", "ours");
+        project.commit();
+        let merged = std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@e", "merge", "other"])
+            .current_dir(project.root())
+            .output()
+            .unwrap();
+        assert!(!merged.status.success());
+        let index = fs::read(project.root().join(".git/index")).unwrap();
+        assert_eq!(project.tree(), ours);
+        // The conflict is still there for those who have to resolve it.
+        assert_eq!(fs::read(project.root().join(".git/index")).unwrap(), index);
+        project.write("src/b.rs", "b");
+        let expected = Changes { created: vec!["src/b.rs".into()], ..Changes::default() };
+        assert_eq!(project.changes(&ours, &project.tree()), expected);
     }
 }
