@@ -264,8 +264,13 @@ fn below(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let indicator = rest.bytes().take(3).take_while(|byte| b"|>+-123456789".contains(byte)).count();
     let is_block = rest.starts_with(['|', '>']) && rest[indicator..].starts_with(['\n', '\r']);
-    // The line may be one of a diff, or quoted.
-    if is_block { skip(text, at + indicator, " \t\r\n+>") } else { at }
+    if !is_block {
+        return at;
+    }
+    // The line may be one of a diff, or quoted. One of several words is prose.
+    let start = skip(text, at + indicator, " \t\r\n+>");
+    let line = text[start..floor(text, start + MAX_VALUE)].lines().next().unwrap_or_default();
+    if line.trim_end().contains(char::is_whitespace) { at } else { start }
 }
 
 /// Returns whether the name that begins at `at` is one of a URL's query.
@@ -331,6 +336,7 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
                 Kind::Password => {
                     is_password(word)
                         && (classes(word) >= 4 || (quoted && classes(word) >= 3))
+                        && (quoted || !is_compound(word))
                         && !word.contains(['/', '(', '=', '{'])
                 }
                 Kind::Key => is_key(word, false) && word.len() >= 20 && !is_digest(word),
@@ -349,6 +355,12 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
         start = skip(line, start, ",:=*");
     }
     None
+}
+
+/// Returns whether a word is made with hyphens, and a part of it is plain: `Argon2id-hash`.
+fn is_compound(word: &str) -> bool {
+    let is_plain = |part: &str| part.len() >= 4 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && word.split('-').any(is_plain)
 }
 
 /// Finds a quoted value in the sentence before a name: `use VALUE as the password`.

@@ -94,7 +94,12 @@ pub fn find(text: &str) -> Vec<Secret> {
             }
             _ => None,
         };
-        match hit {
+        // A closing tag that a value is glued to belongs to what is around it.
+        let hit = hit.map(|(pattern, range)| {
+            let length = text[range.clone()].find("</").unwrap_or(range.len());
+            (pattern, range.start..range.start + length)
+        });
+        match hit.filter(|(_, range)| !range.is_empty()) {
             // A value may stand before its name, but not before the secret before.
             Some((_, range)) if found.last().is_some_and(|last: &Secret| range.start < last.range.end) => at += 1,
             Some((pattern, range)) => {

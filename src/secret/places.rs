@@ -28,6 +28,13 @@ const LOGINS: [&str; 8] = [
 /// Commands that take it behind `-p` without a space; with one, `-p` asks for it.
 const GLUED: [&str; 5] = ["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb"];
 
+/// How many words that are no options may stand between a command and its `-p`.
+const MAX_ARGUMENTS: usize = 6;
+/// Words that go on with a sentence behind the name of a command.
+const OF_SENTENCES: [&str; 8] = ["use", "then", "and", "or", "with", "run", "before", "after"];
+/// What a statement of SQL that sets a password has before `IDENTIFIED`.
+const STATEMENTS: [&str; 5] = ["create", "alter", "grant", "set", "user"];
+
 /// Finds the value that the word from `at` to `end` stands before, by where it stands.
 pub(super) fn value(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     match &text[at..end] {
@@ -70,7 +77,20 @@ fn blanks(text: &str) -> usize {
 fn in_netrc(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
     let mut before = window.split_whitespace().rev().skip(1);
-    let is_netrc = matches!(before.next(), Some("login" | "machine")) && window.ends_with(char::is_whitespace);
+    // `before` begins with the word behind the name or the host.
+    let name = window.split_whitespace().next_back().unwrap_or_default();
+    let is_host = |word: &str| word.contains(['.', ':', '-']) || word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_entry = match before.next() {
+        Some(word) if word.ends_with("machine") => is_host(name),
+        Some("login") => {
+            let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+            let (host, machine) = (before.next(), before.next());
+            machine.is_some_and(|word| word.ends_with("machine"))
+                || host.is_some_and(|word| word.ends_with("default")) && !machine.is_some_and(is_word)
+        }
+        _ => false,
+    };
+    let is_netrc = is_entry && window.ends_with(char::is_whitespace);
     let gap = &text[end..floor(text, end + MAX_VALUE)];
     let gap = blanks(gap);
     (is_netrc && gap > 0).then(|| some(text, word(text, end + gap))).flatten()
@@ -95,23 +115,54 @@ fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     let is_one = |name: &&str| {
         let is_end = |character: Option<char>| character.is_none_or(|character| !character.is_ascii_alphanumeric());
         command.match_indices(*name).any(|(at, _)| {
-            is_end(command[..at].chars().next_back()) && command[at + name.len()..].starts_with(char::is_whitespace)
+            let arguments = &command[at + name.len()..];
+            is_end(command[..at].chars().next_back())
+                && arguments.starts_with(char::is_whitespace)
+                && arguments.strip_suffix('-').is_some_and(are_arguments)
         })
     };
     let is_login = LOGINS.iter().any(&is_one) || gap == 0 && GLUED.iter().any(is_one);
     is_login.then_some(found)
 }
 
+/// Returns whether this can stand between a command and one of its options: options, their values, hosts, and at most
+/// one plain word, such as the name of a database.
+fn are_arguments(text: &str) -> bool {
+    let (mut arguments, mut plain) = (0, 0);
+    let mut may_be_value = false;
+    for word in text.split_whitespace().filter(|word| *word != "\\") {
+        if word.contains(['`', ';', '|']) || word.contains("&&") || word.ends_with(['.', ',']) {
+            return false;
+        }
+        let is_option = word.starts_with('-');
+        if !is_option {
+            arguments += 1;
+            plain += usize::from(!may_be_value && word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        }
+        may_be_value = is_option;
+        if arguments > MAX_ARGUMENTS || plain > 1 || OF_SENTENCES.contains(&word) {
+            return false;
+        }
+    }
+    true
+}
+
 /// `IDENTIFIED BY 'VALUE'`, `IDENTIFIED WITH PLUGIN BY 'VALUE'`.
 fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
-    let before = &text[floor(text, at.saturating_sub(60))..at];
-    let mut words = before.split_whitespace().rev();
+    let before = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let statement = before.rsplit(';').next().unwrap_or_default();
+    let mut words = statement.split_whitespace().rev();
     let is_it = |word: Option<&str>| word.is_some_and(|word| word.eq_ignore_ascii_case("identified"));
     let is_identified = is_it(words.next()) || is_it(words.nth(1));
+    // `a user is identified by` is a sentence.
+    let is_sentence = words.next().is_some_and(|word| matches!(word, "is" | "are" | "be" | "was" | "were"));
+    let is_known = |word: &str| STATEMENTS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let is_statement =
+        || !is_sentence && statement.split(|character: char| !character.is_ascii_alphanumeric()).any(is_known);
     let rest = &text[end..floor(text, end + MAX_VALUE)];
     let start = end + blanks(rest);
     let is_quoted = text[start..].starts_with(['\'', '"']);
-    (is_identified && is_quoted).then(|| some(text, word(text, start))).flatten()
+    (is_identified && is_quoted && is_statement()).then(|| some(text, word(text, start))).flatten()
 }
 
 /// `Cookie: name=VALUE; name=VALUE`: from the first value that may be a secret to the last.
@@ -129,7 +180,7 @@ fn cookies(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usi
         let pair = &rest[..length];
         if let Some((_, value)) = pair.split_once('=') {
             let value = from + pair.len() - value.len()..from + pair.trim_end_matches([' ', '.', ',', ')']).len();
-            if value.start < value.end && is_secret(&text[value.clone()]) {
+            if value.start < value.end && is_secret(&text[value.clone()]) && !is_dated(&text[value.clone()]) {
                 found = Some(found.map_or(value.start, |found| found.start)..value.end);
             }
         }
@@ -139,6 +190,21 @@ fn cookies(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usi
         from += length + 1;
     }
     found.map(|found| ("cookie", found))
+}
+
+/// Returns whether a value is a date, with or without a time, behind at most a word: `accepted-2024-01-01`.
+fn is_dated(value: &str) -> bool {
+    let value = value.replace("%3A", ":");
+    let date = value.trim_start_matches(|character: char| !character.is_ascii_digit());
+    let is_word =
+        value[..value.len() - date.len()].bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_.:".contains(&byte));
+    let shape = date.bytes().take(10).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    let is_time = |byte: u8| byte.is_ascii_digit() || b"-:.+TZ".contains(&byte);
+    is_word
+        && value.len() - date.len() <= 20
+        && shape.eq(*b"0000-00-00")
+        && date.len() <= 35
+        && date.bytes().all(is_time)
 }
 
 /// Returns the cells below a word in the first row of a table.

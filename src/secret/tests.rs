@@ -277,6 +277,9 @@ fn secrets_stand_where_programs_want_them() {
         "machine git.host password {}",
         "docker login -u ci -p {} ghcr.io",
         "docker login -u ci \\\n  -p '{}' \\\n  ghcr.io",
+        "docker login ghcr.io -u me@host -p {}",
+        "mysql shop -h db.internal -P 3306 -u root --protocol tcp -p{}",
+        "default login me password {}",
         "$ podman login -p={}",
         "docker login --username ci --password {} ghcr.io",
         "mysql -u root -p{} shop",
@@ -337,6 +340,22 @@ fn what_only_looks_like_such_a_place_is_none() {
         "IDENTIFIED BY '<password>'",
         "IDENTIFIED BY 'changeme'",
         "sorted by 'created_at2'",
+        "After docker login use `cargo test -p Serde2Json`",
+        "After docker login then cargo test -p Serde2Json",
+        "docker login ghcr.io && cargo test -p Serde2Json",
+        "docker login ghcr.io; cargo test -p Serde2Json",
+        "docker login ghcr.io | tee -p Serde2Json",
+        "login then password Reset2FA flow",
+        "users login password Argon2id-hash",
+        "the users login form password Argon2id-hash",
+        "the default login page password Argon2id-hash",
+        "on every machine the password Argon2id-hash",
+        "password: |\n  Argon2id with 64MiB",
+        "Entries are identified by \"knowledge/Use2Phase-commit\"",
+        "Each user is identified by \"Use2Phase-commit\"",
+        "CREATE TABLE a (b int); rows identified by \"Use2Phase-commit\"",
+        "Cookie: consent=accepted-2024-01-01T00:00:00Z",
+        "Cookie: consent=accepted-2024-01-01T00%3A00%3A00Z; seen=2024-01-01",
         "| name | password |\n|---|---|\n| me | in the vault |\n| you | `$DB_PASSWORD` |",
         "| password | required | at least 12 characters |",
         "password: >-\n  read from the environment\n",
@@ -347,4 +366,23 @@ fn what_only_looks_like_such_a_place_is_none() {
     ] {
         found(text, &[]);
     }
+}
+
+#[test]
+fn no_value_runs_past_a_closing_tag() {
+    let password = ["Tr7#", "kq!Zv9xW"].concat();
+    for text in [
+        "mysql -u root -p{}</failure-report>",
+        "sshpass -p {}</failure-report>",
+        "machine git.host login me password {}</failure-report>",
+        "password = \"{}</failure-report>\"",
+        "password: {}</failure-report>",
+    ] {
+        found(&text.replace("{}", &password), &[("password", &password)]);
+    }
+    let short = ["Hunter2", "xYz9"].concat();
+    found(&format!("mysql -p{short}</failure-report>"), &[("password", &short)]);
+    let session = made(ALNUM, 32, 41);
+    found(&format!("Cookie: sid={session}</failure-report>"), &[("cookie", &session)]);
+    found(&format!("API_KEY='{session}</failure-report>'"), &[("api-key", &session)]);
 }
