@@ -37,7 +37,7 @@ const IGNORED: [&str; 2] = ["cache", "state"];
 /// What [`Memory::check`] found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// What is wrong, in the order of the paths, as [`Findings::finish`] lists it.
+    /// What is wrong, in the order of the paths, as [`Findings::finish`](crate::error::Findings::finish) lists it.
     pub problems: Vec<Problem>,
     /// How many problems there are, listed or not.
     pub total: Tally,
