@@ -3,7 +3,6 @@
 //! [`Memory::finish`] writes the file before it touches the memory, and removes it behind the journal's entry. So an
 //! attempt outlives whatever happens in between: a full disk, a lock that stays taken, a `.ralph/` that is gone, a kill.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use super::finish::{Ended, Recorded, Report};
 use super::open::is_tree;
 use super::runs::{Iteration, check_name, check_number, check_run_name};
 use super::said::redacted;
+use super::state_folders::{NAME, StateFolders};
 use super::{Holder, Memory};
 use crate::context::Task;
 use crate::error::{Error, Problem, Result, Severity};
@@ -31,14 +31,6 @@ const START: &[u8] = b"{\"ralph_memory_kept\":";
 /// The largest file that is read, in bytes: an answer of the longest text that is read, escaped at its worst, and all
 /// that belongs to it.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
-/// How the folder in the user's state folder is called, and the beginning of that for temporary files.
-const NAME: &str = "ralph-memory";
-
-/// The folders in which attempts are kept until they are in the journal. The first that can be written is taken.
-///
-/// Each gets the mode 0700, and files in it 0600. A folder that belongs to another user is not used.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StateFolders(Vec<PathBuf>);
 
 /// Which iteration an attempt belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,26 +86,6 @@ pub(super) struct Seen {
 }
 
 impl StateFolders {
-    /// Returns these folders, in the order in which they are tried.
-    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> StateFolders {
-        StateFolders(folders.into_iter().collect())
-    }
-
-    /// Returns the folders of a user by the environment `variable`s: `$XDG_STATE_HOME/ralph-memory`, or
-    /// `~/.local/state/ralph-memory`; then `ralph-memory-UID` in the folder for temporary files.
-    ///
-    /// ```
-    /// use ralph_memory::memory::StateFolders;
-    /// let folders = StateFolders::of_user(&|name| std::env::var_os(name));
-    /// ```
-    pub fn of_user(variable: &dyn Fn(&str) -> Option<OsString>) -> StateFolders {
-        let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local").join("state")));
-        let temporary = set("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
-        let own = format!("{NAME}-{}", rustix::process::geteuid().as_raw());
-        StateFolders(state.map(|state| state.join(NAME)).into_iter().chain([temporary.join(own)]).collect())
-    }
-
     /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
     /// the file. For a caller that could not even open the memory; [`Memory::finish`] does it by itself.
     ///
@@ -123,13 +95,6 @@ impl StateFolders {
     pub fn keep(&self, root: &Path, which: Which, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
         let transcript = report.transcript.clone().unwrap_or_default();
         self.write(&File::new(root, which, (report, &transcript), Seen::default(), now, &[]))
-    }
-
-    /// Returns whether a file lies in one of them: only what does was kept by this program, for its user.
-    pub fn hold(&self, path: &Path) -> bool {
-        let folder = path.parent().and_then(|folder| if folder == Path::new("") { None } else { Some(folder) });
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
-        folder.is_ok_and(|folder| self.0.iter().any(|own| own.canonicalize().is_ok_and(|own| own == folder)))
     }
 
     fn write(&self, file: &File) -> Result<PathBuf> {

@@ -78,7 +78,7 @@ impl Memory {
     fn look_at_open(&self) -> Result<Found> {
         let mut found = Found::default();
         // Where nothing was locked yet, nothing was begun.
-        let key = self.store.state_key();
+        let key = self.state_key()?;
         let names = self.store.names(&format!("state/{OPEN}"))?;
         // What a crash left has another name.
         let stem = |name: &OsString| {
@@ -155,11 +155,20 @@ impl Memory {
         };
         let mut text = serde_json::to_vec_pretty(&kept)
             .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
+        let missing = || self.no_key(std::io::ErrorKind::NotFound.into());
         // There is one: the lock is held.
-        let key = self.store.state_key().unwrap_or_default();
+        let key = self.state_key()?.ok_or_else(missing)?;
         let sum = sum(&text, key);
         text.extend(sum.bytes());
         self.store.write_state(lock, &iteration.state_name(), &text)
+    }
+
+    fn state_key(&self) -> Result<Option<u64>> {
+        self.store.state_key().map_err(|source| self.no_key(source))
+    }
+
+    fn no_key(&self, source: std::io::Error) -> Error {
+        Error::Io { action: "look at", path: self.store.state().join("lock"), source }
     }
 
     /// Forgets an iteration that is in the journal now.

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, OFlags, Stat, openat, statat, unlinkat};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::folder::{FileKind, FileStat};
-use super::layout::Store;
+use super::layout::{Store, is_missing};
 use super::lock::LOCK;
 use super::temp::{Durability, NEW_FILE};
 
@@ -64,15 +64,30 @@ impl Anchor {
     }
 }
 
+/// Returns whether a link stands where a file should.
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
 impl Store {
     /// Returns the key for what is written to `state/` and must not be believed of another machine: it is made of the
     /// inode number and the time of birth of the entry lock's file, which stays for ever and which a clone or a copy makes
     /// anew. Where the file system knows no time of birth, the number alone counts. `None` where nothing was locked yet.
-    pub fn state_key(&self) -> Option<u64> {
-        let stat = self.folder("state").ok()?.open_file(LOCK).ok()?.metadata().ok()?;
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn state_key(&self) -> io::Result<Option<u64>> {
+        let file = match self.folder("state").and_then(|state| state.open_file(LOCK)) {
+            Err(error) if is_missing(&error) => return Ok(None),
+            // What stands in its place is no lock, and nothing was begun beside it.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput || is_link(&error) => return Ok(None),
+            result => result?,
+        };
+        let stat = file.metadata()?;
         let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let born = born.map_or(0, |born| born.as_nanos());
-        Some(xxh3_64(format!("{} {born}", stat.ino()).as_bytes()))
+        Ok(Some(xxh3_64(format!("{} {born}", stat.ino()).as_bytes())))
     }
 
     /// Returns the anchor of the cache; without one, nothing in the cache was made here.

@@ -58,7 +58,10 @@ pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Ou
             outcome.noticed += 1;
         }
         let _ = fs::remove_dir_all(&other);
-        copy(&root, &other, &|path| path.ends_with(".ralph/cache"));
+        copy(&root, &other, &|path| path.ends_with(".ralph/cache") || path.ends_with("state/lock"));
+        // What is begun counts beside the lock that it was begun with.
+        let [lock, same] = [&root, &other].map(|root| root.join(".ralph/state/lock"));
+        fs::hard_link(lock, same).unwrap();
         ask(&program, &root, &other, outcome.damaged, &mut random, &place);
         // Whatever it was, the write has mended it.
         assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", doctor(&program, &root, &place));

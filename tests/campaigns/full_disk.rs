@@ -307,7 +307,10 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         let memory = own.join(".ralph");
         let again = || {
             let _ = fs::remove_dir_all(&own);
-            copy(&root, &own, &|_| false);
+            copy(&root, &own, &|path| path.ends_with("state/lock"));
+            // What is begun counts beside the lock that it was begun with.
+            let [lock, same] = [&root, &own].map(|root| root.join(".ralph/state/lock"));
+            fs::hard_link(lock, same).unwrap();
             if has_cache {
                 // The one that was copied is of another folder.
                 must(&own, &["index"]);
