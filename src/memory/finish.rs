@@ -114,7 +114,18 @@ pub(super) struct Ended<'a> {
     pub(super) is_redacted: bool,
 }
 
-impl Ended<'_> {
+impl<'a> Ended<'a> {
+    /// Returns an attempt whose agent has just ended, before anybody asked git.
+    pub(super) fn new(
+        iteration: &'a Iteration,
+        report: &'a Report,
+        transcript: &'a Transcript,
+        at: DateTime<Utc>,
+    ) -> Ended<'a> {
+        let seen = Seen::default();
+        Ended { iteration, report, transcript, seen, unknown: None, at, was_kept: false, is_redacted: false }
+    }
+
     /// Refuses knowledge that a secret was taken out of, as it would have been refused with the secret.
     fn without_secret(&self, noted: Knowledge) -> Result<Knowledge> {
         let mark = |text: &str| text.contains("[redacted: ");
@@ -168,17 +179,7 @@ impl Memory {
         check_name("task id", &iteration.task_id())?;
         check_number(iteration.number)?;
         let transcript = self.transcript(report);
-        let (at, seen) = (self.now(), Seen::default());
-        let mut ended = Ended {
-            iteration,
-            report,
-            transcript: &transcript,
-            seen,
-            unknown: None,
-            at,
-            was_kept: false,
-            is_redacted: false,
-        };
+        let mut ended = Ended::new(iteration, report, &transcript, self.now());
         let Some(kept) = self.keep_ahead(&ended) else {
             (ended.seen, ended.unknown) = self.seen(iteration);
             return self.write_ended(&ended).map_err(|error| self.not_recorded(&ended, None, error));

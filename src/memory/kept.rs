@@ -363,18 +363,7 @@ impl Memory {
     /// away. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
     pub fn keep(&self, iteration: &Iteration, report: &Report) -> Option<PathBuf> {
         let transcript = self.transcript(report);
-        let (at, seen) = (self.now(), Seen::default());
-        let ended = Ended {
-            iteration,
-            report,
-            transcript: &transcript,
-            seen,
-            unknown: None,
-            at,
-            was_kept: false,
-            is_redacted: false,
-        };
-        self.keep_ahead(&ended)
+        self.keep_ahead(&Ended::new(iteration, report, &transcript, self.now()))
     }
 
     /// Returns the error of an attempt that could not be written, and is kept.

@@ -133,7 +133,10 @@ impl Keeper for Journal<'_> {
 
     fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
         let iteration = self.open.take().ok_or_else(|| anyhow::anyhow!("an iteration ends that never began"))?;
-        let _ = self.memory.keep(&iteration, &told(report, String::new()));
+        if self.summarize.is_some() {
+            // A summary may take minutes, too.
+            let _ = self.memory.keep(&iteration, &told(report, String::new()));
+        }
         let progress = self.summary(&iteration, report);
         let recorded = self.memory.finish(&iteration, &told(report, progress))?;
         if let Some(finished) = Finished::of(&recorded.attempt) {
