@@ -96,12 +96,14 @@ impl Memory {
     /// Returns what git tracks of the folders that are of this machine alone. None of it is believed.
     fn tracked_derived(&self) -> Vec<Problem> {
         let Some(work_tree) = self.work_tree() else { return Vec::new() };
+        let tracked = work_tree.tracked(&IGNORED).unwrap_or_default();
         let of = |name: &'static str| {
-            let tracked = work_tree.tracked(&[name]).unwrap_or_default();
-            let n_more = tracked.len().checked_sub(1)?;
+            let mut of_folder = tracked.iter().filter(|path| path.split('/').next() == Some(name));
+            let first = of_folder.next()?;
+            let n_more = of_folder.count();
             let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
             Some(Problem {
-                path: shown(&tracked[0]),
+                path: shown(first),
                 line: None,
                 column: None,
                 severity: Severity::Error,
