@@ -5,7 +5,8 @@
 //! * `corruption` (1,000 damages),
 //! * `full-disk` (200 fills),
 //! * `git-matrix` (64 settings of git, beside the kinds of repository),
-//! * `hostile-clone` (10,000 repositories; Linux on x86-64 alone),
+//! * `hostile-clone` (10,000 repositories, four commands in each) and `hostile-clone-whole` (500, every command), on
+//!   Linux on x86-64 alone,
 //! * `paths` (100,000 names).
 //!
 //! The seed is 1 by default. The program is the one beside this example; build it first.
@@ -45,7 +46,7 @@ mod random;
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 
 const USAGE: &str =
-    "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|git-matrix|hostile-clone|paths [SIZE [SEED]]";
+    "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|git-matrix|hostile-clone|hostile-clone-whole|paths [SIZE [SEED]]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "clocks" | "coarse-clocks" | "corruption" => 1_000,
         "full-disk" => 200,
         "hostile-clone" => 10_000,
+        "hostile-clone-whole" => 500,
         "paths" => 100_000,
         "git-matrix" => 64,
         _ => return Err(USAGE.into()),
@@ -85,8 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "git-matrix" => format!("{:?}", git_matrix::run(&place, &program, size, seed)),
         "full-disk" => format!("{:?}", full_disk::run(&place, &program, size, seed)),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        "hostile-clone" => {
-            let outcome = hostile_clone::run(&place, &program, size, true, seed);
+        "hostile-clone" | "hostile-clone-whole" => {
+            let outcome = hostile_clone::run(&place, &program, size, name == "hostile-clone-whole", seed);
             for fault in &outcome.faults {
                 writeln!(out, "{fault}")?;
             }
@@ -96,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             format!("{outcome:?}")
         }
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-        "hostile-clone" => return Err("only Linux on x86-64 lets its calls be stopped here".into()),
+        "hostile-clone" | "hostile-clone-whole" => return Err("only Linux on x86-64 lets its calls be stopped here".into()),
         _ => format!("{:?}", paths::run(&place, &program, size, seed)),
     };
     if folder.is_none() {

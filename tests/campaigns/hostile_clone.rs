@@ -4,8 +4,8 @@
 //! `.git`; answers are those of a clone without `cache/` and `state/`; each command ends in time, in little memory,
 //! and never with a crash.
 //!
-//! The tests make a few hundred repositories and run some of the commands in each; the example `file_campaigns`
-//! runs all of them in as many as one likes.
+//! The tests make a few hundred repositories and run some of the commands in each. The example `file_campaigns` does
+//! the same in as many as one likes (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
