@@ -45,8 +45,7 @@ mod random;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 
-const USAGE: &str =
-    "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|git-matrix|hostile-clone|hostile-clone-whole|paths [SIZE [SEED]]";
+const USAGE: &str = "usage: file_campaigns clocks|coarse-clocks|corruption|full-disk|git-matrix|hostile-clone|hostile-clone-whole|paths [SIZE [SEED]]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -98,7 +97,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             format!("{outcome:?}")
         }
         #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-        "hostile-clone" | "hostile-clone-whole" => return Err("only Linux on x86-64 lets its calls be stopped here".into()),
+        "hostile-clone" | "hostile-clone-whole" => {
+            return Err("only Linux on x86-64 lets its calls be stopped here".into());
+        }
         _ => format!("{:?}", paths::run(&place, &program, size, seed)),
     };
     if folder.is_none() {

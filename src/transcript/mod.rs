@@ -83,7 +83,8 @@ pub struct Transcript {
     /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
     pub format: Format,
     /// The agent's own text: of a stream what it said itself, in order, with a blank line between two texts. No
-    /// thoughts, no tools, nothing of its subagents. At most [`MAX_TEXT`], and then the end.
+    /// thoughts, no tools, nothing of its subagents. Of one that has no event and says nothing, all that came. At most [`MAX_TEXT`], and
+    /// then the end.
     pub text: String,
     /// How many bytes of the text's beginning were not kept.
     pub n_dropped: u64,
@@ -148,6 +149,8 @@ pub struct Options {
 pub struct Reader {
     mode: Mode,
     heard: Heard,
+    /// What came of a stream that has had no event yet: it may be plain text.
+    plain: Tail,
     /// The line that is not complete yet.
     line: Vec<u8>,
     /// Whether that line is too long, and the rest of it is passed over.
@@ -173,6 +176,7 @@ impl Reader {
         Reader {
             mode: Mode::of(options.format),
             heard: Heard::new(&options.root, options.allowed_secrets),
+            plain: Tail::new(MAX_TEXT),
             line: Vec::new(),
             is_over_long: false,
             n_lines: 0,
@@ -191,7 +195,15 @@ impl Reader {
                     self.decide(format);
                 }
             }
-            Mode::Claude(_) | Mode::Codex(_) => self.push_lines(bytes),
+            Mode::Claude(_) | Mode::Codex(_) => {
+                if self.n_events == 0 {
+                    self.plain.push(bytes);
+                }
+                self.push_lines(bytes);
+                if self.n_events > 0 {
+                    self.plain = Tail::new(MAX_TEXT);
+                }
+            }
         }
     }
 
@@ -256,6 +268,9 @@ impl Reader {
             }
             Mode::Detecting(_) => Transcript::default(),
         };
+        if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
+            (said.text, said.n_dropped) = self.plain.into_text();
+        }
         (said.format, said.n_events) = (format, self.n_events);
         (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
         said

@@ -118,7 +118,9 @@ fn plain_text_stays_as_it_is() {
     assert_eq!(read(CLAUDE, Format::Text).text, CLAUDE);
     assert_eq!(read_in("/p", b"a\xffb", Format::Auto).text, "a\u{fffd}b");
     let said = read("nothing of the kind\n", Format::Codex);
-    assert_eq!((said.text.as_str(), said.n_events, said.broken.len()), ("", 0, 1));
+    assert_eq!((said.text.as_str(), said.n_events, said.broken.len()), ("nothing of the kind\n", 0, 1));
+    let said = read(&format!("nothing of the kind\n{CODEX}"), Format::Codex);
+    assert_eq!((said.text, said.broken.len()), (read(CODEX, Format::Codex).text, 1));
 }
 
 #[test]

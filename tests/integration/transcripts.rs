@@ -104,6 +104,21 @@ fn a_format_can_be_forced() {
     assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(0));
 }
 
+#[test]
+fn a_text_on_a_pipe_that_is_no_stream_of_the_format_is_kept() {
+    let base = TestBase::new();
+    begin(&base);
+    let said = "I found it.\n<journal>The parser drops a BOM.</journal>\n";
+    let ran = base.with(["record", "--format", "claude"]).input(said).run();
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("it holds no event of Claude Code; line 1"), "{ran}");
+    let kept = ran.stderr.split('`').find(|part| part.contains("/ralph-memory/")).unwrap_or_else(|| panic!("{ran}"));
+    let kept = kept.rsplit(' ').next().unwrap();
+    let ran = base.run(["record", kept]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(journal(&base).contains("The parser drops a BOM."), "{}", journal(&base));
+}
+
 /// Records a stream of these lines.
 fn record_lines(lines: &[&str]) -> (TestBase, Ran) {
     let base = TestBase::new();

@@ -143,20 +143,7 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
         (Err(error), Err(_)) => return Err(error),
         (Ok(_), Err(source)) => return Err(Error::Io { action: "read", path: name, source }.into()),
     };
-    if matches!(args.format, Format::Claude | Format::Codex)
-        && transcript.n_events == 0
-        && let Some(broken) = transcript.broken.first()
-    {
-        let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
-        return Err(Usage {
-            message: format!(
-                "cannot record `{}`: it holds no event of {format}; line {line}: {reason}",
-                name.display()
-            ),
-            hint: "leave `--format` out, or say `--format text` for plain text".to_owned(),
-        }
-        .into());
-    }
+    let no_stream = no_stream(&transcript, args.format, &name);
     let mut report = Report {
         transcript: Some(transcript),
         agent_exit: args.agent_exit,
@@ -171,6 +158,9 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
         ..Report::default()
     };
     let begun = memory.and_then(|memory| {
+        if let Some(usage) = no_stream {
+            return Err(usage.into());
+        }
         let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
         if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
             validated.output = read(path)?;
@@ -181,6 +171,16 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
         Ok((memory, iteration)) => Ok(memory.finish(&iteration, &report)?),
         Err(error) => Err(keep(globals, args, run, &report, error)),
     }
+}
+
+/// Returns what is wrong where somebody says that it is a stream and it holds no event of it.
+fn no_stream(transcript: &Transcript, format: Format, name: &Path) -> Option<Usage> {
+    let broken = transcript.broken.first().filter(|_| transcript.n_events == 0 && !matches!(format, Format::Auto))?;
+    let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
+    Some(Usage {
+        message: format!("cannot record `{}`: it holds no event of {format}; line {line}: {reason}", name.display()),
+        hint: "leave `--format` out, or say `--format text` for plain text".to_owned(),
+    })
 }
 
 /// Keeps what came in on standard input, and cannot come a second time, although nobody knows which iteration it
