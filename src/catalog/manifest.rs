@@ -122,7 +122,7 @@ fn encode(manifest: &Manifest, identity: u64, key: u64, flags: impl Fn(&Row) -> 
         bytes.extend_from_slice(&folder.first.to_le_bytes());
         bytes.extend_from_slice(&path);
         bytes.extend_from_slice(&path_len);
-        bytes.extend_from_slice(&[u8::from(folder.again), u8::from(folder.unreadable), 0, 0, 0, 0]);
+        bytes.extend_from_slice(&[u8::from(folder.again), folder.unreadable, 0, 0, 0, 0]);
     }
     for row in &table.rows {
         let (name, name_len) = place(&mut names, table.name(row))?;
@@ -191,7 +191,7 @@ fn decode(mut source: Source, len: u64, identity: u64) -> Option<Manifest> {
             path: u32_at(record, 12),
             path_len: u16_at(record, 16),
             again: record[18] != 0,
-            unreadable: record[19] != 0,
+            unreadable: record[19],
         });
     })?;
     let mut rows = Vec::with_capacity(n_rows);

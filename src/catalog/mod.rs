@@ -334,6 +334,14 @@ impl Catalog {
         self.findings().finish().0
     }
 
+    /// Returns a folder, relative to `.ralph/`, that could not be listed, so that nobody knows which entries it holds,
+    /// and why.
+    pub fn unlisted_folder(&self) -> Option<(&str, io::Error)> {
+        let at = self.table.folders.iter().position(|folder| folder.unreadable > 0)?;
+        let error = io::Error::from_raw_os_error(self.table.folders[at].unreadable.into());
+        Some((self.table.folder_path(at), error))
+    }
+
     /// Returns everything that is wrong with any file.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
@@ -351,7 +359,7 @@ impl Catalog {
         }
         for (at, folder) in self.table.folders.iter().enumerate() {
             let path = self.table.folder_path(at);
-            if folder.unreadable {
+            if folder.unreadable > 0 {
                 findings.add(Code::Unreadable.problem(path));
             }
             if path.strip_suffix(".md").is_some() {

@@ -240,11 +240,20 @@ pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -
     match store.folder(path).and_then(|folder| Ok((folder.stat()?, folder))) {
         Ok((stat, folder)) => Some(list(&folder, stat, path, area, start)),
         Err(error) if is_no_folder(&error) => None,
-        Err(_) => Some(Listing {
-            row: FolderRow { again: true, unreadable: true, ..FolderRow::default() },
+        Err(error) => Some(Listing {
+            row: FolderRow { again: true, unreadable: os_number(&error), ..FolderRow::default() },
             ..Listing::default()
         }),
     }
+}
+
+/// The number of an I/O error, the same on every Unix.
+const EIO: u8 = 5;
+
+/// Returns the number of an error of the system; that of an I/O error where it has none.
+fn os_number(error: &io::Error) -> u8 {
+    let number = error.raw_os_error().and_then(|number| u8::try_from(number).ok()).filter(|number| *number > 0);
+    number.unwrap_or(EIO)
 }
 
 fn is_no_folder(error: &io::Error) -> bool {
@@ -259,9 +268,12 @@ fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> 
     let mut listing = Listing { row, ..Listing::default() };
     let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
     // In the folder that is open: by now another one may stand at its path.
-    let Ok(found) = folder.listing() else {
-        (listing.row.again, listing.row.unreadable) = (true, true);
-        return listing;
+    let found = match folder.listing() {
+        Ok(found) => found,
+        Err(error) => {
+            (listing.row.again, listing.row.unreadable) = (true, os_number(&error));
+            return listing;
+        }
     };
     for (name, kind) in found {
         let (is_folder, is_link) = (kind == FileKind::Folder, kind == FileKind::Link);

@@ -137,8 +137,8 @@ pub(super) struct FolderRow {
     pub(super) path_len: u16,
     /// Whether it must be listed the next time, whatever its stat says.
     pub(super) again: bool,
-    /// Whether it could not be listed, or not all of it.
-    pub(super) unreadable: bool,
+    /// The number of the system's error where it could not be listed, or not all of it; else 0.
+    pub(super) unreadable: u8,
 }
 
 /// Something in a folder that is no entry file and yet a problem.

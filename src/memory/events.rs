@@ -67,7 +67,8 @@ impl Memory {
         let mut attempt = 1;
         loop {
             let pending = self.begin_write();
-            let row = pending.catalog.row_of_id(id).ok_or_else(|| no_such_entry(&pending.catalog, id))?;
+            let row =
+                pending.catalog.row_of_id(id).ok_or_else(|| no_such_entry(&self.store, &[&pending.catalog], id))?;
             let path = pending.catalog.path(row);
             let (text, entry) = self.read_entry(&path)?;
             let mut promoted = Promoted {

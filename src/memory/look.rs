@@ -198,7 +198,7 @@ impl Memory {
         let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
             (Some(row), _) => (&live, row),
             (None, Some(row)) => (&archive, row),
-            (None, None) => return Err(no_such_entry(&live, id)),
+            (None, None) => return Err(no_such_entry(&self.store, &[&live, &archive], id)),
         };
         let path = catalog.path(row);
         let file =

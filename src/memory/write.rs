@@ -12,7 +12,7 @@ use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::{self, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::retrieve::superseded;
-use crate::store::{Created, Lock, stem_for_title, version_of};
+use crate::store::{Created, Lock, Store, stem_for_title, version_of};
 use crate::text::edit_distance;
 
 /// How often an entry is read again when an editor saves it at the same time.
@@ -269,9 +269,9 @@ impl Memory {
         old: &Id,
         new: &Id,
     ) -> Result<Option<(String, Vec<Problem>)>> {
-        let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(catalog, new))?;
+        let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(&self.store, &[catalog], new))?;
         if catalog.row_of_id(old).is_none() {
-            return Err(no_such_entry(catalog, old));
+            return Err(no_such_entry(&self.store, &[catalog], old));
         }
         let path = catalog.path(row);
         let (text, entry) = self.read_entry(&path)?;
@@ -295,10 +295,14 @@ impl Memory {
         let lock = self.lock_entries()?;
         let archive = self.catalog(Area::Archive);
         let live = self.catalog(Area::Live);
+        // What stands where nobody can look may be a newer version, or be in the way.
+        if let Some(error) = [&archive, &live].into_iter().find_map(|catalog| unlisted(&self.store, catalog)) {
+            return Err(error);
+        }
         let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));
         let row = row.ok_or_else(|| match live.row_of_id(id) {
             Some(_) => Error::NotArchived { id: id.to_string() },
-            None => no_such_entry(&archive, id),
+            None => no_such_entry(&self.store, &[&archive, &live], id),
         })?;
         let from = archive.path(row);
         // By the file's own name, which may be in another form than its id.
@@ -306,7 +310,7 @@ impl Memory {
         let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = version_of(stem).map_or(stem, |(stem, ..)| stem);
         let to = format!("{folder}/{stem}.md");
-        let target = Id::of_path(&to).ok_or_else(|| no_such_entry(&archive, id))?;
+        let target = Id::of_path(&to).ok_or_else(|| no_such_entry(&self.store, &[&archive, &live], id))?;
         let in_the_way = live.row_of_id(&target).map(|row| live.path(row));
         let exchanged = in_the_way.is_some();
         let to = if let Some(path) = in_the_way {
@@ -369,8 +373,13 @@ fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
     versions.max().map(|(_, _, row)| row)
 }
 
-/// Returns the error for an id that does not exist, with those that look like it.
-pub(super) fn no_such_entry(catalog: &Catalog, id: &Id) -> Error {
+/// Returns the error for an id that is in none of the catalogs, with those of the first that look like it; where a
+/// folder could not be listed, which may hold the entry, the error of that.
+pub(super) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
+    if let Some(error) = catalogs.iter().find_map(|catalog| unlisted(store, catalog)) {
+        return error;
+    }
+    let catalog = catalogs[0];
     let mut near: Vec<(usize, String)> = catalog
         .rows()
         .filter_map(|row| catalog.id(row))
@@ -382,6 +391,12 @@ pub(super) fn no_such_entry(catalog: &Catalog, id: &Id) -> Error {
         .collect();
     near.sort();
     Error::NoSuchEntry { id: id.to_string(), similar: near.into_iter().take(MAX_SIMILAR).map(|(_, id)| id).collect() }
+}
+
+/// Returns why nobody knows which entries there are, where a folder could not be listed.
+fn unlisted(store: &Store, catalog: &Catalog) -> Option<Error> {
+    let (folder, source) = catalog.unlisted_folder()?;
+    Some(Error::Io { action: "list", path: store.memory().join(folder), source })
 }
 
 /// Returns a path as it is shown: relative to the folder that holds `.ralph/`.
