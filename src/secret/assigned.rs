@@ -263,12 +263,16 @@ fn separated(text: &str, at: usize) -> Option<usize> {
 fn below(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let indicator = rest.bytes().take(3).take_while(|byte| b"|>+-123456789".contains(byte)).count();
-    let is_block = rest.starts_with(['|', '>']) && rest[indicator..].starts_with(['\n', '\r']);
-    if !is_block {
+    // A comment may stand behind it.
+    let head = &rest[..floor(rest, MAX_VALUE)];
+    let head = head.split(['\n', '\r']).next().unwrap_or_default();
+    let behind = head[indicator.min(head.len())..].trim_start_matches([' ', '\t']);
+    let is_block = rest.starts_with(['|', '>']) && (behind.is_empty() || behind.starts_with('#'));
+    if !is_block || head.len() == rest.len() {
         return at;
     }
     // The line may be one of a diff, or quoted. One of several words is prose.
-    let start = skip(text, at + indicator, " \t\r\n+>");
+    let start = skip(text, at + head.len(), " \t\r\n+>");
     let line = text[start..floor(text, start + MAX_VALUE)].lines().next().unwrap_or_default();
     if line.trim_end().contains(char::is_whitespace) { at } else { start }
 }

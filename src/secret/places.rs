@@ -40,7 +40,14 @@ pub(super) fn value(text: &str, at: usize, end: usize) -> Option<(&'static str, 
     match &text[at..end] {
         "password" => in_netrc(text, at, end).or_else(|| behind_option(text, at, end)),
         word if word.eq_ignore_ascii_case("cookie") || word.eq_ignore_ascii_case("set-cookie") => {
-            cookies(text, at, end)
+            let is_option = text[..at].ends_with(" --") && text[end..].starts_with([' ', '=']);
+            let colon =
+                text[end..].trim_start_matches(['"', '\'']).strip_prefix(':').map(|rest| text.len() - rest.len());
+            colon.or(is_option.then_some(end + 1)).and_then(|start| cookies(text, start))
+        }
+        // `curl -b 'name=VALUE'`
+        "b" if text[..at].ends_with(" -") && text[end..].starts_with([' ', '=']) && is_of_curl(&text[..at]) => {
+            cookies(text, end + 1)
         }
         word if word.eq_ignore_ascii_case("by") => identified_by(text, at, end),
         word if word.starts_with('p') && text[..at].ends_with(" -") => login(text, at),
@@ -82,7 +89,11 @@ fn in_netrc(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<us
     let is_host = |word: &str| word.contains(['.', ':', '-']) || word.bytes().any(|byte| byte.is_ascii_digit());
     let is_entry = match before.next() {
         Some(word) if word.ends_with("machine") => is_host(name),
-        Some("login") => {
+        Some(word @ ("login" | "account")) => {
+            if word == "account" {
+                // The name of the login comes before, and `login` before that.
+                before.by_ref().take(2).for_each(drop);
+            }
             let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
             let (host, machine) = (before.next(), before.next());
             machine.is_some_and(|word| word.ends_with("machine"))
@@ -165,17 +176,20 @@ fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Ran
     (is_identified && is_quoted && is_statement()).then(|| some(text, word(text, start))).flatten()
 }
 
-/// `Cookie: name=VALUE; name=VALUE`: from the first value that may be a secret to the last.
-fn cookies(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
-    let is_option = text[..at].ends_with(" --") && text[end..].starts_with([' ', '=']);
-    if !is_option && !text[end..].starts_with(':') {
-        return None;
-    }
-    let line = &text[end + 1..floor(text, end + 1 + MAX_COOKIES.1)];
-    let mut from = end + 1 + line.len() - line.trim_start_matches([' ', '"', '\'']).len();
+/// Returns whether the line that ends here calls curl.
+fn is_of_curl(before: &str) -> bool {
+    let window = &before[floor(before, before.len().saturating_sub(MAX_BACK))..];
+    let line = window.rsplit('\n').next().unwrap_or_default();
+    line.split_whitespace().any(|word| word.ends_with("curl"))
+}
+
+/// `Cookie: name=VALUE; name=VALUE`, the pairs of which begin at `start`: from the first value that may be a secret to the last.
+fn cookies(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    let line = &text[start..floor(text, start + MAX_COOKIES.1)];
+    let mut from = start + line.len() - line.trim_start_matches([' ', '"', '\'']).len();
     let mut found: Option<Range<usize>> = None;
     for _ in 0..MAX_COOKIES.0 {
-        let rest = &text[from..end + 1 + line.len()];
+        let rest = &text[from..start + line.len()];
         let length = rest.find([';', '\n', '"', '\'', '`']).unwrap_or(rest.len());
         let pair = &rest[..length];
         if let Some((_, value)) = pair.split_once('=') {

@@ -274,6 +274,7 @@ fn secrets_stand_where_programs_want_them() {
     for text in [
         "machine git.host login me password {}",
         "machine git.host\n  login me\n  password {}\n",
+        "machine git.host login me account team password {}",
         "machine git.host password {}",
         "docker login -u ci -p {} ghcr.io",
         "docker login -u ci \\\n  -p '{}' \\\n  ghcr.io",
@@ -291,6 +292,7 @@ fn secrets_stand_where_programs_want_them() {
         "CREATE USER 'a'@'%' IDENTIFIED BY '{}';",
         "alter user a identified with caching_sha2_password by \"{}\";",
         "password: >-\n  {}\nport: 1",
+        "password: |-  # of staging\n  {}\n",
         "+  db_password: |\n+    {}\n",
         "> password: >\n>   {}\n",
     ] {
@@ -299,6 +301,8 @@ fn secrets_stand_where_programs_want_them() {
     for text in [
         "Cookie: theme=dark; sid={}; lang=en",
         "-H 'Cookie: sid={}'",
+        "{\"Cookie\": \"theme=dark; sid={}\"}",
+        "curl -s -b 'sid={}' https://host",
         "Set-Cookie: sid={}; Path=/; HttpOnly",
         "curl --cookie \"sid={}\" x",
     ] {
@@ -359,6 +363,8 @@ fn what_only_looks_like_such_a_place_is_none() {
         "| name | password |\n|---|---|\n| me | in the vault |\n| you | `$DB_PASSWORD` |",
         "| password | required | at least 12 characters |",
         "password: >-\n  read from the environment\n",
+        "curl -b 'theme=dark' https://host",
+        "cargo build -b sid=Gk7pQ2rZ9xVt4Lm8 # no cookie of curl's",
         "password: |\n  {{ lookup('env', 'ADMIN_PASSWORD2') }}\n",
         &format!("certificate-authority-data: {certificate}"),
         "client-key: /etc/kubernetes/pki/client2.key",

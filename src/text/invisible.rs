@@ -5,7 +5,7 @@
 //! and in emoji. There, and only there, they are no finding.
 
 /// What is meant to be invisible, with why it is a finding. Those that some text needs are asked about further below.
-const INVISIBLE: [(char, char); 24] = [
+const INVISIBLE: [(char, char); 28] = [
     ('\u{ad}', '\u{ad}'),       // soft hyphen: a hint for a typesetter
     ('\u{34f}', '\u{34f}'),     // grapheme joiner: a hint for sorting
     ('\u{61c}', '\u{61c}'),     // Arabic letter mark: turns the direction of writing
@@ -18,13 +18,17 @@ const INVISIBLE: [(char, char); 24] = [
     ('\u{2065}', '\u{2065}'),   // not assigned, and ignored where it is not known
     ('\u{2066}', '\u{2069}'),   // isolates of direction
     ('\u{206a}', '\u{206f}'),   // deprecated format characters
+    ('\u{2800}', '\u{2800}'),   // Braille without a dot
     ('\u{3164}', '\u{3164}'),   // Hangul filler
+    ('\u{fdd0}', '\u{fdef}'),   // no characters, and never will be
     ('\u{fe00}', '\u{fe0f}'),   // variation selectors
     ('\u{feff}', '\u{feff}'),   // byte order mark, which a file may begin with
     ('\u{ffa0}', '\u{ffa0}'),   // half-width Hangul filler
     ('\u{fff0}', '\u{fff8}'),   // not assigned, and ignored where they are not known
     ('\u{fff9}', '\u{fffb}'),   // interlinear annotations
+    ('\u{fffc}', '\u{fffc}'),   // in the place of an object that no text has
     ('\u{1bca0}', '\u{1bca3}'), // format controls of shorthand
+    ('\u{1d159}', '\u{1d159}'), // head of a note that is not shown
     ('\u{1d173}', '\u{1d17a}'), // format controls of music
     ('\u{e0000}', '\u{e007f}'), // tags: invisible ASCII
     ('\u{e0080}', '\u{e00ff}'), // not assigned, and ignored where they are not known
@@ -88,7 +92,9 @@ pub fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
 
 /// Returns whether the character at `at` is one that no reader sees and no writing needs.
 pub(super) fn is_invisible(text: &str, at: usize, character: char) -> bool {
-    if character < '\u{ad}' || !is_among(&INVISIBLE, character) {
+    // The last two of each plane are no characters.
+    let is_none = u32::from(character) & 0xfffe == 0xfffe;
+    if character < '\u{ad}' || !is_none && !is_among(&INVISIBLE, character) {
         return false;
     }
     let before = || text[..at].chars().next_back().unwrap_or_default();
@@ -102,6 +108,7 @@ pub(super) fn is_invisible(text: &str, at: usize, character: char) -> bool {
                 || is_emoji_before(&text[..at]) && is_among(&EMOJI, behind())
         }
         '\u{180b}'..='\u{180d}' | '\u{180f}' => ('\u{1820}'..='\u{18aa}').contains(&before()),
+        '\u{2800}' => [before(), behind()].iter().any(|other| ('\u{2801}'..='\u{28ff}').contains(other)),
         '\u{fe0e}' | '\u{fe0f}' => {
             let is_keycap = || matches!(before(), '0'..='9' | '#' | '*') && behind() == '\u{20e3}';
             is_among(&EMOJI, before()) || is_keycap()
@@ -176,14 +183,20 @@ mod tests {
             '\u{2066}',
             '\u{2069}',
             '\u{206a}',
+            '\u{2800}',
             '\u{3164}',
+            '\u{fdd0}',
             '\u{fe00}',
             '\u{fe0f}',
             '\u{feff}',
             '\u{ffa0}',
             '\u{fff9}',
             '\u{fffb}',
+            '\u{fffc}',
+            '\u{ffff}',
+            '\u{1d159}',
             '\u{1d173}',
+            '\u{1fffe}',
             '\u{e0001}',
             '\u{e0041}',
             '\u{e007f}',
@@ -226,6 +239,7 @@ mod tests {
             "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f} 🏴\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f} 🏴\u{200d}☠\u{fe0f}",
             "\u{e0b0} \u{f015} icons of a prompt",
             "cafe\u{301}, Å, ﬁ",
+            "⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙ ⣿⣿⠀⣿",
         ] {
             let found: Vec<_> = invisible(text).collect();
             assert_eq!(found, [], "{text}");
