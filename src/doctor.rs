@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::error::Message;
+use crate::error::{Message, Problem};
 use crate::git::Uncommitted;
 use crate::store::{FolderState, LockState, Paths, Survey};
 
@@ -82,7 +82,7 @@ pub struct Facts {
     /// How finding entries by their meaning does.
     pub meaning: Meaning,
     /// The files of attempts that could not be written to the journal.
-    pub kept: Vec<String>,
+    pub kept: Vec<Problem>,
 }
 
 /// How finding entries by their meaning does.
@@ -193,11 +193,11 @@ fn meaning(meaning: &Meaning) -> Finding {
     Finding { what: "semantic", state, detail, mend: meaning.mend.as_deref().map(Message::from) }
 }
 
-fn kept(paths: &[String]) -> Option<Finding> {
-    let first = paths.first()?;
-    let list: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-    let detail = format!("{} not in the journal: {}", are(paths.len(), "attempt"), list.join(", "));
-    Some(warning("attempts", detail, format!("`ralph-memory record {first}` writes one of them to the journal")))
+fn kept(problems: &[Problem]) -> Option<Finding> {
+    let first = problems.first()?;
+    let list: Vec<String> = problems.iter().map(|problem| format!("`{}`", problem.path)).collect();
+    let detail = format!("{} not in the journal: {}", are(problems.len(), "attempt"), list.join(", "));
+    Some(warning("attempts", detail, first.hint.clone()))
 }
 
 fn settings(facts: &Facts) -> Finding {

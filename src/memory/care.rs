@@ -181,7 +181,7 @@ impl Memory {
                 let MeaningStatus { wanted, active, detail, mend } = self.meaning_status();
                 doctor::Meaning { is_well: active && mend.is_none() || !wanted, detail, mend }
             },
-            kept: self.kept_problems().1.into_iter().map(|problem| problem.path).collect(),
+            kept: self.kept_problems().1,
         };
         Ok(doctor::judge(&facts))
     }

@@ -3,6 +3,7 @@
 //! [`Memory::finish`] writes the file before it touches the memory, and removes it behind the journal's entry. So an
 //! attempt outlives whatever happens in between: a full disk, a lock that stays taken, a `.ralph/` that is gone, a kill.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -235,16 +236,16 @@ impl Kept {
             && own.number == iteration.number && own.started_at == iteration.started_at)
     }
 
-    fn problem(&self) -> Problem {
+    fn problem(&self, root: &Path) -> Problem {
         let which = match &self.file.which {
             Which::Begun(iteration) => format!("iteration {} of {}", iteration.number, iteration.run_id),
             Which::Named { .. } => "an iteration".to_owned(),
         };
-        let path = self.path.display();
+        let command = record_command(root, &self.path);
         problem(
             &self.path,
             format!("{which} is not in the journal: it could not be written at {}", self.file.kept_at),
-            format!("`ralph-memory record {path}` writes it to the journal"),
+            format!("`{command}` writes it to the journal"),
         )
     }
 }
@@ -284,7 +285,7 @@ impl Memory {
     /// Returns a problem for each attempt that is kept, and the attempts.
     pub(super) fn kept_problems(&self) -> (Vec<Kept>, Vec<Problem>) {
         let (kept, mut problems) = self.kept();
-        problems.extend(kept.iter().map(Kept::problem));
+        problems.extend(kept.iter().map(|kept| kept.problem(self.root())));
         (kept, problems)
     }
 
@@ -402,6 +403,22 @@ pub(super) fn forget(path: &Path) -> Option<Problem> {
     let error = fs::remove_file(path).err().filter(|error| error.kind() != io::ErrorKind::NotFound)?;
     let message = format!("the attempt is in the journal, and its copy cannot be removed: {error}");
     Some(problem(path, message, "delete the file".to_owned()))
+}
+
+/// Returns the command that writes a [kept](Kept) attempt to the journal of the project in `root`, as a shell takes it.
+///
+/// ```
+/// use std::path::Path;
+/// use ralph_memory::memory::record_command;
+/// let command = record_command(Path::new("/src/my app"), Path::new("/home/me/1.json"));
+/// assert_eq!(command, "ralph-memory --root '/src/my app' record /home/me/1.json");
+/// ```
+pub fn record_command(root: &Path, file: &Path) -> String {
+    let quoted = |path: &Path| {
+        let path = path.to_string_lossy().into_owned();
+        shlex::try_quote(&path).map_or_else(|_| path.clone(), Cow::into_owned)
+    };
+    format!("ralph-memory --root {} record {}", quoted(root), quoted(file))
 }
 
 /// Returns the task that an agent said last that it had done, or failed.

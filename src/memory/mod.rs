@@ -47,7 +47,7 @@ pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
-pub use kept::{Kept, Which};
+pub use kept::{Kept, Which, record_command};
 pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
 pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};

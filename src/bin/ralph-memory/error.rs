@@ -3,11 +3,11 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_memory::Error;
 use ralph_memory::error::Message;
+use ralph_memory::memory::record_command;
 use serde::Serialize;
 
 /// Where a bug is reported.
@@ -190,15 +190,6 @@ fn hint_of(error: &Error) -> Option<String> {
         _ => bug(),
     };
     Some(hint)
-}
-
-/// Returns the command that writes a kept attempt to the journal, as a shell takes it.
-pub(crate) fn record_command(root: &Path, kept: &Path) -> String {
-    let quoted = |path: &Path| {
-        let path = path.to_string_lossy().into_owned();
-        shlex::try_quote(&path).map_or_else(|_| path.clone(), std::borrow::Cow::into_owned)
-    };
-    format!("ralph-memory --root {} record {}", quoted(root), quoted(kept))
 }
 
 fn io_hint(error: &io::Error) -> Option<&'static str> {

@@ -4,12 +4,12 @@ use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Kept, Recorded, Report, Validated, Which};
+use ralph_memory::memory::{Kept, Recorded, Report, Validated, Which, record_command};
 use ralph_memory::transcript::{Options, Reader, Transcript};
 use ralph_memory::{Error, Id, Memory};
 use serde::Serialize;
 
-use crate::error::{Exit, Usage, record_command};
+use crate::error::{Exit, Usage};
 use crate::parse::{self, Format};
 use crate::session::{Globals, run_of_environment, state_folders};
 use crate::ui::{self, Ui};

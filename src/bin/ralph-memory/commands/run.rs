@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Holder, Run, Tended};
+use ralph_memory::memory::{Holder, Run, Tended, record_command};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Error, Memory, Task};
 
-use crate::error::{Exit, Usage, record_command};
+use crate::error::{Exit, Usage};
 use crate::parse::{self, Format};
 use crate::running::command::CommandLine;
 use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
