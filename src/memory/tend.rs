@@ -17,10 +17,13 @@ use crate::retention::{self, Item, Learning, Merge, Reason, Record, Replacement}
 use crate::retrieve::{replacements, superseded};
 use crate::store::{Created, Lock, Unreadable, archived_path, let_others_lock};
 
-/// How many files are moved while the lock is held once.
+/// How many files are moved until it is looked whether others should have the lock.
 const MOVES_AT_ONCE: usize = 100;
-/// How long the lock is held, in all, until everyone who waits for it gets a try.
-const LONGEST_TURN: Duration = Duration::from_millis(100);
+/// How long the lock is held until everyone who waits for it gets a try.
+const TURN: Duration = Duration::from_millis(200);
+/// How many files are written or moved between two commits of the index: whoever writes beside it reads those that are
+/// in none.
+const COMMIT_EVERY: usize = 1_000;
 
 /// An entry that went to the archive, or would.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -87,32 +90,62 @@ struct Planned {
 /// Takes the lock for one piece of work after the other, and lets others have it in between.
 struct Turns<'a> {
     memory: &'a Memory,
-    held: Duration,
+    /// The lock, and when it was taken.
+    lock: Option<(Lock, Instant)>,
+    /// How long it is held at once.
+    length: Duration,
+    /// How many files were written or moved since the index was committed.
+    n_uncommitted: usize,
     /// Says that git did not leave the work tree alone; then it is not waited for again.
     busy: Option<Problem>,
     /// Called before each turn, so that tests can be the program that comes between.
     interrupt: &'a mut dyn FnMut(),
 }
 
-impl Turns<'_> {
-    fn take(&mut self, work: impl FnOnce(&Lock) -> Result<()>) -> Result<()> {
-        (self.interrupt)();
-        if self.held >= LONGEST_TURN {
-            let_others_lock();
-            self.held = Duration::ZERO;
+impl<'a> Turns<'a> {
+    fn new(memory: &'a Memory, length: Duration, interrupt: &'a mut dyn FnMut()) -> Turns<'a> {
+        Turns { memory, lock: None, length, n_uncommitted: 0, busy: None, interrupt }
+    }
+
+    /// Does a piece of work on so many files.
+    fn take(&mut self, n_files: usize, work: impl FnOnce(&Lock) -> Result<()>) -> Result<()> {
+        if self.lock.as_ref().is_some_and(|(_, begun)| begun.elapsed() >= self.length) {
+            self.lock = None;
+            if self.n_uncommitted >= COMMIT_EVERY {
+                self.memory.commit_moved();
+                self.n_uncommitted = 0;
+            } else {
+                let_others_lock();
+            }
         }
-        let lock = if self.busy.is_some() {
-            self.memory.lock_within_git()?
-        } else {
-            let (lock, busy) = self.memory.lock_entries()?.into_parts();
-            self.busy = busy;
-            lock
+        let (lock, _) = match &self.lock {
+            Some(held) => held,
+            None => {
+                (self.interrupt)();
+                let lock = self.lock()?;
+                self.lock.insert((lock, Instant::now()))
+            }
         };
-        let begun = Instant::now();
-        let done = work(&lock);
-        drop(lock);
-        self.held += begun.elapsed();
-        done
+        self.n_uncommitted += n_files;
+        work(lock)
+    }
+
+    fn lock(&mut self) -> Result<Lock> {
+        if self.busy.is_some() {
+            return self.memory.lock_within_git();
+        }
+        let (lock, busy) = self.memory.lock_entries()?.into_parts();
+        self.busy = busy;
+        Ok(lock)
+    }
+
+    /// Brings the index up to date with what was done, and says what went on meanwhile.
+    fn end(self, tended: &mut Tended) {
+        drop(self.lock);
+        if !(tended.moved.is_empty() && tended.merged.is_empty()) {
+            self.memory.commit_moved();
+            tended.problems.extend(self.busy);
+        }
     }
 }
 
@@ -121,18 +154,18 @@ impl Memory {
     /// it only says what that would be, in the same words. Nothing is deleted: [`Memory::restore`]
     /// brings everything back.
     ///
-    /// The lock is held while files are moved, some at a time, and not while it is found out which. A file that
-    /// somebody saves in between stays, and is reported.
+    /// The lock is held while files are moved, for a fifth of a second at a time, and not while it is found out
+    /// which. A file that somebody saves in between stays, and is reported.
     ///
     /// # Errors
     ///
     /// [`Error::Locked`] where another process kept writing, and [`Error::Io`]; what was moved until then
     /// stays moved, and calling again goes on.
     pub fn prune(&self, dry_run: bool) -> Result<Tended> {
-        self.prune_with(dry_run, &mut || {})
+        self.prune_with(dry_run, TURN, &mut || {})
     }
 
-    fn prune_with(&self, dry_run: bool, interrupt: &mut dyn FnMut()) -> Result<Tended> {
+    fn prune_with(&self, dry_run: bool, turn: Duration, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
         let items: Vec<Item> = live
@@ -170,11 +203,11 @@ impl Memory {
             tended.moved = plan.into_iter().map(|planned| planned.moved).collect();
             return Ok(tended);
         }
-        let mut turns = Turns { memory: self, held: Duration::ZERO, busy: None, interrupt };
+        let mut turns = Turns::new(self, turn, interrupt);
         for some in plan.chunks(MOVES_AT_ONCE) {
-            turns.take(|lock| self.move_planned(lock, some, &mut tended))?;
+            turns.take(some.len(), |lock| self.move_planned(lock, some, &mut tended))?;
         }
-        self.commit_tended(&mut tended, turns.busy);
+        turns.end(&mut tended);
         Ok(tended)
     }
 
@@ -182,7 +215,7 @@ impl Memory {
     /// only says what that would be, in the same words. The others, and the newest as it was, go to the
     /// archive.
     ///
-    /// The lock is held for one of them at a time. Where somebody saves one that would become part of another
+    /// The lock is held for a fifth of a second at a time. Where somebody saves one that would become part of another
     /// before its turn comes, both stay as they are, and that is reported.
     ///
     /// # Errors
@@ -190,10 +223,10 @@ impl Memory {
     /// Those of [`Memory::prune`]. What became part of another and could not be moved is superseded, so that
     /// nobody is told it twice, and goes with a later [`Memory::prune`].
     pub fn consolidate(&self, dry_run: bool) -> Result<Tended> {
-        self.consolidate_with(dry_run, &mut || {})
+        self.consolidate_with(dry_run, TURN, &mut || {})
     }
 
-    fn consolidate_with(&self, dry_run: bool, interrupt: &mut dyn FnMut()) -> Result<Tended> {
+    fn consolidate_with(&self, dry_run: bool, turn: Duration, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
         let superseded = superseded(&[&live], now);
@@ -222,7 +255,7 @@ impl Memory {
             learnings.iter().map(|learning| (learning.path.as_str(), xxh3_64(learning.text.as_bytes()))).collect();
         let mut taken = Taken::of(&archive);
         let mut tended = Tended::default();
-        let mut turns = Turns { memory: self, held: Duration::ZERO, busy: None, interrupt };
+        let mut turns = Turns::new(self, turn, interrupt);
         for merge in retention::consolidate(&learnings, self.settings.tending.learnings, now) {
             let archived = taken.path(&merge.path, true, now);
             let others: Vec<Planned> = merge
@@ -249,11 +282,13 @@ impl Memory {
                 tended.merged.push(merged);
                 tended.moved.extend(others.into_iter().map(|other| other.moved));
             } else {
-                turns.take(|lock| self.merge_planned(lock, &merge, merged, &archived, &others, &mut tended))?;
+                turns.take(others.len() + 2, |lock| {
+                    self.merge_planned(lock, &merge, merged, &archived, &others, &mut tended)
+                })?;
             }
         }
         if !dry_run {
-            self.commit_tended(&mut tended, turns.busy);
+            turns.end(&mut tended);
         }
         Ok(tended)
     }
@@ -330,13 +365,6 @@ impl Memory {
             _ => Some(SAVED),
         }
     }
-
-    fn commit_tended(&self, tended: &mut Tended, busy: Option<Problem>) {
-        if !(tended.moved.is_empty() && tended.merged.is_empty()) {
-            self.commit_moved();
-            tended.problems.extend(busy);
-        }
-    }
 }
 
 /// Why a file is left as it is.
@@ -396,7 +424,7 @@ mod tests {
             assert_eq!(other.add(&fact).unwrap().action, super::super::Action::Created);
             n_added += 1;
         };
-        let tended = memory.consolidate_with(false, &mut add).unwrap();
+        let tended = memory.consolidate_with(false, Duration::ZERO, &mut add).unwrap();
         assert_eq!((tended.merged.len(), tended.moved.len(), tended.problems), (5, 5, Vec::new()));
         // Once before each of them.
         assert_eq!(n_added, 5);
@@ -419,7 +447,7 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
             std::fs::write(path, text).unwrap();
         }
-        let tended = memory.prune_with(false, &mut add).unwrap();
+        let tended = memory.prune_with(false, Duration::ZERO, &mut add).unwrap();
         assert_eq!((tended.moved.len(), tended.problems), (2 * MOVES_AT_ONCE, Vec::new()));
         assert_eq!(n_added, 2);
     }
@@ -431,7 +459,8 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap() + "\nAnd a word that nobody has read.\n";
         let other = folder.path().join(format!(".ralph/knowledge/{}-0.md", if name == "old" { "new" } else { "old" }));
         let before = std::fs::read_to_string(&other).unwrap();
-        let tended = memory.consolidate_with(false, &mut || std::fs::write(&path, &text).unwrap()).unwrap();
+        let tended =
+            memory.consolidate_with(false, Duration::ZERO, &mut || std::fs::write(&path, &text).unwrap()).unwrap();
         assert_eq!((tended.merged.len(), tended.moved.len()), (0, 0));
         let told = format!(".ralph/knowledge/{name}-0.md");
         assert_eq!(tended.problems.iter().map(|problem| &problem.path).collect::<Vec<_>>(), [&told]);
@@ -464,7 +493,7 @@ mod tests {
             std::fs::write(path("old-0"), kept).unwrap();
             std::fs::remove_file(path("new-0")).unwrap();
         };
-        let tended = memory.prune_with(false, &mut save).unwrap();
+        let tended = memory.prune_with(false, Duration::ZERO, &mut save).unwrap();
         assert_eq!(tended.moved.iter().map(|moved| moved.id.stem()).collect::<Vec<_>>(), ["old-1"]);
         let told: Vec<&str> = tended.problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);
