@@ -9,6 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::WorkTree;
 use super::object::Object;
@@ -18,6 +22,9 @@ use crate::error::{Error, Result};
 const MAX_OUTPUT: u64 = 1024 * 1024;
 /// The most that is read of what `git` says to people, in bytes.
 const MAX_COMPLAINT: u64 = 4096;
+/// How long a call may take, unless a caller says something else. What a repository holds can keep git busy for ever: a
+/// pipe in the place of `.gitignore`, or a tree that has itself ten times over.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Settings of every call. Those that name a program name none, and a folder that merely looks like a bare
 /// repository, as a clone can bring one, is no repository (git 2.38; see [`WorkTree::find`] for the older ones).
 const SETTINGS: [&str; 11] = [
@@ -87,6 +94,9 @@ pub(super) struct Call<'a> {
     input: &'a [u8],
     good: &'a [i32],
     limit: u64,
+    patience: Duration,
+    /// Whether what came in time is an answer.
+    takes_part: bool,
 }
 
 /// What a call gave.
@@ -131,7 +141,15 @@ impl<'a> Call<'a> {
             search_absolute(&mut command, &path);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Call { command, name: words.first().copied().unwrap_or_default(), input: b"", good: &[0], limit: MAX_OUTPUT }
+        Call {
+            command,
+            name: words.first().copied().unwrap_or_default(),
+            input: b"",
+            good: &[0],
+            limit: MAX_OUTPUT,
+            patience: PATIENCE,
+            takes_part: false,
+        }
     }
 
     /// Adds the name of an object.
@@ -210,6 +228,18 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Gives it so much time.
+    pub(super) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Takes what came in time for an answer that is cut, in place of an error.
+    pub(super) fn takes_part(mut self) -> Self {
+        self.takes_part = true;
+        self
+    }
+
     /// Runs it, and refuses exit statuses but the good ones.
     pub(super) fn ask(self) -> Result<Answer> {
         let (name, good) = (self.name, self.good);
@@ -246,11 +276,21 @@ impl<'a> Call<'a> {
 
     /// Runs it.
     pub(super) fn run(mut self) -> io::Result<Answer> {
-        let (input, limit) = (self.input, self.limit);
+        let (input, limit, patience) = (self.input, self.limit, self.patience);
         let mut child = self.command.spawn()?;
+        let pid = Pid::from_child(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // All at once: a full pipe that nobody reads would stop it.
-        let (output, complaint) = std::thread::scope(|scope| {
+        let (output, complaint, is_late) = std::thread::scope(|scope| {
+            let (done, is_done) = channel::<()>();
+            let watch = scope.spawn(move || {
+                let is_late = is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+                if is_late {
+                    // Nobody has waited for it yet, so the number is its own.
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                is_late
+            });
             // What it does not want to read it says in its complaint.
             scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
             let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
@@ -260,11 +300,15 @@ impl<'a> Call<'a> {
                 let _ = child.kill();
             }
             let complaint = complaint.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (output, complaint)
+            drop(done);
+            (output, complaint, watch.join().unwrap_or_default())
         });
         let status = child.wait()?;
         let mut output = output?;
-        let is_cut = output.len() as u64 > limit;
+        if is_late && !self.takes_part {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("it took over {} s", patience.as_secs())));
+        }
+        let is_cut = is_late || output.len() as u64 > limit;
         if is_cut {
             let end = output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
             output.truncate(end);

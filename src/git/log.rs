@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::call::Call;
 use super::{WorkTree, names};
 use crate::error::Result;
 
@@ -27,6 +29,12 @@ pub struct Touch {
 const MAX_COMMITS: i64 = 10_000;
 /// How much is read of the list of commits at which a history ends, in bytes: it has mostly one.
 const MAX_SHALLOW: u64 = 64 * 1024;
+/// How long each question of the history may take: whoever made it may have made it endless, and an entry whose files
+/// nobody looked at is shown all the same.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// From what size on a file counts as changed by a number of lines that is not known. To compare two, git holds a
+/// hundred times their size where each line is one byte.
+const BIG_FILE: &str = "core.bigFileThreshold=256k";
 /// How a commit is compared with the one before: by nothing that a person sets, and without a program.
 const COMPARED: [&str; 8] =
     ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
@@ -46,7 +54,8 @@ impl WorkTree {
             return Ok(Vec::new());
         }
         let call = self.call(&["rev-list", "--no-merges", "--timestamp"]).number("--max-age=", since.timestamp());
-        let listed = call.number("--max-count=", MAX_COMMITS).word("HEAD").paths(&paths).ask_all()?;
+        let listed = call.number("--max-count=", MAX_COMMITS).word("HEAD").paths(&paths);
+        let listed = listed.patience(PATIENCE).ask_all()?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
         let times: HashMap<&str, i64> = listed
             .lines()
@@ -62,7 +71,10 @@ impl WorkTree {
             .filter(|commit| is_whole(commit))
             .flat_map(|commit| [commit, "\n"])
             .collect();
-        let compared = |how| self.call(&COMPARED).word(how).paths(&paths).input(commits.as_bytes()).ask();
+        let compared = |how| {
+            let call = Call::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
+            call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()
+        };
         // Lines cannot be counted of files that a partial clone did not fetch; their names stand in its trees.
         let answer = compared("--numstat").or_else(|_| compared("--raw"))?;
         let mut touches = Vec::new();
@@ -112,7 +124,7 @@ impl WorkTree {
             "",
         ];
         // 1 means that there is no line in any of them.
-        let answer = self.read(&words).paths(&paths).good(&[0, 1]).ask()?;
+        let answer = self.read(&words).paths(&paths).good(&[0, 1]).patience(PATIENCE).ask()?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
             let (path, count) = line.split_once('\0')?;

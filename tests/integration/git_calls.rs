@@ -233,7 +233,7 @@ const CALLS: [&str; 36] = [
     "TREE diff-tree -r --no-renames --ignore-submodules=none --name-status -z <object> <object>",
     // What became of the files that knowledge speaks of.
     "rev-list --no-merges --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs",
-    "diff-tree --stdin -r --root -z --no-renames --no-ext-diff --no-textconv --numstat -- src/a.rs",
+    "-c core.bigFileThreshold=256k diff-tree --stdin -r --root -z --no-renames --no-ext-diff --no-textconv --numstat -- src/a.rs",
     "READ grep --count -z -I --no-color --no-line-number --no-column --no-textconv --no-recurse-submodules --full-name -e  -- src/a.rs",
     // How the memory is doing.
     "READ check-ignore -z --stdin",
@@ -507,4 +507,51 @@ fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
         }
         assert_eq!(hashes_below(&base.at(".git")), before, "{filter}");
     }
+}
+
+/// A commit in the past has a tree that holds itself ten times over, nine deep; the work tree has none of it.
+#[test]
+fn a_history_without_end_is_not_waited_for() {
+    let base = repository();
+    base.write(
+        ".ralph/knowledge/e.md",
+        "---\ntitle: Parser facts\ntags: [parser]\nsource: human\ncreated_at: \"2020-01-01T00:00:00Z\"\nfiles: [d]\n---\n\nThey hold.\n",
+    );
+    let root = base.root();
+    git(&base, &root, &["config", "user.name", "t"]);
+    git(&base, &root, &["config", "user.email", "t@example.org"]);
+    let fed = |arguments: &[&str], input: &str| {
+        base.write("../home/input", input);
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(&root).env_clear().env("PATH", path()).env("HOME", base.home());
+        let output = command.stdin(fs::File::open(base.home().join("input")).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let blob = fed(&["hash-object", "-w", "--stdin"], "x");
+    let mut tree = fed(&["mktree"], &format!("100644 blob {blob}\tf\n"));
+    for _ in 0..9 {
+        tree = fed(&["mktree"], &(0..10).map(|at| format!("040000 tree {tree}\td{at}\n")).collect::<String>());
+    }
+    let listed = git(&base, &root, &["ls-tree", "HEAD"]);
+    let whole = fed(&["mktree"], &format!("{listed}\n040000 tree {tree}\td\n"));
+    let there = git(&base, &root, &["commit-tree", &whole, "-p", "HEAD", "-m", "b"]);
+    let back = git(&base, &root, &["commit-tree", "HEAD^{tree}", "-p", &there, "-m", "back"]);
+    git(&base, &root, &["update-ref", "HEAD", &back]);
+    let found = run(&base, &["context", "--task", "parser", "--dry-run"], "");
+    assert!(found.code == Some(0) && found.stdout.contains("They hold."), "{found}");
+    assert_eq!(run(&base, &["check", "--json"], "").json(0)["problems"], serde_json::json!([]));
+}
+
+/// Git waits for whoever writes into it, which nobody does.
+#[test]
+fn a_pipe_that_git_reads_is_not_waited_for_without_end() {
+    let base = repository();
+    let pipe = base.at(".gitignore");
+    let _ = fs::remove_file(&pipe);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+    let begun = run(&base, &["context", "--task", "t", "--task-id", "t-1", "--json"], "").json(0);
+    let problem = &begun["problems"][0];
+    assert_eq!(problem["code"], "no-tree", "{begun}");
+    assert!(problem["message"].as_str().unwrap().contains("it took over 10 s"), "{begun}");
 }
