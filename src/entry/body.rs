@@ -17,6 +17,8 @@ pub struct Digest {
 }
 
 /// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check, and a
+/// The most brackets of a body that is read as markdown.
+const MAX_BRACKETS: usize = 20_000;
 /// file of 1 MiB can hold 170,000.
 pub const MAX_LINKS: usize = 1_000;
 
@@ -80,6 +82,9 @@ pub(super) fn parts(body: &str) -> Vec<&str> {
 
 /// Reads the body of an entry, whose first line is line `first_line` of the file.
 pub fn digest(body: &str, first_line: u32) -> Digest {
+    if is_bracketed(body) {
+        return Digest { text: body.to_owned(), ..Digest::default() };
+    }
     let mut digest = Digest { text: String::with_capacity(body.len()), ..Digest::default() };
     let mut targets = Vec::new();
     for event in Parser::new_ext(body, options()) {
@@ -112,6 +117,12 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
         }
     }
     digest
+}
+
+/// Returns whether a body has so many brackets that it is no text with links: for each the parser holds a hundred bytes
+/// until it knows that it is none.
+fn is_bracketed(body: &str) -> bool {
+    body.len() > MAX_BRACKETS && body.bytes().filter(|byte| *byte == b'[').count() > MAX_BRACKETS
 }
 
 fn push_text(text: &mut String, event: &Event<'_>) {
@@ -197,6 +208,9 @@ pub fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
 
 /// Returns where the top-level blocks of a body end.
 fn block_ends(body: &str) -> Vec<usize> {
+    if is_bracketed(body) {
+        return Vec::new();
+    }
     let mut depth = 0usize;
     let mut ends = Vec::new();
     for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
@@ -227,6 +241,15 @@ fn opening_fence(block: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_of_brackets_is_plain_text() {
+        let body = format!("# Title\n\n{} [[link]]\n", "[".repeat(MAX_BRACKETS));
+        let digest = digest(&body, 1);
+        assert_eq!((digest.text.as_str(), digest.links.len(), block_ends(&body).len()), (body.as_str(), 0, 0));
+        let digest = super::digest(&body[..200], 1);
+        assert_ne!(digest.text, body[..200]);
+    }
 
     #[test]
     fn markup_is_left_out_and_code_kept() {

@@ -12,7 +12,7 @@ use super::write::{no_such_entry, shown};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{Head, Id, Kind, Outcome, Scope, Source, frontmatter};
-use crate::error::{Problem, Result, Severity};
+use crate::error::{Message, Problem, Result, Severity};
 use crate::history::{self, Usage};
 use crate::retrieve::superseded;
 use crate::store::version_of;
@@ -326,7 +326,9 @@ impl Memory {
         let count = |keeps: &dyn Fn(&ListItem) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
         let mut categories = BTreeMap::new();
         for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
-            *categories.entry(item.category.clone().unwrap_or_default()).or_default() += 1;
+            // It stands between numbers, and not as something that an entry says.
+            let category = Message::from(item.category.as_deref().unwrap_or_default()).to_string();
+            *categories.entry(category).or_default() += 1;
         }
         let problems =
             |severity: Severity| listed.problems.iter().filter(|problem| problem.severity == severity).count();
