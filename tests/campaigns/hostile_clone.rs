@@ -263,7 +263,13 @@ impl Campaign<'_> {
         let mut child = command.spawn().unwrap();
         let without = ask(&mut child);
         child.wait().unwrap();
-        let answer = Answer { code: testimony.code, stdout: with.join("\n"), stderr: String::new() };
+        // An entry that is asked for is given as it stands in its file, to agents as well.
+        let said = |(said, request): (&String, (&str, &str))| match request.0 {
+            "read_entry" => said.replace(SECRET, ""),
+            _ => said.clone(),
+        };
+        let said: Vec<String> = with.iter().zip(REQUESTS).map(said).collect();
+        let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: String::new() };
         self.judge(&testimony, &answer, "mcp", around, what);
         if (with.len(), without.len()) != (REQUESTS.len(), REQUESTS.len()) {
             self.fault(format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()));

@@ -31,6 +31,8 @@ pub(crate) trait Keeper {
     fn started(&mut self, pid: u32);
     /// Returns whether the command is to be run now that says whether the task is done.
     fn wants_verification(&mut self, report: &Report) -> bool;
+    /// Keeps what came of the iteration that began last, for the case that this process ends before it is written down.
+    fn keep(&mut self, report: &Report);
     /// Writes down what came of the iteration that began last.
     fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded>;
 }
@@ -298,7 +300,10 @@ fn iterate(
         report.outcome = Some(Outcome::Interrupted);
         report.validation = None;
         around.live.clear();
-        report.feedback = (around.ask)(around.err);
+        if !around.interrupt.is_impatient() {
+            keeper.keep(&report);
+            report.feedback = around.interrupt.asking(|| (around.ask)(around.err));
+        }
     }
     (report, failed)
 }
@@ -447,6 +452,7 @@ mod tests {
     struct Fake {
         n_begun: u32,
         reports: Vec<Report>,
+        kept: Vec<Report>,
         titles: Vec<String>,
         is_broken: bool,
     }
@@ -471,6 +477,10 @@ mod tests {
 
         fn wants_verification(&mut self, report: &Report) -> bool {
             report.said.text.contains("DONE")
+        }
+
+        fn keep(&mut self, report: &Report) {
+            self.kept.push(report.clone());
         }
 
         fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {
@@ -547,7 +557,8 @@ mod tests {
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
                 reader: &|| Reader::new(Options::default()),
             };
-            let mut fake = Fake { n_begun: 0, reports: Vec::new(), titles: Vec::new(), is_broken: self.is_broken };
+            let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());
+            let mut fake = Fake { n_begun: 0, reports, kept, titles, is_broken: self.is_broken };
             let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(false), Vec::new());
             if self.is_interrupted {
                 let (interrupt, ready) = (interrupt.clone(), self.folder.path().join("ready"));
@@ -688,6 +699,8 @@ mod tests {
         assert_eq!(outcomes(&came), ["interrupted"]);
         assert_eq!(came.fake.reports[0].feedback, "Use the lock.");
         assert_eq!(came.fake.reports[0].said.text, "DONE\n");
+        // Whoever does not answer but interrupts once more loses nothing.
+        assert_eq!(came.fake.kept, [Report { feedback: String::new(), ..came.fake.reports[0].clone() }]);
         let mut trial = Trial::new("echo DONE");
         trial.verify = Some("sh -c 'touch ready; sleep 1000'".into());
         trial.is_interrupted = true;

@@ -1,20 +1,25 @@
 //! What Ctrl-C and its like do to a run.
 //!
-//! The first one is noted, and whoever does something long looks at it. The second one ends the
-//! program at once, and takes the command with it that is running: that one has a process group of
-//! its own, so that the terminal does not end it.
+//! The first one is noted, and whoever does something long looks at it. The second one kills the
+//! command that is running, which has a process group of its own, so that the terminal does not end it. What
+//! the command said is still written down, if that takes no longer than [`GRACE`]; then the program ends.
 
 use std::fs;
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::family::Family;
 use crate::error::Exit;
+
+/// How long the program goes on after the second signal.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Whether a run was told to stop, and by whom. Copies of it mean the same run.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +29,12 @@ pub(crate) struct Interrupt(Arc<State>);
 struct State {
     /// The first signal that came; 0 where none did.
     first: AtomicI32,
-    /// The process group of the command that is running.
-    running: Mutex<Option<Pid>>,
+    /// Whether another one came.
+    is_impatient: AtomicBool,
+    /// Whether nothing is left to be written down: somebody is asked something.
+    is_asking: AtomicBool,
+    /// The command that is running.
+    running: Mutex<Option<Family>>,
 }
 
 /// A command is running as long as this lives.
@@ -44,15 +53,14 @@ impl Interrupt {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 if !noted.note(signal) {
-                    // Whoever interrupts twice waits for nothing.
-                    std::process::exit(Exit::Interrupted as i32);
+                    noted.leave();
                 }
             }
         })?;
         Ok(interrupt)
     }
 
-    /// Takes note of a signal. At the second one it ends what is running, and returns `false`.
+    /// Takes note of a signal. At the second one it kills what is running, and returns `false`.
     fn note(&self, signal: i32) -> bool {
         let is_first = self.0.first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if is_first {
@@ -62,11 +70,38 @@ impl Interrupt {
             // A terminal that is closed sends several of them.
             return true;
         }
-        if let Some(group) = *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
+        self.0.is_impatient.store(true, Ordering::SeqCst);
+        if let Some(family) = *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
             // It is there as long as it is noted; else there is nothing to end.
-            let _ = kill_process_group(group, Signal::KILL);
+            family.signal(Signal::KILL);
         }
         false
+    }
+
+    /// Ends the program: at once where somebody is asked, who does not want to answer, else when there was time to write
+    /// down what the command said.
+    fn leave(&self) {
+        let end = || std::process::exit(Exit::Interrupted as i32);
+        if self.0.is_asking.load(Ordering::SeqCst) {
+            end();
+        }
+        let _ = thread::Builder::new().name("last".to_owned()).spawn(move || {
+            thread::sleep(GRACE);
+            end();
+        });
+    }
+
+    /// Returns whether somebody interrupted twice, who waits for nothing.
+    pub(crate) fn is_impatient(&self) -> bool {
+        self.0.is_impatient.load(Ordering::SeqCst)
+    }
+
+    /// Asks something whose answer nobody need wait for: an interrupt meanwhile ends the program at once.
+    pub(crate) fn asking<T>(&self, ask: impl FnOnce() -> T) -> T {
+        self.0.is_asking.store(true, Ordering::SeqCst);
+        let answer = ask();
+        self.0.is_asking.store(false, Ordering::SeqCst);
+        answer
     }
 
     /// Returns whether the run is to stop.
@@ -79,16 +114,16 @@ impl Interrupt {
         self.0.first.load(Ordering::SeqCst) == SIGINT
     }
 
-    /// Starts a command, and notes its process group until the answer is dropped. That must be before
+    /// Starts a command, and notes it until the answer is dropped. That must be before
     /// the system may give its number to another one.
     pub(crate) fn start<T>(
         &self,
-        start: impl FnOnce() -> anyhow::Result<(T, Pid)>,
+        start: impl FnOnce() -> anyhow::Result<(T, Family)>,
     ) -> anyhow::Result<(T, Running<'_>)> {
         // A signal waits for this, so that nothing is started that nobody would end.
         let mut running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let (started, group) = start()?;
-        *running = Some(group);
+        let (started, family) = start()?;
+        *running = Some(family);
         Ok((started, Running(self)))
     }
 }

@@ -123,12 +123,17 @@ impl Keeper for Journal<'_> {
     /// could not be run.
     fn wants_verification(&mut self, report: &Report) -> bool {
         let is_wanted = report.outcome.is_none();
-        if let Some(iteration) = self.open.as_ref().filter(|_| is_wanted) {
+        if is_wanted {
             // Whoever is killed meanwhile has verified nothing.
-            let interrupted = Report { outcome: Some(Outcome::Interrupted), ..report.clone() };
-            let _ = self.memory.keep(iteration, &told(&interrupted, String::new()));
+            self.keep(&Report { outcome: Some(Outcome::Interrupted), ..report.clone() });
         }
         is_wanted
+    }
+
+    fn keep(&mut self, report: &Report) {
+        if let Some(iteration) = &self.open {
+            let _ = self.memory.keep(iteration, &told(report, String::new()));
+        }
     }
 
     fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded> {

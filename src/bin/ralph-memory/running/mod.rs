@@ -4,6 +4,7 @@
 
 pub(crate) mod command;
 pub(crate) mod drive;
+mod family;
 pub(crate) mod feedback;
 pub(crate) mod interrupt;
 pub(crate) mod keeper;

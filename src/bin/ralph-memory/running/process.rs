@@ -3,8 +3,8 @@
 //! Everything that happens arrives in one channel: what the command writes, that it closed an
 //! output, that it exited. So nothing waits for anything in turn, and no amount of output blocks.
 //! The command has a process group of its own, with which its children are ended; a process that
-//! leaves the group is not found again. The group's leader is a [`Guard`], which ends it when this
-//! process is killed.
+//! left the group is found by its parents (see [`Family`]). The group's leader is a [`Guard`], which ends
+//! it when this process is killed.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use ralph_memory::Error;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
+use super::family::Family;
 use super::interrupt::Interrupt;
 use crate::error::Usage;
 
@@ -127,17 +128,21 @@ pub(crate) fn run(
     patience: Patience,
     see: &mut dyn FnMut(Seen<'_>),
 ) -> anyhow::Result<Ran> {
-    let ((mut child, group, _guard, start), running) = interrupt.start(|| {
+    let ((mut child, family, _guard, start), running) = interrupt.start(|| {
         // Without a shell there is none, and everything else goes on as it does with one.
-        let guard = Guard::start().ok();
+        let mut guard = Guard::start().ok();
         let start = Instant::now();
         let child = spawn(job, guard.as_ref())?;
-        let group = guard.as_ref().map_or_else(|| Pid::from_child(&child), Guard::group);
-        Ok(((child, group, guard, start), group))
+        let command = Pid::from_child(&child);
+        if let Some(guard) = &mut guard {
+            guard.watch(command);
+        }
+        let family = Family { group: guard.as_ref().map_or(command, Guard::group), command };
+        Ok(((child, family, guard, start), family))
     })?;
     see(Seen::Started(child.id()));
     let events = listen(&mut child, job.stdin);
-    let mut watched = Watched::new(group, interrupt, patience);
+    let mut watched = Watched::new(family, interrupt, patience);
     while !watched.is_over() {
         match events.recv_timeout(LOOK) {
             Ok(Event::Bytes(Output::Standard, bytes)) => {
@@ -157,7 +162,7 @@ pub(crate) fn run(
     }
     if watched.interrupted.is_some() {
         // What is left of its children.
-        let _ = kill_process_group(group, Signal::KILL);
+        family.signal(Signal::KILL);
     }
     // From here on another process may get its number.
     drop(running);
@@ -172,7 +177,8 @@ pub(crate) fn run(
 }
 
 /// The leader of a command's process group. It holds one end of a pipe, whose other end closes when this process is
-/// gone, however it went, and then kills the group: the command and those of its children that stayed in it.
+/// gone, however it went, and then kills the group: the command and those of its children that stayed in it, and the
+/// group that the command leads itself.
 ///
 /// The kernel's own signal for this (`PR_SET_PDEATHSIG`) is known to Linux alone, does not reach children of the
 /// command, and comes when the thread ends that started it.
@@ -180,7 +186,8 @@ struct Guard(Child);
 
 impl Guard {
     /// Interrupts are for the command; this ends with everything else.
-    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r _ || kill -KILL 0";
+    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r command; read -r _ || \
+                          { kill -KILL \"-$command\" \"$command\"; kill -KILL 0; }";
 
     fn start() -> io::Result<Guard> {
         let mut command = Command::new("/bin/sh");
@@ -191,6 +198,12 @@ impl Guard {
 
     fn group(&self) -> Pid {
         Pid::from_child(&self.0)
+    }
+
+    /// Says which command it ends.
+    fn watch(&mut self, command: Pid) {
+        // One that is gone watches nothing.
+        let _ = self.0.stdin.as_mut().map(|pipe| writeln!(pipe, "{}", command.as_raw_nonzero()));
     }
 }
 
@@ -287,7 +300,7 @@ fn read(mut pipe: impl Read, output: Output, sender: &SyncSender<Event>) {
 
 /// A command while it runs.
 struct Watched<'a> {
-    group: Pid,
+    family: Family,
     interrupt: &'a Interrupt,
     patience: Patience,
     stdout: Collected,
@@ -298,9 +311,9 @@ struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    fn new(group: Pid, interrupt: &'a Interrupt, patience: Patience) -> Watched<'a> {
+    fn new(family: Family, interrupt: &'a Interrupt, patience: Patience) -> Watched<'a> {
         let (stdout, stderr) = (Collected::new(MAX_STDOUT), Collected::new(MAX_STDERR));
-        Watched { group, interrupt, patience, stdout, stderr, exited: None, interrupted: None, is_killed: false }
+        Watched { family, interrupt, patience, stdout, stderr, exited: None, interrupted: None, is_killed: false }
     }
 
     fn output(&mut self, output: Output) -> &mut Collected {
@@ -318,12 +331,15 @@ impl<'a> Watched<'a> {
                 self.interrupted = Some(Instant::now());
                 // Where nobody is at a keyboard, commands are often started to ignore the first of these.
                 let signal = if self.interrupt.is_by_person() { Signal::INT } else { Signal::TERM };
-                let _ = kill_process_group(self.group, signal);
+                self.family.signal(signal);
                 true
             }
-            Some(since) if !self.is_killed && since.elapsed() >= self.patience.interrupted => {
+            Some(since)
+                if !self.is_killed
+                    && (since.elapsed() >= self.patience.interrupted || self.interrupt.is_impatient()) =>
+            {
                 self.is_killed = true;
-                let _ = kill_process_group(self.group, Signal::KILL);
+                self.family.signal(Signal::KILL);
                 false
             }
             _ => false,

@@ -1,0 +1,116 @@
+//! A command with everything that it started, for ending it.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// A command that is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Family {
+    /// The process group that it was started in.
+    pub(crate) group: Pid,
+    /// The command itself, which may have made a group of its own: `timeout` does.
+    pub(crate) command: Pid,
+}
+
+/// A process, by what the system says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    parent: i32,
+    group: i32,
+}
+
+impl Family {
+    /// Sends a signal to the group, and to what left it. The command must not have been waited for: its number would be
+    /// free for another one.
+    pub(crate) fn signal(self, signal: Signal) {
+        // Found first: children of one that is gone have another parent.
+        let left = left(self.command, self.group, &processes());
+        let _ = kill_process_group(self.group, signal);
+        if left.is_empty() {
+            // Where the system tells nothing of its processes, the command may still lead a group.
+            let _ = (self.command != self.group).then(|| kill_process_group(self.command, signal));
+        }
+        for (pid, is_leader) in left {
+            let _ = if is_leader { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
+        }
+    }
+}
+
+/// Returns the command and those that it started, directly and through others, that are not in the group, and whether
+/// each leads one. Of a group whose leader is among them, the leader alone is named.
+fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, Process>) -> Vec<(Pid, bool)> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for (pid, process) in processes {
+        children.entry(process.parent).or_default().push(*pid);
+    }
+    let mut found = vec![command.as_raw_nonzero().get()];
+    let mut at = 0;
+    while at < found.len() {
+        found.extend(
+            children
+                .get(&found[at])
+                .into_iter()
+                .flatten()
+                .filter(|child| !found.contains(child))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+        at += 1;
+    }
+    let group_of = |pid: &i32| processes.get(pid).map(|process| process.group);
+    let is_told = |pid: &&i32| {
+        let own = group_of(pid);
+        let of_leader = own.is_some_and(|own| own != **pid && found.contains(&own));
+        own.is_some_and(|own| own != group.as_raw_nonzero().get()) && !of_leader
+    };
+    let all = found.iter().filter(is_told);
+    all.filter_map(|pid| Some((Pid::from_raw(*pid)?, group_of(pid) == Some(*pid)))).collect()
+}
+
+/// Returns all processes of the machine, where the system shows them as files.
+fn processes() -> BTreeMap<i32, Process> {
+    let Ok(folders) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    let of = |folder: fs::DirEntry| {
+        let pid = folder.file_name().to_str()?.parse().ok()?;
+        Some((pid, process(&fs::read_to_string(folder.path().join("stat")).ok()?)?))
+    };
+    folders.flatten().filter_map(of).collect()
+}
+
+/// Reads what Linux says of a process: `PID (NAME) STATE PARENT GROUP …`, where a name may hold anything.
+fn process(stat: &str) -> Option<Process> {
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
+    Some(Process { parent: words.next()?.parse().ok()?, group: words.next()?.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_left_the_group_is_found_by_its_parents() {
+        let pid = |number| Pid::from_raw(number).unwrap();
+        let of = |all: &[(i32, i32, i32)]| -> Vec<(i32, bool)> {
+            let all =
+                all.iter().map(|(pid, parent, group)| (*pid, Process { parent: *parent, group: *group })).collect();
+            left(pid(10), pid(9), &all).iter().map(|(pid, leads)| (pid.as_raw_nonzero().get(), *leads)).collect()
+        };
+        assert_eq!(of(&[(10, 1, 9), (11, 10, 9), (12, 1, 12)]), []);
+        // `timeout` leads a group with what it runs.
+        assert_eq!(of(&[(10, 1, 10), (11, 10, 10)]), [(10, true)]);
+        // One further down, in a session of its own, with a child in a third group.
+        assert_eq!(of(&[(10, 1, 9), (11, 10, 9), (12, 11, 12), (13, 12, 12), (14, 13, 14)]), [(12, true), (14, true)]);
+        // One that joined a group of somebody else's is ended alone.
+        assert_eq!(of(&[(10, 1, 9), (11, 10, 5)]), [(11, false)]);
+    }
+
+    #[test]
+    fn a_process_may_have_any_name() {
+        assert_eq!(process("7 (a) b (c)) S 3 4 5 0"), Some(Process { parent: 3, group: 4 }));
+        assert_eq!(process("7 (a"), None);
+        let own = processes().remove(&i32::try_from(std::process::id()).unwrap());
+        assert!(cfg!(not(target_os = "linux")) || own.is_some_and(|own| own.parent > 0), "{own:?}");
+    }
+}
