@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
-use super::kept::{Seen, forget};
+use super::kept::{Seen, settle};
 use super::outside::State;
 use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
@@ -191,7 +191,7 @@ impl Memory {
         }));
         match written.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))) {
             Ok(mut recorded) => {
-                recorded.problems.extend(forget(&kept));
+                recorded.problems.extend(settle(&recorded.attempt, &kept));
                 Ok(recorded)
             }
             Err(error) => Err(self.not_recorded(&ended, Some(kept), error)),
@@ -366,8 +366,11 @@ impl Memory {
             let Attempt { task_id, started_at, head, sections, .. } = attempt;
             (task_id.clone(), *started_at, head.outcome, head.duration_secs.map(f64::to_bits), sections.clone())
         };
-        let known = self.attempts_of_run(&attempt.run_id).into_iter().find(|(_, known)| key(known) == key(attempt));
-        known.map(|(_, known)| (journal_path(&known.run_id, known.head.iteration), known))
+        // One that nobody began may have been written under another run.
+        let of_task = attempt.task_id.as_ref().map(|task_id| self.attempts_of_task(task_id)).unwrap_or_default();
+        let mut all = self.attempts_of_run(&attempt.run_id).into_iter().chain(of_task);
+        let (_, known) = all.find(|(_, known)| key(known) == key(attempt))?;
+        Some((journal_path(&known.run_id, known.head.iteration), known))
     }
 
     /// Returns the tree as it is now, with the files that git saw change since the iteration began, and, of an

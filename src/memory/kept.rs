@@ -19,6 +19,7 @@ use super::said::redacted;
 use super::state_folders::{NAME, StateFolders};
 use super::{Holder, Memory};
 use crate::context::Task;
+use crate::entry::Attempt;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::secret::redact;
 use crate::sigil::{self, Sigil};
@@ -92,10 +93,14 @@ impl StateFolders {
     ///
     /// # Errors
     ///
-    /// That of the last folder that was tried.
+    /// [`Error::NotKept`] with what would be kept, and with the error of the last folder that was tried.
     pub fn keep(&self, root: &Path, which: Which, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
         let transcript = report.transcript.clone().unwrap_or_default();
-        self.write(&File::new(root, which, (report, &transcript), Seen::default(), now, &[]))
+        let file = File::new(root, which, (report, &transcript), Seen::default(), now, &[]);
+        self.write(&file).map_err(|error| {
+            let nothing = io::Error::other("the attempt belongs to no iteration that is known");
+            not_kept(&file, &error, Error::Io { action: "record", path: root.to_owned(), source: nothing })
+        })
     }
 
     fn write(&self, file: &File) -> Result<PathBuf> {
@@ -316,12 +321,13 @@ impl Memory {
         let iteration = match &file.which {
             Which::Begun(iteration) => (**iteration).clone(),
             Which::Named { run, number, task_id } => {
-                let (run, task_id) = (run.as_deref(), task_id.as_deref());
-                self.resume(run, *number, task_id).or_else(|error| match task_named(&transcript.text) {
-                    // Where the memory was lost, only the agent still knows what it worked on.
-                    Some(named) if task_id.is_none() => self.resume(run, *number, Some(&named)),
-                    _ => Err(error),
-                })?
+                let resume = |task_id| self.resume_at(run.as_deref(), *number, task_id, file.kept_at);
+                match task_named(&transcript.text).filter(|_| task_id.is_none()) {
+                    // What is open by now may be another task. Of one that nobody knows only the agent speaks.
+                    Some(named) if self.knows_task(&named)? => resume(Some(&named))?,
+                    Some(named) => resume(None).or_else(|_| resume(Some(&named)))?,
+                    None => resume(task_id.as_deref())?,
+                }
             }
         };
         let ended = Ended {
@@ -338,7 +344,7 @@ impl Memory {
             Ok(mut recorded) => {
                 // What somebody put elsewhere is theirs.
                 if self.state_folders.hold(&kept.path) {
-                    recorded.problems.extend(forget(&kept.path));
+                    recorded.problems.extend(settle(&recorded.attempt, &kept.path));
                 }
                 Ok(recorded)
             }
@@ -367,12 +373,18 @@ impl Memory {
         self.keep_ahead(&Ended::new(iteration, report, &transcript, self.now()))
     }
 
+    /// Returns whether a task is one that is worked on, or was.
+    fn knows_task(&self, task_id: &str) -> Result<bool> {
+        let is_open = self.begun()?.iter().any(|open| open.task_id() == task_id);
+        Ok(is_open || !self.attempts_of_task(task_id).is_empty())
+    }
+
     /// Returns the error of an attempt that could not be written, and is kept.
     pub(super) fn not_recorded(&self, ended: &Ended<'_>, ahead: Option<PathBuf>, source: Error) -> Error {
         if self.state_folders.0.is_empty() {
             return source;
         }
-        let (root, source) = (self.root().to_owned(), Box::new(source));
+        let (root, source) = (PathBuf::from(canonical(self.root())), Box::new(source));
         let file = self.kept_file(ended);
         match (self.state_folders.write(&file), ahead) {
             (Ok(kept), ahead) => {
@@ -383,11 +395,7 @@ impl Memory {
                 Error::NotRecorded { root, kept, source }
             }
             (Err(_), Some(kept)) => Error::NotRecorded { root, kept, source },
-            (Err(error), None) => {
-                let reason = std::error::Error::source(&error).map_or_else(String::new, |reason| format!(": {reason}"));
-                let text = serde_json::to_string(&file).unwrap_or_default();
-                Error::NotKept { root, text, reason: format!("{error}{reason}"), source }
-            }
+            (Err(error), None) => not_kept(&file, &error, *source),
         }
     }
 
@@ -398,8 +406,21 @@ impl Memory {
     }
 }
 
-/// Removes the file of an attempt that is in the journal now.
-pub(super) fn forget(path: &Path) -> Option<Problem> {
+/// Removes the file of an attempt that is in the journal now. Where the journal could not hold all of what the agent wrote
+/// down, the file stays under another name.
+pub(super) fn settle(attempt: &Attempt, path: &Path) -> Option<Problem> {
+    if !attempt.sections.has_cut_notes() {
+        return forget(path);
+    }
+    let renamed = path.with_extension("answer");
+    let whole = if fs::rename(path, &renamed).is_ok() { &renamed } else { path };
+    let message =
+        "the journal has the beginning of what the agent wrote down; this file has the whole answer".to_owned();
+    let hint = "put what is missing into entries of its own, and delete the file".to_owned();
+    Some(Problem { code: "notes-cut".to_owned(), ..problem(whole, message, hint) })
+}
+
+fn forget(path: &Path) -> Option<Problem> {
     let error = fs::remove_file(path).err().filter(|error| error.kind() != io::ErrorKind::NotFound)?;
     let message = format!("the attempt is in the journal, and its copy cannot be removed: {error}");
     Some(problem(path, message, "delete the file".to_owned()))
@@ -419,6 +440,17 @@ pub fn record_command(root: &Path, file: &Path) -> String {
         shlex::try_quote(&path).map_or_else(|_| path.clone(), Cow::into_owned)
     };
     format!("ralph-memory --root {} record {}", quoted(root), quoted(file))
+}
+
+fn not_kept(file: &File, error: &Error, source: Error) -> Error {
+    let reason = std::error::Error::source(error).map_or_else(String::new, |reason| format!(": {reason}"));
+    let text = serde_json::to_string(file).unwrap_or_default();
+    Error::NotKept {
+        root: file.root.clone().into(),
+        text,
+        reason: format!("{error}{reason}"),
+        source: Box::new(source),
+    }
 }
 
 /// Returns the task that an agent said last that it had done, or failed.

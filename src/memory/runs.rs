@@ -250,6 +250,17 @@ impl Memory {
     /// [`Error::Invalid`] where several are open that could be meant, or none and no task is named, and
     /// [`Error::Io`].
     pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
+        self.resume_at(run, number, task_id, self.now())
+    }
+
+    /// Does the same; one that is new began at that time.
+    pub(super) fn resume_at(
+        &self,
+        run: Option<&str>,
+        number: Option<u32>,
+        task_id: Option<&str>,
+        at: DateTime<Utc>,
+    ) -> Result<Iteration> {
         run.map_or(Ok(()), check_run_name)?;
         task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
         number.map_or(Ok(()), check_number)?;
@@ -295,7 +306,7 @@ impl Memory {
             )
         };
         let number = number.map_or_else(|| self.next_number(&run_id), Ok)?;
-        Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, self.now()) })
+        Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, at) })
     }
 
     /// Returns an iteration as the journal has it.
@@ -353,9 +364,18 @@ impl Memory {
 
     /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
     pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
+        self.attempts_in(|catalog| catalog.rows_of_run(run_id))
+    }
+
+    /// Returns the task's iterations that are in the journal, as [`Memory::attempts_of_run`] does those of a run.
+    pub(super) fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
+        self.attempts_in(|catalog| catalog.rows_of_task(task_id))
+    }
+
+    fn attempts_in(&self, rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<(Id, Attempt)> {
         let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
         let views: Vec<&Catalog> = catalogs.iter().collect();
-        let attempts = pasts(self.now(), &views, |catalog| catalog.rows_of_run(run_id));
+        let attempts = pasts(self.now(), &views, rows);
         attempts.into_iter().filter_map(|past| Some((past.id.clone(), self.attempt(&views, &past.id)?))).collect()
     }
 

@@ -375,12 +375,23 @@ fn beats(base: &TestBase, child: &mut Child, before: usize) -> usize {
     }
 }
 
-/// Starts a run whose agent beats until it is ended, and kills it. The agent's process is noted in `pid`.
-fn killed_run(base: &TestBase, agent: &str) {
+/// Returns the processes that a process started.
+fn children(of: u32) -> impl Iterator<Item = String> {
+    let all = fs::read_dir("/proc").unwrap().filter_map(|found| found.ok()?.file_name().into_string().ok());
+    all.filter(move |pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&of.to_string())
+    })
+}
+
+/// Starts a run whose agent beats until it is ended, and kills it behind what is to be done before. The agent's process is
+/// noted in `pid`.
+fn killed_run(base: &TestBase, agent: &str, before: impl FnOnce(u32)) {
     let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", agent];
     let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
     let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     beats(base, &mut run, 0);
+    before(run.id());
     run.kill().unwrap();
     run.wait().unwrap();
 }
@@ -444,7 +455,7 @@ fn an_agent_ends_with_a_run_that_is_killed() {
         home.display()
     );
     base.write("../home/agent.sh", script);
-    killed_run(&base, &format!("sh {}", home.join("agent.sh").display()));
+    killed_run(&base, &format!("sh {}", home.join("agent.sh").display()), |_| {});
     let until = Instant::now() + Duration::from_secs(30);
     for name in ["pid", "child"] {
         let pid = fs::read_to_string(home.join(name)).unwrap();
@@ -466,16 +477,18 @@ fn an_agent_ends_with_a_run_that_is_killed() {
 fn nothing_is_begun_beside_an_agent_that_outlived_its_run() {
     let base = TestBase::new();
     let home = base.home();
-    let script = format!(
-        "echo $$ > {0}/pid\nwhile [ -e {0}/pid ]; do printf . >> {0}/beats; sleep 0.01; done\n",
-        home.display()
-    );
-    base.write("../home/agent.sh", script);
-    // In a session of its own, where nobody finds it.
-    let agent = format!("setsid sh {}", home.join("agent.sh").display());
-    killed_run(&base, &agent);
+    base.write("../home/agent.sh", beating(&home));
+    let agent = format!("sh {}", home.join("agent.sh").display());
+    killed_run(&base, &agent, |run| {
+        // What would end the agent goes first.
+        let guard = children(run).find(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("read -r command"))
+        });
+        let guard = rustix::process::Pid::from_raw(guard.unwrap().parse().unwrap()).unwrap();
+        rustix::process::kill_process(guard, rustix::process::Signal::KILL).unwrap();
+    });
     let pid = fs::read_to_string(home.join("pid")).unwrap().trim().to_owned();
-    assert!(is_at_work(&pid), "it left its group");
+    assert!(is_at_work(&pid), "nobody ended it");
     let path = std::env::var_os("PATH").unwrap();
     let ran = base.with(["run", "--resume", "--agent", "true"]).env("PATH", &path).run();
     assert_eq!(ran.code, Some(4), "{ran}");
@@ -491,4 +504,160 @@ fn nothing_is_begun_beside_an_agent_that_outlived_its_run() {
     let ran = base.with(["run", "--resume", "--agent", "true", "--max-iterations", "1"]).env("PATH", &path).run();
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(base.files(".ralph/journal").iter().any(|path| base.read(path).contains("outcome: interrupted")));
+}
+
+#[test]
+fn everything_that_no_entry_could_take_is_in_the_notes() {
+    let base = TestBase::new();
+    begin(&base);
+    fs::remove_dir_all(base.at(".ralph/knowledge")).unwrap();
+    std::os::unix::fs::symlink(base.home(), base.at(".ralph/knowledge")).unwrap();
+    let words = |start: &str, n: usize| (0..n).map(|at| format!("{start}{at:05}")).collect::<Vec<_>>().join(" ");
+    let fact = |at: usize| {
+        format!("<knowledge title=\"Fact {at}\" tags=\"x\">\n{}\n</knowledge>\n", words(&format!("f{at}x"), 400))
+    };
+    let said = format!("<journal>\n{}\n</journal>\n", words("j", 3_000)) + &(0..8).map(fact).collect::<String>();
+    let ran = base.with(["record"]).input(&said).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let journal = base.read(".ralph/journal/run-1/0001.md");
+    let missing: Vec<&str> =
+        said.split_whitespace().filter(|word| !word.contains(['<', '>', '"']) && !journal.contains(word)).collect();
+    assert_eq!(missing, [""; 0]);
+    assert_eq!(kept_in(&base.home().join(".local/state/ralph-memory")), [""; 0].map(PathBuf::from));
+    // What is more than a journal's entry can hold stays in a file that is named.
+    begin(&base);
+    let said = format!("<journal>\n{}\n</journal>\n", words("k", 60_000));
+    let ran = base.with(["record", "--json"]).input(&said).run().json(0);
+    let problem = ran["problems"].as_array().unwrap().iter().find(|problem| problem["code"] == "notes-cut");
+    let whole = problem.unwrap_or_else(|| panic!("{ran}"))["path"].as_str().unwrap();
+    assert!(fs::read_to_string(whole).unwrap().contains("k59999"), "{whole}");
+    // It is in the journal, so nobody is told that it is not.
+    assert!(!base.run(["doctor"]).stdout.contains(whole));
+}
+
+#[test]
+fn what_comes_in_beside_a_wrong_option_is_kept() {
+    let base = TestBase::new();
+    begin(&base);
+    for wrong in
+        [&["--agent-exit", ""][..], &["--outcome", "finished"], &["--verify-command", "x"], &["--task-id", "a/b"]]
+    {
+        let arguments = [&["record"], wrong].concat();
+        let ran = base.with(&arguments).input(SAID).run();
+        assert_eq!(ran.code, Some(2), "{ran}");
+        let path = kept(&base);
+        assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
+        assert!(fs::read_to_string(&path).unwrap().contains("Use printf instead of echo."));
+    }
+    let ran = base.run(["record", kept(&base).to_str().unwrap()]);
+    assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{ran}");
+    // Whoever asks for help, or names a file, has said nothing.
+    let _ = base.with(["record", "--help"]).input(SAID).run();
+    base.write("said", SAID);
+    let _ = base.with(["record", "said", "--outcome", "finished"]).input(SAID).run();
+    assert_eq!(kept_in(&base.home().join(".local/state/ralph-memory")).len(), 0);
+}
+
+#[test]
+fn what_nobody_can_keep_is_printed() {
+    let base = TestBase::new();
+    begin(&base);
+    base.write("../home/file", "");
+    let nowhere = base.home().join("file/x");
+    let ran = base.with(["record", "--run", "nope"]).env("HOME", &nowhere).env("TMPDIR", &nowhere).input(SAID).run();
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("Use printf instead of echo."), "{ran}");
+}
+
+#[test]
+fn what_is_kept_names_the_memory_that_was_meant() {
+    let base = TestBase::new();
+    // A memory in a folder of a repository, and one that is named from outside of it.
+    fs::create_dir(base.at(".git")).unwrap();
+    fs::create_dir(base.at("sub")).unwrap();
+    assert_eq!(base.with(["init"]).folder(base.at("sub")).run().code, Some(0));
+    let inside = base.with(["record"]).folder(base.at("sub")).input(SAID).run();
+    let path = kept(&base);
+    let root = base.at("sub").canonicalize().unwrap();
+    assert!(inside.stderr.contains(&format!("--root {} record {}", root.display(), path.display())), "{inside}");
+    let ran = base.with(["record", path.to_str().unwrap(), "--task-id", "t-1"]).folder(base.at("sub")).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let outside = base.with(["--root", "sub", "record", "--run", "other"]).input(SAID).run();
+    assert!(
+        outside.stderr.contains(&format!("--root {} record {}", root.display(), kept(&base).display())),
+        "{outside}"
+    );
+}
+
+#[test]
+fn a_kept_answer_ends_the_task_that_it_names() {
+    let base = TestBase::new();
+    for (task, id) in [("first", "t-1"), ("second", "t-2")] {
+        assert_eq!(base.run(["context", "--task", task, "--task-id", id, "--run", "run-1"]).code, Some(0));
+    }
+    let said = "<journal>It is the first.</journal><task-done>t-1</task-done>";
+    assert_eq!(base.with(["record"]).input(said).run().code, Some(2));
+    let path = kept(&base);
+    let other = base.with(["record", "--task-id", "t-1"]).input("<task-failed>t-1</task-failed>").run();
+    assert_eq!(other.code, Some(0), "{other}");
+    let ran = base.run(["record", path.to_str().unwrap()]);
+    assert!(ran.stdout.contains("(done)"), "{ran}");
+    let journal = base.read(".ralph/journal/run-1/0003.md");
+    assert!(journal.contains("task_id: t-1") && journal.contains("It is the first."), "{journal}");
+    // The second one is still being worked on.
+    assert_eq!(base.files(".ralph/state/iterations").len(), 1);
+}
+
+#[test]
+fn a_kept_answer_that_nobody_began_is_recorded_once() {
+    let base = TestBase::new();
+    assert_eq!(base.with(["record", "--run", "run-1"]).input("<journal>Once.</journal>").run().code, Some(2));
+    let path = kept(&base);
+    let copy = base.home().join("copy.json");
+    fs::copy(&path, &copy).unwrap();
+    let record = |arguments: &[&str], now: &str| {
+        let ran = base.with(arguments).now(now).run();
+        assert!(ran.stdout.starts_with("recorded journal/run-1/0001 "), "{ran}");
+    };
+    record(&["record", path.to_str().unwrap(), "--task-id", "t-1"], "2026-11-20T11:00:00Z");
+    record(&["record", copy.to_str().unwrap(), "--kept", "--task-id", "t-1"], "2026-11-20T12:00:00Z");
+    assert_eq!(base.files(".ralph/journal").len(), 1);
+}
+
+/// Returns the script of an agent that beats until it is ended, and notes its process in `pid`.
+#[cfg(target_os = "linux")]
+fn beating(home: &Path) -> String {
+    let home = home.display();
+    format!("echo $$ > {home}/pid\nwhile [ -e {home}/pid ]; do printf . >> {home}/beats; sleep 0.01; done\n")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_in_a_group_of_its_own_ends_with_its_run() {
+    for leads in ["timeout 600 sh AGENT", "sh -c 'setsid sh AGENT & wait'"] {
+        let base = TestBase::new();
+        let home = base.home();
+        base.write("../home/agent.sh", beating(&home));
+        let agent = leads.replace("AGENT", &home.join("agent.sh").display().to_string());
+        let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", &agent];
+        let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
+        let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        beats(&base, &mut run, 0);
+        let pid = rustix::process::Pid::from_child(&run);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(run.wait().unwrap().code(), Some(130), "{leads}");
+        let agent = fs::read_to_string(home.join("pid")).unwrap();
+        assert!(!is_at_work(agent.trim()), "{leads}");
+    }
+    // The same where the run is killed.
+    let base = TestBase::new();
+    let home = base.home();
+    base.write("../home/agent.sh", beating(&home));
+    killed_run(&base, &format!("timeout 600 sh {}", home.join("agent.sh").display()), |_| {});
+    let pid = fs::read_to_string(home.join("pid")).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while is_at_work(pid.trim()) {
+        assert!(Instant::now() < until, "the agent goes on without its run");
+        std::thread::yield_now();
+    }
 }

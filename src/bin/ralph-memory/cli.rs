@@ -142,6 +142,10 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
     let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
     let _ = to.flush();
+    // What an agent said comes in once.
+    if let Some(hint) = record::rescue(arguments) {
+        ui.note(&format!("hint: {hint}"));
+    }
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
         // The usage below it is for people.
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();

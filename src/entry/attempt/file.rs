@@ -12,6 +12,8 @@ use crate::text::{floor, with_invisible_shown};
 
 /// The largest section, in bytes.
 pub const MAX_SECTION_BYTES: usize = 16 * 1024;
+/// The largest notes, in bytes: they hold what the agent wrote down, with the facts that no entry could take.
+const MAX_NOTES_BYTES: usize = 16 * MAX_SECTION_BYTES;
 /// The longest list.
 pub const MAX_LIST: usize = 200;
 /// The longest title, in characters. With the figures below all texts of the frontmatter together stay
@@ -47,9 +49,13 @@ pub enum Keep {
 /// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
 /// ```
 pub fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
-    let mut safe = String::with_capacity(text.len().min(2 * MAX_SECTION_BYTES));
+    prepare(text, keep, MAX_SECTION_BYTES, allowed)
+}
+
+fn prepare(text: &str, keep: Keep, limit: usize, allowed: &[String]) -> String {
+    let mut safe = String::with_capacity(text.len().min(2 * limit));
     // Some characters become longer, none is lost: what is cut away here would be cut away below.
-    let most = 8 * MAX_SECTION_BYTES;
+    let most = 8 * limit;
     let text = without_blank_ends(text);
     let text = match keep {
         Keep::Start => &text[..floor(text, most)],
@@ -72,18 +78,18 @@ pub fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
         }
     }
     let safe = without_blank_ends(&safe);
-    if safe.len() <= MAX_SECTION_BYTES {
+    if safe.len() <= limit {
         return safe.to_owned();
     }
     match keep {
         Keep::Start => {
-            let room = floor(safe, MAX_SECTION_BYTES - TRUNCATED.len() - 2);
+            let room = floor(safe, limit - TRUNCATED.len() - 2);
             let cut = safe[floor(safe, room.saturating_sub(NEAR))..room].rfind('\n');
             let end = cut.map_or(room, |at| floor(safe, room.saturating_sub(NEAR)) + at);
             format!("{}\n\n{TRUNCATED}", safe[..end].trim_end())
         }
         Keep::End => {
-            let start = ceil(safe, safe.len() - (MAX_SECTION_BYTES - TRUNCATED.len() - 1));
+            let start = ceil(safe, safe.len() - (limit - TRUNCATED.len() - 1));
             let near = floor(safe, (start + NEAR).min(safe.len()));
             let start = safe[start..near].find('\n').map_or(start, |at| start + at + 1);
             format!("{TRUNCATED}\n{}", &safe[start..])
@@ -310,11 +316,16 @@ impl AttemptHead {
 }
 
 impl Sections {
+    /// Returns whether the notes are a part of what was to be noted.
+    pub(crate) fn has_cut_notes(&self) -> bool {
+        self.notes.len() + NEAR + TRUNCATED.len() + 2 >= MAX_NOTES_BYTES && self.notes.ends_with(TRUNCATED)
+    }
+
     fn prepared(&self, allowed: &[String]) -> Sections {
         let start = |text: &str| prepare_text(text, Keep::Start, allowed);
         let end = |text: &str| prepare_text(text, Keep::End, allowed);
         Sections {
-            notes: start(&self.notes),
+            notes: prepare(&self.notes, Keep::Start, MAX_NOTES_BYTES, allowed),
             summary: start(&self.summary),
             tried: start(&self.tried),
             why: start(&self.why),

@@ -1,5 +1,6 @@
 //! `record`: ends an iteration with what its agent said.
 
+use std::ffi::OsString;
 use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -124,6 +125,7 @@ fn record_kept(memory: &Memory, kept: Kept, args: &Args) -> anyhow::Result<Recor
 /// Writes down what an agent said. It is read before anything can fail: there may be no second time.
 fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
     let mut opened = globals.open();
+    let root = opened.as_ref().ok().map(|memory| memory.root().to_owned());
     let run = args.run.clone().or_else(run_of_environment);
     if args.file.is_none() && std::io::stdin().is_terminal() {
         // Whoever is about to type it is told first.
@@ -163,13 +165,21 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
         }
         let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
         if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
-            validated.output = read(path)?;
+            validated.output = match read(path) {
+                // What came in on a pipe comes once, and matters more.
+                Err(error) if args.file.is_none() => {
+                    let reason =
+                        std::error::Error::source(&error).map_or_else(String::new, |reason| format!(": {reason}"));
+                    format!("{error}{reason}")
+                }
+                read => read?,
+            };
         }
         Ok((memory, iteration))
     });
     match begun {
         Ok((memory, iteration)) => Ok(memory.finish(&iteration, &report)?),
-        Err(error) => Err(keep(globals, args, run, &report, error)),
+        Err(error) => Err(keep(globals, args, (root, run), &report, error)),
     }
 }
 
@@ -185,15 +195,31 @@ fn no_stream(transcript: &Transcript, format: Format, name: &Path) -> Option<Usa
 
 /// Keeps what came in on standard input, and cannot come a second time, although nobody knows which iteration it
 /// ends; returns the error with the place of it.
-fn keep(globals: &Globals, args: &Args, run: Option<String>, report: &Report, error: anyhow::Error) -> anyhow::Error {
-    let said_nothing = report.transcript.as_ref().is_none_or(|transcript| transcript.text.trim().is_empty());
+fn keep(
+    globals: &Globals,
+    args: &Args,
+    (root, run): (Option<PathBuf>, Option<String>),
+    report: &Report,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let is_nothing = |said: &Transcript| said.text.trim().is_empty() && said.n_events == 0;
     let Ok(start) = globals.start() else { return error };
-    if args.file.is_some() || said_nothing {
+    if args.file.is_some() || report.transcript.as_ref().is_none_or(is_nothing) {
         return error;
     }
-    let root = start.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&start).to_owned();
+    let root = root.unwrap_or_else(|| project_of(&start));
+    let root = root.canonicalize().unwrap_or(root);
     let which = Which::Named { run, number: args.iteration, task_id: args.task_id.clone() };
-    let Ok(kept) = state_folders().keep(&root, which, report, globals.now()) else { return error };
+    let kept = match state_folders().keep(&root, which, report, globals.now()) {
+        Ok(kept) => kept,
+        Err(Error::NotKept { root, text, reason, .. }) => {
+            let source = error
+                .downcast::<Error>()
+                .unwrap_or_else(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() });
+            return Error::NotKept { root, text, reason, source: Box::new(source) }.into();
+        }
+        Err(_) => return error,
+    };
     match error.downcast::<Usage>() {
         Ok(Usage { message, hint }) => {
             let command = record_command(&root, &kept);
@@ -205,6 +231,40 @@ fn keep(globals: &Globals, args: &Args, run: Option<String>, report: &Report, er
             Err(error) => error,
         },
     }
+}
+
+/// Returns where a memory should be of which there is none: the root of the repository, else the folder itself.
+fn project_of(folder: &Path) -> PathBuf {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&folder).to_owned()
+}
+
+/// Keeps what comes in on standard input for a call of `record` whose options cannot be understood, and returns what to
+/// do with it; nothing where the call names a file, or nothing comes.
+pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let at = words.iter().position(|word| *word == "record")?;
+    let is_help = words.iter().any(|word| matches!(*word, "-h" | "--help" | "-V" | "--version"));
+    let named = words.iter().position(|word| *word == "--root").and_then(|at| words.get(at + 1));
+    let named = named.copied().or_else(|| words.iter().find_map(|word| word.strip_prefix("--root=")));
+    if is_help || std::io::stdin().is_terminal() || words[at + 1..].iter().any(|word| Path::new(word).is_file()) {
+        return None;
+    }
+    let transcript = transcript(Reader::new(Options::default()), None).ok()?;
+    if transcript.text.trim().is_empty() && transcript.n_events == 0 {
+        return None;
+    }
+    let start = named.map_or_else(std::env::current_dir, |root| Ok(PathBuf::from(root))).ok()?;
+    let start = start.canonicalize().unwrap_or(start);
+    let root = start.ancestors().find(|folder| folder.join(".ralph").is_dir()).map(Path::to_owned);
+    let root = root.unwrap_or_else(|| project_of(&start));
+    let which = Which::Named { run: run_of_environment(), number: None, task_id: None };
+    let report = Report { transcript: Some(transcript), ..Report::default() };
+    Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
+        Ok(kept) => format!("what came in is kept, and `{}` takes it", record_command(&root, &kept)),
+        Err(Error::NotKept { text, reason, .. }) => format!("what came in could not be kept ({reason}):\n{text}"),
+        Err(error) => format!("what came in could not be kept: {error}"),
+    })
 }
 
 /// Says what to do where nobody knows which iteration is meant.
