@@ -38,7 +38,7 @@ A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{t
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
 
 Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
-know; a second Ctrl-C ends everything at once.
+know; a second Ctrl-C kills the agent, writes down what it said, and ends everything within two seconds.
 
 Examples:
   ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
