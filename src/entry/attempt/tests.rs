@@ -151,11 +151,15 @@ fn too_much_is_cut_and_never_refused() {
     attempt.head.refused = many.clone();
     attempt.head.context = many.iter().filter_map(|path| Id::parse(&path.replace('/', "-"))).collect();
     attempt.head.validation.as_mut().unwrap().command = long.clone();
-    attempt.sections.notes = format!("start {long}");
+    attempt.sections.notes = format!("start {}", long.repeat(6));
+    attempt.sections.summary = format!("start {long}");
     attempt.sections.validation_output = format!("{long} end");
     let prepared = check(&attempt);
     assert!(prepared.to_file().find("\n---\n").unwrap() <= MAX_FRONTMATTER_BYTES);
-    assert!(prepared.sections.notes.starts_with("start wide") && prepared.sections.notes.ends_with("[truncated]"));
+    let Sections { notes, summary, .. } = &prepared.sections;
+    assert!(notes.starts_with("start wide") && notes.ends_with("[truncated]") && prepared.sections.has_cut_notes());
+    assert!(summary.starts_with("start wide") && summary.ends_with("[truncated]"));
+    assert!(summary.len() <= MAX_SECTION_BYTES && notes.len() > 15 * MAX_SECTION_BYTES);
     let output = &prepared.sections.validation_output;
     assert!(output.starts_with("[truncated]\n") && output.ends_with(" end") && output.len() <= MAX_SECTION_BYTES);
     assert!(!prepared.head.files.created.is_empty());
