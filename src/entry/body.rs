@@ -18,7 +18,7 @@ pub struct Digest {
 
 /// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check, and a
 /// The most brackets of a body that is read as markdown.
-const MAX_BRACKETS: usize = 20_000;
+const MAX_BRACKETS: usize = 400_000;
 /// file of 1 MiB can hold 170,000.
 pub const MAX_LINKS: usize = 1_000;
 

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
-use super::kept::{Seen, settle};
+use super::kept::settle;
+use super::kept_file::Seen;
 use super::outside::State;
 use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};

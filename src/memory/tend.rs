@@ -118,14 +118,11 @@ impl<'a> Turns<'a> {
                 let_others_lock();
             }
         }
-        let (lock, _) = match &self.lock {
-            Some(held) => held,
-            None => {
-                (self.interrupt)();
-                let lock = self.lock()?;
-                self.lock.insert((lock, Instant::now()))
-            }
-        };
+        if self.lock.is_none() {
+            (self.interrupt)();
+            self.lock = Some((self.lock()?, Instant::now()));
+        }
+        let Some((lock, _)) = &self.lock else { return Ok(()) };
         self.n_uncommitted += n_files;
         work(lock)
     }
