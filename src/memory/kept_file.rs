@@ -35,7 +35,7 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 pub enum Which {
     /// This one.
     Begun(Box<Iteration>),
-    /// One that [`Memory::resume`] finds by what was known of it.
+    /// One that [`Memory::resume`](super::Memory::resume) finds by what was known of it.
     #[serde(rename_all = "snake_case")]
     Named {
         /// The run.
@@ -84,7 +84,7 @@ pub(super) struct Seen {
 
 impl StateFolders {
     /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
-    /// the file. For a caller that could not even open the memory; [`Memory::finish`] does it by itself.
+    /// the file. For a caller that could not even open the memory; [`Memory::finish`](super::Memory::finish) does it by itself.
     ///
     /// # Errors
     ///
