@@ -84,7 +84,8 @@ pub(super) struct Seen {
 
 impl StateFolders {
     /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
-    /// the file. For a caller that could not even open the memory; [`Memory::finish`](super::Memory::finish) does it by itself.
+    /// the file. For a caller that could not even open the memory; [`Memory::finish`](super::Memory::finish) does it by
+    /// itself.
     ///
     /// # Errors
     ///
