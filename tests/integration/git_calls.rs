@@ -531,7 +531,10 @@ fn a_history_without_end_is_not_waited_for() {
     let blob = fed(&["hash-object", "-w", "--stdin"], "x");
     let mut tree = fed(&["mktree"], &format!("100644 blob {blob}\tf\n"));
     for _ in 0..9 {
-        tree = fed(&["mktree"], &(0..10).map(|at| format!("040000 tree {tree}\td{at}\n")).collect::<String>());
+        tree = fed(
+            &["mktree"],
+            &(0..10).flat_map(|at| ["040000 tree ".to_owned(), format!("{tree}\td{at}\n")]).collect::<String>(),
+        );
     }
     let listed = git(&base, &root, &["ls-tree", "HEAD"]);
     let whole = fed(&["mktree"], &format!("{listed}\n040000 tree {tree}\td\n"));
