@@ -551,6 +551,11 @@ fn what_comes_in_beside_a_wrong_option_is_kept() {
     }
     let ran = base.run(["record", kept(&base).to_str().unwrap()]);
     assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{ran}");
+    // Another command has nothing to do with what comes in, whatever it is asked for.
+    for other in [&["search", "record", "--oops"][..], &["help", "record"], &["--root", "record", "list", "--oops"]] {
+        let ran = base.with(other).input(SAID).run();
+        assert!(!ran.stderr.contains("what came in"), "{ran}");
+    }
     // Whoever asks for help, or names a file, has said nothing.
     let _ = base.with(["record", "--help"]).input(SAID).run();
     base.write("said", SAID);

@@ -143,7 +143,7 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
     let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
     let _ = to.flush();
     // What an agent said comes in once.
-    if let Some(hint) = record::rescue(arguments) {
+    if to_err && let Some(hint) = record::rescue(arguments) {
         ui.note(&format!("hint: {hint}"));
     }
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {

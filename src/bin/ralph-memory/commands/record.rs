@@ -233,7 +233,7 @@ fn keep(
     }
 }
 
-/// Returns where a memory should be of which there is none: the root of the repository, else the folder itself.
+/// Returns where a missing memory should be: the root of the repository, else the folder itself.
 fn project_of(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&folder).to_owned()
@@ -243,7 +243,18 @@ fn project_of(folder: &Path) -> PathBuf {
 /// do with it; nothing where the call names a file, or nothing comes.
 pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
-    let at = words.iter().position(|word| *word == "record")?;
+    let mut rest = words.iter().enumerate().skip(1);
+    // What stands before the command are options, two of which have a value behind them.
+    let (at, _) = loop {
+        match rest.next()? {
+            (_, &("--root" | "--now")) => drop(rest.next()),
+            (_, word) if word.starts_with('-') => {}
+            command => break command,
+        }
+    };
+    if words[at] != "record" {
+        return None;
+    }
     let is_help = words.iter().any(|word| matches!(*word, "-h" | "--help" | "-V" | "--version"));
     let named = words.iter().position(|word| *word == "--root").and_then(|at| words.get(at + 1));
     let named = named.copied().or_else(|| words.iter().find_map(|word| word.strip_prefix("--root=")));
