@@ -102,13 +102,17 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
 fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<Kept> {
     let cut = |room: Room| {
         let text = suggestion?;
+        // A short text takes less than its beginning with the mark that it was cut.
+        if room.fits(&suggested(text, usize::MAX)) {
+            return Some(suggested(text, usize::MAX));
+        }
         let length = text.chars().count().max(2);
         let limit = foreign::longest(2..=length, |limit| room.fits(&suggested(text, limit)))?;
         Some(suggested(text, limit))
     };
     let first = cut(room.half()).unwrap_or_default();
     let newest = shrunk(newest, room.beside(room.cost(&first)))?;
-    let suggestion = cut(room.beside(room.cost(&newest))).unwrap_or_default();
+    let suggestion = cut(room.beside(room.cost(&newest))).unwrap_or(first);
     Some(Kept { newest, suggestion })
 }
 

@@ -378,6 +378,20 @@ fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
 }
 
 #[test]
+fn a_suggestion_that_is_shorter_whole_than_cut_stands_in_every_room() {
+    let attempt = telling(1, Outcome::Failed, |attempt| {
+        attempt.sections.feedback = "word ".repeat(100);
+        attempt.sections.retry_suggestion = "===".into();
+    });
+    let material = of_task(vec![attempt]);
+    for tokens in 52..200 {
+        let text = attempts_in(&material, Room(Budget::tokens(tokens))).1;
+        assert!(text.contains("\n**Suggested approach for this retry:**\n\\===\n"), "{tokens}: {text}");
+        assert!(text.contains("#### Attempt 1 ("), "{tokens}: {text}");
+    }
+}
+
+#[test]
 fn feedback_is_cut_last() {
     let attempt = telling(1, Outcome::Failed, |attempt| {
         attempt.sections.tried = "tried ".repeat(100);
