@@ -1,50 +1,170 @@
 //! Whether knowledge is new, or says again what an entry says already.
 //!
+//! One fact must never take the place of another, so whatever is not sure to be the same is new.
 //! Pure: heads in, a decision out. What the decision costs and how it is carried out is the caller's.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::{Head, Kind, Source, body_fingerprint};
-use crate::text::{fold, words};
+use crate::text::{fold, title_of, words};
 
 /// How far two sets of tags must overlap before alike titles count: more than this share of the
 /// smaller set.
 pub const TAG_OVERLAP: f64 = 0.5;
+/// How many of an entry's statements a new body must say again to take its place, in hundredths.
+const KEPT_STATEMENTS: usize = 60;
+/// The longest body in which a statement is looked for inside of longer ones, in bytes.
+const MAX_SEARCHED: usize = 64 * 1024;
+/// How many entries are named that are like the new one.
+const MAX_SIMILAR: usize = 3;
+/// How many of the words of the shorter title a longer one must have to be like it, in hundredths.
+const SIMILAR_WORDS: usize = 60;
+/// Words that turn what a text says into its opposite; `t` is what is left of `don't`, `can't` and their like.
+const NEGATIONS: [&str; 15] = [
+    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
+    "without",
+];
+/// Words that say nothing of what a title is about, plurals cut.
+const STOP_WORDS: [&str; 32] = [
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",
+    "must", "need", "needed", "of", "on", "require", "required", "should", "the", "to", "use", "using", "when", "with",
+    "you",
+];
 
-/// Returns which of the live entries `heads` the new knowledge says again, if one does.
+/// An entry that may say what new knowledge says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<Key> {
+    /// Which one.
+    pub key: Key,
+    /// Whether it has the same title, rather than one with the words of the other and tags in common.
+    pub has_title: bool,
+}
+
+/// What of the live entries has to do with new knowledge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<Key> {
+    /// Those that may say the same, those with the same title first; [`is_same`] decides.
+    pub candidates: Vec<Candidate<Key>>,
+    /// Those that are most like it by title, tags and body, the nearest first, at most three.
+    pub similar: Vec<Key>,
+}
+
+/// Returns which of the live entries `heads` may say what the new knowledge says, and which are like it.
 ///
-/// An entry of the same scope is the same when its title is, case and white space folded; else when
-/// more than half of the tags of the smaller set are shared and one title's words contain the
-/// other's as a run. Events are never the same as anything here, and what an agent writes is never
-/// the same as an entry that a person wrote. Of several, equal titles come before alike ones, then a
-/// person's entries before an agent's where a person writes, then the given order.
-pub fn find<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Option<Key> {
-    if class(new.category.as_deref()) == Class::Event {
-        return None;
-    }
+/// An entry can only be the same where it has the same scope, and both are by people or both by agents: nobody's words
+/// are put in another's mouth. Events are never the same as anything here.
+pub fn find<Key: Copy + Ord>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Found<Key> {
     let title = fold(&new.title);
     let title_words = words(&new.title);
+    let about = content_words(&new.title);
+    let (fingerprint, _) = body_fingerprint(&new.body);
     let tags: HashSet<&str> = new.tags.iter().map(String::as_str).collect();
-    let mut best: Option<((bool, bool), Key)> = None;
+    let mut found = Found { candidates: Vec::new(), similar: Vec::new() };
+    let mut similar: Vec<(usize, Key)> = Vec::new();
     for (key, head) in heads {
         let head = head.borrow();
-        if !may_be_updated(new, head) {
+        let is_event = |category: &Option<String>| class(category.as_deref()) == Class::Event;
+        if head.kind != Kind::Knowledge || !head.valid || is_event(&head.category) || is_event(&new.category) {
             continue;
         }
-        let is_alike = || overlap(&tags, &head.tags) > TAG_OVERLAP && contains_run(&title_words, &words(&head.title));
-        let is_equal = fold(&head.title) == title;
-        if !is_equal && !is_alike() {
-            continue;
+        let has_title = fold(&head.title) == title;
+        let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
+        let may_be_same = head.scope == new.scope && (head.source == Source::Human) == (new.source == Source::Human);
+        if may_be_same && (has_title || share_tags && contains_run(&title_words, &words(&head.title))) {
+            found.candidates.push(Candidate { key, has_title });
         }
-        let is_by_another = (new.source == Source::Human) != (head.source == Source::Human);
-        let rank = (!is_equal, is_by_another);
-        if best.as_ref().is_none_or(|(best, _)| rank < *best) {
-            best = Some((rank, key));
+        let other = content_words(&head.title);
+        let n_shared = about.intersection(&other).count();
+        let shorter = about.len().min(other.len()).max(1);
+        let share = n_shared * 100 / shorter;
+        let is_similar = has_title
+            || head.body_fingerprint == fingerprint
+            || share >= SIMILAR_WORDS && (share_tags || n_shared >= 3)
+            || share_tags && n_shared >= 2;
+        if is_similar {
+            let points = share + n_shared * 10 + usize::from(has_title) * 200 + usize::from(share_tags) * 30;
+            similar.push((points + usize::from(head.body_fingerprint == fingerprint) * 200, key));
         }
     }
-    best.map(|(_, key)| key)
+    found.candidates.sort_by_key(|candidate| !candidate.has_title);
+    similar.sort_by(|(points, key), (other_points, other_key)| (other_points, key).cmp(&(points, other_key)));
+    found.similar = similar.into_iter().take(MAX_SIMILAR).map(|(_, key)| key).collect();
+    found
+}
+
+/// Returns whether new knowledge is a later version of an entry of which [`find`] says that it may be.
+///
+/// It is where both have the same title, and a writer gave it to them. A title that is cut from the body says no more
+/// than the body does; then, and where one title only has the words of the other, the new body must keep at least 60 %
+/// of what the old one states, everything in the old title must be said, and neither title nor body may have a negation
+/// that the other lacks.
+pub fn is_same<Key>(new: &Knowledge, candidate: &Candidate<Key>, title: &str, body: &str) -> bool {
+    let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
+    if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
+        return true;
+    }
+    let said: HashSet<String> = words(&new.title).into_iter().chain(words(&new.body)).collect();
+    words(title).iter().all(|word| said.contains(word))
+        && negations(&new.title) == negations(title)
+        && negations(&new.body) == negations(body)
+        && keeps(&new.body, body)
+}
+
+/// Returns whether a body says again enough of what another one states.
+fn keeps(new: &str, old: &str) -> bool {
+    let old = statements(old);
+    let all: HashSet<String> = statements(new).into_iter().collect();
+    let text = (new.len() <= MAX_SEARCHED).then(|| format!(" {} ", words(new).join(" ")));
+    let is_kept = |statement: &&String| {
+        all.contains(*statement) || text.as_ref().is_some_and(|text| text.contains(&format!(" {statement} ")))
+    };
+    // What states nothing, such as a rule or an emoji, is replaced by what states nothing alone.
+    let n_kept = old.iter().filter(is_kept).count();
+    if old.is_empty() { all.is_empty() } else { n_kept * 100 >= old.len() * KEPT_STATEMENTS }
+}
+
+/// Returns what a text states: its sentences, and its lines where these are shorter, as words.
+fn statements(text: &str) -> Vec<String> {
+    let mut statements = Vec::new();
+    for line in text.lines() {
+        let mut start = 0;
+        for (at, character) in line.char_indices() {
+            let end = at + character.len_utf8();
+            // The point inside of `main.rs` ends nothing.
+            let is_end = match character {
+                '.' | '!' | '?' | ';' => line[end..].starts_with(char::is_whitespace),
+                '。' | '！' | '？' => true,
+                _ => false,
+            };
+            if is_end {
+                statements.push(words(&line[start..end]).join(" "));
+                start = end;
+            }
+        }
+        statements.push(words(&line[start..]).join(" "));
+    }
+    statements.retain(|statement| !statement.is_empty());
+    statements
+}
+
+/// Returns whether a word turns what a text says into its opposite.
+pub(crate) fn is_negation(word: &str) -> bool {
+    NEGATIONS.contains(&word)
+}
+
+/// Returns the words of a text that turn what it says into its opposite.
+fn negations(text: &str) -> BTreeSet<String> {
+    words(text).into_iter().filter(|word| is_negation(word)).collect()
+}
+
+/// Returns what a title is about: its words without those that say nothing and without plurals.
+pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
+    let singular = |word: String| {
+        if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word }
+    };
+    words(title).into_iter().map(singular).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
 /// Returns which of the live entries `heads` tells of the event that the new knowledge tells of: one of the
@@ -61,14 +181,6 @@ pub fn find_event<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, 
             && fold(&head.title) == title
     };
     heads.into_iter().find(|(_, head)| is_it(head.borrow())).map(|(key, _)| key)
-}
-
-fn may_be_updated(new: &Knowledge, head: &Head) -> bool {
-    head.kind == Kind::Knowledge
-        && head.valid
-        && head.scope == new.scope
-        && class(head.category.as_deref()) != Class::Event
-        && (new.source == Source::Human || head.source != Source::Human)
 }
 
 /// Returns how many of the smaller set's tags are shared, from 0 to 1.
@@ -101,36 +213,102 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(new: &Knowledge, heads: &[Head], expected: Option<usize>) {
-        assert_eq!(find(new, heads.iter().enumerate()), expected);
+    fn check(new: &Knowledge, heads: &[Head], expected: &[(usize, bool)]) {
+        let found = find(new, heads.iter().enumerate()).candidates;
+        let found: Vec<_> = found.iter().map(|candidate| (candidate.key, candidate.has_title)).collect();
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn equal_titles_come_before_alike_ones() {
         let new = Knowledge::new("Cargo  BENCH", ["a", "b"], "x");
-        check(&new, &[head("cargo bench", &["z"])], Some(0));
-        check(&new, &[head("Cargo bench needs nightly", &["a", "b"]), head("cargo bench", &["z"])], Some(1));
-        check(&new, &[head("Cargo bench needs nightly", &["a", "b"])], Some(0));
-        check(&new, &[head("The cargo bench", &["a", "c"])], None);
-        check(&new, &[head("The cargo bench", &["a", "c", "b"])], Some(0));
-        check(&new, &[head("Cargo benchmarks", &["a", "b"])], None);
-        check(&new, &[head("bench cargo", &["a", "b"])], None);
-        check(&new, &[head("", &["a", "b"])], None);
+        check(&new, &[head("cargo bench", &["z"])], &[(0, true)]);
+        let alike = head("Cargo bench needs nightly", &["a", "b"]);
+        check(&new, &[alike.clone(), head("cargo bench", &["z"])], &[(1, true), (0, false)]);
+        check(&new, &[alike], &[(0, false)]);
+        check(&new, &[head("The cargo bench", &["a", "c"])], &[]);
+        check(&new, &[head("The cargo bench", &["a", "c", "b"])], &[(0, false)]);
+        check(&new, &[head("Cargo benchmarks", &["a", "b"])], &[]);
+        check(&new, &[head("bench cargo", &["a", "b"])], &[]);
+        check(&new, &[head("", &["a", "b"])], &[]);
     }
 
     #[test]
-    fn scopes_events_and_people_are_left_alone() {
+    fn scopes_events_and_the_words_of_others_are_left_alone() {
         let new = Knowledge::new("t", ["a"], "x");
         let agent = Knowledge { source: Source::Agent, ..new.clone() };
-        check(&new, &[Head { scope: Scope::Task("1".into()), ..head("t", &["a"]) }], None);
-        check(&new, &[Head { category: Some("rejection".into()), ..head("t", &["a"]) }], None);
-        check(&new, &[Head { valid: false, ..head("t", &["a"]) }], None);
-        check(&Knowledge { category: Some("hint".into()), ..new.clone() }, &[head("t", &["a"])], None);
-        check(&agent, &[head("t", &["a"])], None);
-        check(&agent, &[head("t", &["a"]), Head { source: Source::Coder, ..head("t", &["a"]) }], Some(1));
         let by_agent = || Head { source: Source::Agent, ..head("t", &["a"]) };
-        check(&new, &[by_agent()], Some(0));
-        // A person's own entry comes first, wherever it stands.
-        check(&new, &[by_agent(), head("t", &["a"])], Some(1));
+        check(&new, &[Head { scope: Scope::Task("1".into()), ..head("t", &["a"]) }], &[]);
+        check(&new, &[Head { category: Some("rejection".into()), ..head("t", &["a"]) }], &[]);
+        check(&new, &[Head { valid: false, ..head("t", &["a"]) }], &[]);
+        check(&Knowledge { category: Some("hint".into()), ..new.clone() }, &[head("t", &["a"])], &[]);
+        check(&agent, &[head("t", &["a"])], &[]);
+        check(&agent, &[head("t", &["a"]), Head { source: Source::Coder, ..head("t", &["a"]) }], &[(1, true)]);
+        check(&new, &[by_agent(), head("t", &["a"])], &[(1, true)]);
+    }
+
+    #[track_caller]
+    fn same(old: (&str, &str), new: (&str, &str), expected: bool) {
+        let knowledge = Knowledge::new(new.0, ["a"], new.1);
+        let candidate = Candidate { key: 0, has_title: fold(old.0) == fold(new.0) };
+        assert_eq!(is_same(&knowledge, &candidate, old.0, old.1), expected, "{old:?} {new:?}");
+    }
+
+    #[test]
+    fn a_title_that_was_given_names_one_entry() {
+        same(("Postgres", "Version 16 runs in production."), ("postgres", "It was moved to version 17."), true);
+    }
+
+    #[test]
+    fn a_title_that_was_cut_from_the_body_names_nothing() {
+        let start = "The parser keeps the byte order mark of each file that it reads, whatever the file";
+        let long = |end: &str| format!("{start} {end}.");
+        let (one, other) = (long("was on Windows before"), long("says of its own encoding"));
+        same((&title_of(&one), &one), (&title_of(&other), &other), false);
+        same((&title_of(&one), &one), (&title_of(&one), &one), true);
+        same((&title_of(&one), &one), (&title_of(&one), &format!("{one} So strip it first.")), true);
+    }
+
+    #[test]
+    fn what_only_has_the_words_of_another_title_must_say_what_that_said() {
+        let old = ("Backups of Postgres run at 2 am", "Do not deploy then. Ask the database team first.");
+        same(old, ("Postgres", "Version 16 runs in production."), false);
+        same(("Postgres", "Version 16 runs in production."), old, false);
+        let kept = "Do not deploy then. Ask the database team first. They answer on Mondays.";
+        same(old, ("Backups of Postgres run at 2 am on Sundays", kept), true);
+        // Two of three are enough, one of two is not.
+        let three = ("Postgres backups", "They run at 2 am. They take an hour. Ask Platform.");
+        same(three, ("Nightly Postgres backups", "They run at 2 am. They take an hour. Ask Storage."), true);
+        same(three, ("Nightly Postgres backups", "They run at 2 am. They take a day. Ask Storage."), false);
+        // What only the old title said would be found no more.
+        same(("Nightly Postgres backups", "They take an hour."), ("Postgres backups", "They take an hour."), false);
+    }
+
+    #[test]
+    fn an_opposite_is_another_fact() {
+        same(("Use cargo nextest", "It is quicker."), ("Never use cargo nextest", "It is quicker."), false);
+        same(("Cargo nextest in CI", "Use it."), ("Cargo nextest in CI today", "Don’t use it."), false);
+        same(("Cargo nextest in CI", "Use it there."), ("Cargo nextest in CI today", "Use it there no longer."), false);
+    }
+
+    #[test]
+    fn statements_are_sentences_and_lines() {
+        assert_eq!(
+            statements("One in main.rs. Two!\n- three\n\n---\n四。五"),
+            ["one in main rs", "two", "three", "四", "五"]
+        );
+    }
+
+    #[test]
+    fn the_nearest_are_named() {
+        let new = Knowledge::new("Backups of Postgres run at 2 am", ["db"], "Do not deploy then.");
+        let heads = [
+            head("Paint the kitchen", &["home"]),
+            head("Postgres", &["db"]),
+            head("Postgres backups", &["db"]),
+            head("Postgres backups run", &["ops"]),
+        ];
+        assert_eq!(find(&new, heads.iter().enumerate()).similar, [2, 1, 3]);
+        assert!(find(&new, heads[..1].iter().enumerate()).similar.is_empty());
     }
 }

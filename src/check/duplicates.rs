@@ -11,11 +11,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::{Item, warning};
-use crate::dedup::{TAG_OVERLAP, overlap};
+use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::Problem;
-use crate::text::{fold, words};
+use crate::text::fold;
 
 /// A body of fewer words than this may well be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
@@ -31,15 +31,6 @@ const MIN_SHARED_TAGS: usize = 2;
 /// A word that more titles of a scope have than this is no sign that two of them are alike. It also
 /// bounds how many pairs are compared.
 const MAX_TITLES_WITH_WORD: usize = 50;
-/// Words that say nothing of what a title is about, plurals cut.
-const STOP_WORDS: [&str; 32] = [
-    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",
-    "must", "need", "needed", "of", "on", "require", "required", "should", "the", "to", "use", "using", "when", "with",
-    "you",
-];
-/// Words that turn what a title says into its opposite.
-const NEGATIONS: [&str; 10] = ["avoid", "cannot", "disable", "don", "instead", "isn", "never", "no", "not", "without"];
-
 /// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are
 /// the entries that others replace: what was decided about is left alone.
 pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
@@ -160,7 +151,7 @@ impl Titles {
 /// Returns whether a word is one that makes the difference: a number, since titles with two numbers
 /// speak of two versions, errors or ports, or a negation.
 fn sets_apart(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit()) || NEGATIONS.contains(&word)
+    word.bytes().any(|byte| byte.is_ascii_digit()) || is_negation(word)
 }
 
 /// Returns the words of which two titles that are alike have one in common at least: all but so many
@@ -168,14 +159,6 @@ fn sets_apart(word: &str) -> bool {
 fn deciding(words: &[u32]) -> &[u32] {
     let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
     &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]
-}
-
-/// Returns what a title is about: its words without those that say nothing and without plurals.
-fn content_words(title: &str) -> BTreeSet<String> {
-    let singular = |word: String| {
-        if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word }
-    };
-    words(title).into_iter().map(singular).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::edit::{Change, flow};
 use super::frontmatter::{self, double_quote, quote};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Error, Result};
-use crate::text::{fold_tag, is_same_name, nfc};
+use crate::text::{fold, fold_tag, is_same_name, nfc};
 
 /// The categories that say what was learned.
 pub const LEARNINGS: [&str; 7] =
@@ -228,8 +228,8 @@ impl Knowledge {
         file
     }
 
-    /// Returns the changes that bring an existing entry up to this knowledge: new tags behind its
-    /// own, the body, and every other key that is given here and says something else there.
+    /// Returns the changes that bring an existing entry up to this knowledge: its title, where that has other words, new
+    /// tags behind its own, the body, and every other key that is given here and says something else there.
     /// `updated_at` is not among them, and neither are [details](Self::details_change).
     pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -250,6 +250,9 @@ impl Knowledge {
                 changes.push(Change::Set(key, new.clone()));
             }
         };
+        if fold(&self.title) != fold(&existing.title) {
+            set("title", &Some(self.title.clone()), &Some(existing.title.clone()));
+        }
         set("category", &self.category, &existing.category);
         set("feature", &self.feature, &existing.feature);
         set("task_id", &self.task_id, &existing.task_id);
@@ -258,10 +261,6 @@ impl Knowledge {
         set("expires_at", &expires_at(self.expires_at), &expires_at(existing.expires_at));
         if let Some(importance) = self.importance.filter(|importance| *importance != existing.importance) {
             changes.push(Change::SetNumber("importance", i64::from(importance)));
-        }
-        if self.source == Source::Human && existing.source != Source::Human {
-            // From here on these are a person's words, which no agent replaces.
-            changes.push(Change::Set("source", self.source.as_str().to_owned()));
         }
         let lines = |text: &str| text.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
         if nfc(&lines(&self.body)) != nfc(&lines(existing_body)) {

@@ -13,7 +13,7 @@ use crate::entry::{self, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::retrieve::superseded;
 use crate::store::{Created, Lock, Store, stem_for_title, version_of};
-use crate::text::edit_distance;
+use crate::text::{edit_distance, fold};
 
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
@@ -58,6 +58,9 @@ pub struct Added {
     pub path: String,
     /// Where the version that was replaced is now.
     pub archived: Option<String>,
+    /// Of a new entry, the ids of those that are most like it by title, tags and body, the nearest first: where it says
+    /// the same, one may replace the other.
+    pub similar: Vec<Id>,
     /// What happened on the way that a person should look at.
     pub problems: Vec<Problem>,
 }
@@ -90,9 +93,10 @@ pub struct Restored {
 impl Memory {
     /// Writes knowledge down: as a new entry, or into the one that says the same.
     ///
-    /// An entry says the same when its title and scope are equal, or when they are alike (see
-    /// [`dedup::find`]). It then gets the new body, tags and other keys, and its old version goes to
-    /// the archive first. Of an event, which is knowledge of one of
+    /// An entry says the same when its scope and the title that its writer gave it are equal, or when the new body says
+    /// what it said (see [`dedup::is_same`]). It then gets the new title, body, tags and other keys, and its old
+    /// version goes to the archive first. Anything else is a new entry, and the answer names those that are like it.
+    /// Of an event, which is knowledge of one of
     /// [these categories](crate::entry::knowledge::EVENTS), nothing is brought up to date: one that is
     /// told already is left as it is, and any other is a file of its own below `knowledge/events/`.
     ///
@@ -122,10 +126,11 @@ impl Memory {
         let (mut added, pending) = loop {
             let pending = self.begin_write();
             let catalog = &pending.catalog;
-            let result = match self.same(catalog, &knowledge) {
+            let (same, similar) = self.same(catalog, &knowledge);
+            let result = match same {
                 Some(row) if is_event(&knowledge) => unchanged(catalog, row),
                 Some(row) => self.update(&lock, catalog, row, &knowledge),
-                None => self.create(&lock, catalog, &knowledge),
+                None => self.create(&lock, catalog, &knowledge).map(|added| Added { similar, ..added }),
             };
             match result {
                 Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
@@ -140,9 +145,9 @@ impl Memory {
         Ok(added)
     }
 
-    /// Returns the row of the entry that says what the knowledge says. What is hidden from searches
-    /// is not brought up to date, since nobody would find it.
-    fn same(&self, catalog: &Catalog, knowledge: &Knowledge) -> Option<RowId> {
+    /// Returns the row of the entry that says what the knowledge says, and the ids of those that are like it. What is
+    /// hidden from searches is not brought up to date, since nobody would find it.
+    fn same(&self, catalog: &Catalog, knowledge: &Knowledge) -> (Option<RowId>, Vec<Id>) {
         let now = self.now();
         let superseded = superseded(&[catalog], now);
         // One head at a time: all of them together take more memory than the rest of the call.
@@ -152,7 +157,26 @@ impl Memory {
             .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
             .map(|row| (row, catalog.head(row)))
             .filter(|(_, head)| !head.is_expired(now));
-        if is_event(knowledge) { dedup::find_event(knowledge, heads) } else { dedup::find(knowledge, heads) }
+        if is_event(knowledge) {
+            return (dedup::find_event(knowledge, heads), Vec::new());
+        }
+        let found = dedup::find(knowledge, heads);
+        for candidate in found.candidates {
+            // What went or changed in the meantime says nothing by now.
+            let Ok((_, entry)) = self.read_entry(&catalog.path(candidate.key)) else { continue };
+            if dedup::is_same(knowledge, &candidate, &entry.head.title, &entry.body) {
+                return (Some(candidate.key), Vec::new());
+            }
+        }
+        (
+            None,
+            found
+                .similar
+                .into_iter()
+                .filter_map(|row| catalog.id(row))
+                .filter(|id| !knowledge.supersedes.contains(id))
+                .collect(),
+        )
     }
 
     fn create(&self, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
@@ -184,6 +208,7 @@ impl Memory {
                 action: Action::Created,
                 path: shown(&path),
                 archived: None,
+                similar: Vec::new(),
                 problems: Vec::new(),
             });
         }
@@ -205,8 +230,19 @@ impl Memory {
             // Nothing was replaced, so there is no old version. What cannot be removed is one too many.
             let _ = self.store.discard_copy(lock, &archived, text.as_bytes());
         })?;
-        let title = entry.head.title;
-        Ok(Added { id, title, action: Action::Updated, path: shown(&path), archived: Some(shown(&archived)), problems })
+        Ok(Added {
+            id,
+            title: if fold(&knowledge.title) == fold(&entry.head.title) {
+                entry.head.title
+            } else {
+                knowledge.title.clone()
+            },
+            action: Action::Updated,
+            path: shown(&path),
+            archived: Some(shown(&archived)),
+            similar: Vec::new(),
+            problems,
+        })
     }
 
     /// Replaces a file that holds `old`; reports where a version went that came between.
@@ -358,7 +394,15 @@ fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
     let path = catalog.path(row);
     let id = catalog.id(row).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
     let title = catalog.head(row).title;
-    Ok(Added { id, title, action: Action::Unchanged, path: shown(&path), archived: None, problems: Vec::new() })
+    Ok(Added {
+        id,
+        title,
+        action: Action::Unchanged,
+        path: shown(&path),
+        archived: None,
+        similar: Vec::new(),
+        problems: Vec::new(),
+    })
 }
 
 /// Returns the row of the newest archived version of the entry with this id.

@@ -4,7 +4,7 @@ use super::tokens::Element;
 use super::{FailureReport, Noted, Sigil};
 use crate::entry::Difficulty;
 use crate::settings;
-use crate::text::first_sentence;
+use crate::text::title_of;
 
 /// The id that stands in the instructions for the task's own.
 const ID_PLACEHOLDER: &str = "TASK-ID";
@@ -12,8 +12,6 @@ const ID_PLACEHOLDER: &str = "TASK-ID";
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
 /// The longest word that an element may hold, in bytes: what is longer is prose.
 const MAX_WORD: usize = 200;
-/// How long a title is that is made of a sentence, in characters.
-const MAX_TITLE: usize = 80;
 /// The keys of a failure report.
 const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
 
@@ -89,7 +87,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
             Ok(Sigil::Knowledge(Noted {
                 line: element.line,
                 name: element.name,
-                title: title(content),
+                title: title_of(content),
                 tags,
                 category: Some(category),
                 body: content.to_owned(),
@@ -128,19 +126,6 @@ fn tags(text: &str) -> Vec<String> {
         }
     }
     tags
-}
-
-/// Returns the first sentence of a text, without the marks of a list, a heading or a quotation.
-fn title(text: &str) -> String {
-    let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
-        // A line that is markup alone says nothing.
-        line.contains(char::is_alphanumeric)
-    });
-    let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
-    // A sentence may go on in the next line.
-    let from = line.as_ptr() as usize - text.as_ptr() as usize;
-    let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
-    first_sentence(&paragraph.join(" "), MAX_TITLE)
 }
 
 /// Reads the lines of a failure report.

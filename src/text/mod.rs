@@ -78,6 +78,28 @@ pub fn first_sentence(text: &str, limit: usize) -> String {
     shorten(&line[..end], limit)
 }
 
+/// The longest title that is made from a text, in characters.
+const MAX_TITLE: usize = 80;
+
+/// Returns the title of a text that was given none: its first sentence, without the marks of a list, a heading or a
+/// quotation, at most 80 characters.
+///
+/// ```
+/// use ralph_memory::text::title_of;
+/// assert_eq!(title_of("- Use the nightly\ntoolchain. It is pinned."), "Use the nightly toolchain.");
+/// ```
+pub fn title_of(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
+        // A line that is markup alone says nothing.
+        line.contains(char::is_alphanumeric)
+    });
+    let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
+    // A sentence may go on in the next line.
+    let from = line.as_ptr() as usize - text.as_ptr() as usize;
+    let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
+    first_sentence(&paragraph.join(" "), MAX_TITLE)
+}
+
 /// Cuts `text` between words to at most `limit` characters, with `…` where something was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {

@@ -849,7 +849,7 @@ fn json_has_what_was_promised() {
     assert_eq!(keys(&answer(&["init"])), "initialised problems schema_version");
     assert_eq!(
         keys(&answer(&["add", "--title", "T", "--tags", "a", "--body", "b"])),
-        "action archived id path problems schema_version"
+        "action archived id path problems schema_version similar"
     );
     let found = answer(&["search", "nightly"]);
     assert_eq!(keys(&found), "hits problems schema_version");

@@ -67,12 +67,64 @@ fn what_an_agent_writes_never_replaces_a_persons_words() {
     assert_eq!(by_agent("agent two"), id("t-2"));
     assert_eq!((body(folder.path(), "t"), body(folder.path(), "t-2")), ("person two".into(), "agent two".into()));
 
-    // A person who writes into an agent's entry makes it a person's.
+    // Neither does a person put words into an agent's mouth.
     let agents = Knowledge { source: Source::Coder, ..Knowledge::new("Other", ["y"], "agent") };
     assert_eq!(memory.add(&agents).unwrap().id, id("other"));
-    assert_eq!(memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap().action, Action::Updated);
-    assert_eq!(memory.add(&agents).unwrap().id, id("other-2"));
-    assert_eq!(body(folder.path(), "other"), "person");
+    let added = memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap();
+    assert_eq!((added.action, added.id, added.similar), (Action::Created, id("other-2"), vec![id("other")]));
+    assert_eq!(memory.add(&agents).unwrap().action, Action::Unchanged);
+    assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
+}
+
+/// What was seen in 0.1.0: each of the second facts took the place of the first, and nothing said so.
+#[test]
+fn a_fact_never_takes_the_place_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let start = "The nightly build of the parser keeps the byte order mark of every file that it was given";
+    let learning = |category: &str, end: &str| {
+        let body = format!("{start} {end}.");
+        let title = ralph_memory::text::title_of(&body);
+        Knowledge { category: Some(category.into()), source: Source::Agent, ..Knowledge::new(title, ["parser"], body) }
+    };
+    let pairs = [
+        [
+            Knowledge::new("Postgres", ["db"], "Version 16 runs in production."),
+            Knowledge::new("Backups of Postgres run at 2 am", ["db"], "Do not deploy then."),
+        ],
+        [
+            Knowledge::new("Use cargo nextest", ["tests"], "It takes half the time."),
+            Knowledge::new("Never use cargo nextest", ["tests"], "It takes half the time."),
+        ],
+        [learning("pitfall", "on Windows"), learning("tool_usage", "by curl")],
+    ];
+    for [one, other] in pairs {
+        let first = memory.add(&one).unwrap();
+        let second = memory.add(&other).unwrap();
+        assert_eq!((first.action, second.action), (Action::Created, Action::Created), "{}", other.title);
+        assert_eq!(second.similar, [first.id.clone()], "{}", other.title);
+        for (added, knowledge) in [(&first, &one), (&second, &other)] {
+            assert_eq!(body(folder.path(), added.id.stem()), knowledge.body);
+            assert!(found(&memory, &knowledge.title).contains(&added.id.to_string()), "{}", knowledge.title);
+        }
+        // Said again, each is known.
+        assert_eq!(memory.add(&one).unwrap().action, Action::Unchanged);
+        assert_eq!(memory.add(&other).unwrap().action, Action::Unchanged);
+    }
+}
+
+#[test]
+fn a_later_version_of_a_fact_takes_its_title_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let old = Knowledge::new("Postgres backups", ["db"], "They run at 2 am. They take an hour. Ask Platform first.");
+    let id = memory.add(&old).unwrap().id;
+    let body = "They run at 2 am. They take an hour. Ask Storage first.";
+    let added = memory.add(&Knowledge::new("Nightly Postgres backups", ["db", "ops"], body)).unwrap();
+    assert_eq!((added.action, &added.id, added.title.as_str()), (Action::Updated, &id, "Nightly Postgres backups"));
+    let shown = memory.show(&id).unwrap().entry;
+    assert_eq!((shown.title.as_str(), shown.versions.len()), ("Nightly Postgres backups", 1));
+    assert_eq!(found(&memory, "storage backups"), [id.to_string()]);
 }
 
 #[test]

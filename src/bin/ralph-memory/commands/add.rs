@@ -68,6 +68,7 @@ struct Answer<'a> {
     action: Action,
     path: &'a str,
     archived: Option<&'a str>,
+    similar: &'a [Id],
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
@@ -89,14 +90,24 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     };
     let added = memory.add(&knowledge)?;
     if ui.json {
-        let answer =
-            Answer { id: &added.id, action: added.action, path: &added.path, archived: added.archived.as_deref() };
+        let answer = Answer {
+            id: &added.id,
+            action: added.action,
+            path: &added.path,
+            archived: added.archived.as_deref(),
+            similar: &added.similar,
+        };
         ui.json(answer, &added.problems)?;
     } else {
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;
         if let Some(archived) = &added.archived {
             ui.note(&format!("the version before is kept as {archived}"));
+        }
+        if let Some(first) = added.similar.first() {
+            let similar: Vec<&str> = added.similar.iter().map(Id::as_str).collect();
+            ui.note(&format!("similar: {}", similar.join(", ")));
+            ui.note(&format!("hint: where it takes the place of one, `ralph-memory supersede {first} {}`", added.id));
         }
         ui.problems(&added.problems);
     }

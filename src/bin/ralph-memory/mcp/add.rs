@@ -58,6 +58,9 @@ pub(super) struct Added {
     /// Where the version is that was replaced
     #[serde(skip_serializing_if = "Option::is_none")]
     archived: Option<String>,
+    /// The entries that a new one is most like: where it takes the place of one, write it once more with that id in
+    /// `supersedes`
+    similar: Vec<String>,
     /// What a person should look at
     problems: Vec<Trouble>,
 }
@@ -68,8 +71,8 @@ impl Offered for Add {
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
         and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
         out something that whoever works on this project next would otherwise have to find out again, once for each fact. \
-        Call search_memory first; where an entry says nearly the same, give its title, and it is brought up to date (what \
-        a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
+        Call search_memory first; where an agent's entry is out of date, give its title, and it gets your text. Anything \
+        else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
     type Answer = Added;
@@ -101,6 +104,7 @@ impl Offered for Add {
             action: added.action.as_str().to_owned(),
             path: shown::line(&added.path),
             archived: added.archived.as_deref().map(shown::line),
+            similar: added.similar.iter().map(shown::id).collect(),
             problems: shown::troubles(&added.problems),
         })
     }
