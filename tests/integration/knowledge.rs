@@ -7,6 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use ralph_memory::memory::Action;
 use ralph_memory::{Id, Knowledge, Memory, Query, Source};
 
+use crate::support::TestBase;
+
 /// Returns a memory whose clock stands still.
 fn memory(root: &Path) -> Memory {
     Memory::init(root).unwrap();
@@ -173,4 +175,29 @@ fn knowledge_beside_a_journal_is_recognised() {
     assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, Action::Created);
     assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, Action::Updated);
     assert_eq!(memory.status().unwrap().knowledge, 1);
+}
+
+/// What was seen in 0.1.0: inside of `run`, an agent's `add` made a person's entry its own, as `source: human`.
+#[test]
+fn what_an_agent_adds_by_the_command_line_is_an_agents() {
+    let base = TestBase::new();
+    base.entry("t", "T", "x", "A person's words.");
+    let add = |variables: &[(&str, &str)], more: &[&str]| {
+        let arguments = [&["add", "--title", "T", "--tags", "x", "--body", "An agent's.", "--json"], more].concat();
+        let run = variables.iter().fold(base.with(arguments), |run, (name, value)| run.env(name, value));
+        run.run().json(0)["id"].as_str().unwrap().to_owned()
+    };
+    let source = |id: &str| base.run(["show", id, "--json"]).json(0)["entry"]["source"].as_str().unwrap().to_owned();
+    for variable in ["RALPH_RUN_ID", "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "CURSOR_AGENT", "OPENCODE"] {
+        let id = add(&[(variable, "1")], &[]);
+        assert_eq!((id.as_str(), source(&id)), ("knowledge/t-2", "agent".to_owned()), "{variable}");
+    }
+    assert!(base.read(".ralph/knowledge/t.md").contains("A person's words."));
+    // What is said counts over what is guessed.
+    assert_eq!(add(&[("CLAUDECODE", "1")], &["--source", "human"]), "knowledge/t");
+    assert_eq!(add(&[("CLAUDECODE", "")], &["--scope", "task:1"]), "knowledge/t-3");
+    assert_eq!(source("knowledge/t-3"), "human");
+    let note = ["note", "--event", "decision", "--summary", "We take it.", "--json"];
+    let noted = base.with(note).env("OPENCODE", "1").run().json(0);
+    assert_eq!(source(noted["id"].as_str().unwrap()), "agent");
 }

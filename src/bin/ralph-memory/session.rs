@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use ralph_memory::memory::StateFolders;
 use ralph_memory::settings::ENV_PREFIX;
-use ralph_memory::{Error, Memory};
+use ralph_memory::{Error, Memory, Source};
 
 use crate::parse;
 
@@ -87,6 +87,26 @@ pub(crate) fn state_folders() -> StateFolders {
 /// Returns the run that a loop says it is in.
 pub(crate) fn run_of_environment() -> Option<String> {
     std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
+}
+
+/// The variables by which a process knows that a coding agent runs it: a loop's own; those that Claude Code, Codex,
+/// Cursor, Gemini CLI and opencode set for the commands that they run; and the one that is proposed for all of them.
+const OF_AGENTS: [&str; 9] = [
+    "RALPH_RUN_ID",
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "AI_AGENT",
+];
+
+/// Returns who writes: whom the option names, else an agent where one runs this process, else a person.
+pub(crate) fn writer(named: Option<Source>) -> Source {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    named.unwrap_or(if OF_AGENTS.iter().any(is_set) { Source::Agent } else { Source::Human })
 }
 
 /// Returns the iteration that a loop says is going on: its run, and its number.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Expiry};
-use crate::session::Globals;
+use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
 /// Write knowledge down: as a new entry, or into the one that says the same
@@ -39,9 +39,10 @@ pub(crate) struct Args {
     /// From 0 to 100 [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     importance: Option<u8>,
-    /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator`
-    #[arg(long, value_parser = parse::source, default_value = "human")]
-    source: Source,
+    /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator` [default: `agent` where a
+    /// coding agent runs the command, else `human`]
+    #[arg(long, value_parser = parse::source)]
+    source: Option<Source>,
     /// A project path that it speaks of; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
@@ -80,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         feature: args.feature,
         scope: args.scope,
         importance: args.importance,
-        source: args.source,
+        source: writer(args.source),
         task_id: args.task_id,
         run_id: args.run_id,
         expires_at: args.expires.map(|expiry| expiry.from(globals.now())),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Exit;
 use crate::parse::{self, Expiry};
-use crate::session::Globals;
+use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
 /// Write down what happened: a decision, a rejection; contexts of tasks in its scope then tell of it
@@ -29,9 +29,10 @@ pub(crate) struct Args {
     /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
     #[arg(long, value_parser = parse::scope, default_value = "project")]
     scope: Scope,
-    /// Who noted it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator`
-    #[arg(long, value_parser = parse::source, default_value = "human")]
-    source: Source,
+    /// Who noted it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator` [default: `agent` where a
+    /// coding agent runs the command, else `human`]
+    #[arg(long, value_parser = parse::source)]
+    source: Option<Source>,
     /// From 0 to 100; the more important events are told and kept longer [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     importance: Option<u8>,
@@ -78,7 +79,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let event = Event {
         tags: args.tags,
         scope: args.scope,
-        source: args.source,
+        source: writer(args.source),
         importance: args.importance,
         feature: args.feature,
         task_id: args.task_id,
