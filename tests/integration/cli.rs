@@ -97,6 +97,7 @@ fn init_makes_a_memory_once() {
 #[test]
 fn add_writes_a_file() {
     let base = TestBase::new();
+    base.write("src/db.rs", "").write("x.rs", "");
     let long = ["add", "--title", "WAL: why", "--tags", "SQLite, locking", "--category", "decision", "--feature", "db"];
     let rest =
         ["--scope", "task:t-1", "--importance", "70", "--source", "agent", "--file", "src/db.rs", "--file", "x.rs"];

@@ -201,3 +201,37 @@ fn what_an_agent_adds_by_the_command_line_is_an_agents() {
     let noted = base.with(note).env("OPENCODE", "1").run().json(0);
     assert_eq!(source(noted["id"].as_str().unwrap()), "agent");
 }
+
+/// What was seen in 0.1.0: `--file db.rs` given in `src/` was stored as `db.rs`.
+#[test]
+fn a_file_is_named_relative_to_where_the_command_stands() {
+    let base = TestBase::new();
+    base.write("src/db.rs", "").write("README.md", "");
+    let add = |title: &str, file: &str| {
+        let add = ["add", "--title", title, "--tags", "x", "--body", "b", "--file", file, "--json"];
+        base.with(add).folder(base.at("src")).run()
+    };
+    let files = |ran: &crate::support::Ran| {
+        let id = ran.json(0)["id"].as_str().unwrap().to_owned();
+        base.run(["show", &id, "--json"]).json(0)["entry"]["files"].clone()
+    };
+    for (title, file, expected) in [("A", "db.rs", "src/db.rs"), ("B", "../README.md", "README.md"), ("C", "./", "src")]
+    {
+        let added = add(title, file);
+        assert_eq!(files(&added), serde_json::json!([expected]));
+        assert_eq!(added.json(0)["problems"], serde_json::json!([]), "{added}");
+    }
+    let added = add("D", "src/db.rs");
+    assert_eq!(files(&added), serde_json::json!(["src/src/db.rs"]));
+    let problem = &added.json(0)["problems"][0];
+    assert_eq!((problem["code"].as_str(), problem["path"].as_str()), (Some("no-such-file"), Some("src/src/db.rs")));
+    let outside = add("E", "../../x");
+    assert_eq!(outside.code, Some(2), "{outside}");
+    assert!(outside.to_string().contains("lies outside of the project"), "{outside}");
+    assert!(!base.at(".ralph/knowledge/e.md").exists());
+    let context = ["context", "--task", "Speed it up", "--task-id", "t-1", "--file", "db.rs", "--json"];
+    assert_eq!(
+        base.with(context).folder(base.at("src")).run().json(0)["iteration"]["task"]["files"],
+        serde_json::json!(["src/db.rs"])
+    );
+}

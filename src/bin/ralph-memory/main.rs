@@ -9,6 +9,7 @@ mod commands;
 mod error;
 mod mcp;
 mod parse;
+mod project_paths;
 mod report;
 mod running;
 mod session;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Expiry};
+use crate::project_paths;
 use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     /// coding agent runs the command, else `human`]
     #[arg(long, value_parser = parse::source)]
     source: Option<Source>,
-    /// A project path that it speaks of; may be repeated
+    /// A file of the project that it speaks of, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
     /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
@@ -76,6 +77,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     // A missing memory is said before somebody types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
+    let files = project_paths::of_project(&memory, &args.files)?;
     let knowledge = Knowledge {
         category: args.category,
         feature: args.feature,
@@ -86,10 +88,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         run_id: args.run_id,
         expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
         supersedes: args.supersedes,
-        files: args.files,
+        files: files.clone(),
         ..Knowledge::new(args.title, args.tags, body)
     };
-    let added = memory.add(&knowledge)?;
+    let mut added = memory.add(&knowledge)?;
+    added.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
         let answer = Answer {
             id: &added.id,

@@ -6,9 +6,9 @@ use ralph_memory::{Budget, Id, Request, Task};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
-use crate::parse;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
+use crate::{parse, project_paths};
 
 /// Begin an iteration and print what its agent should know
 ///
@@ -55,7 +55,7 @@ pub(crate) struct TaskArgs {
     /// The section that the task belongs to
     #[arg(long, value_name = "ID")]
     section: Option<String>,
-    /// A path that it touches; may be repeated
+    /// A file that it touches, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
 }
@@ -108,6 +108,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let budget = args.budget.budget();
     let task = args.task.task()?;
     let memory = globals.open()?;
+    let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();

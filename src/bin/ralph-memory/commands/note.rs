@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Exit;
 use crate::parse::{self, Expiry};
+use crate::project_paths;
 use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     /// The feature that it has to do with
     #[arg(long)]
     feature: Option<String>,
-    /// A project path that it speaks of; may be repeated
+    /// A file of the project that it speaks of, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
     /// When it stops being of interest: a date, a time, or hours, days or weeks from now (`30d`)
@@ -76,6 +77,7 @@ fn details(text: &str) -> Result<Map<String, Value>, String> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+    let files = project_paths::of_project(&memory, &args.files)?;
     let event = Event {
         tags: args.tags,
         scope: args.scope,
@@ -85,11 +87,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         task_id: args.task_id,
         run_id: args.run_id,
         expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
-        files: args.files,
+        files: files.clone(),
         details: args.details,
         ..Event::new(args.event, args.summary)
     };
-    let noted = memory.note(&event)?;
+    let mut noted = memory.note(&event)?;
+    noted.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
         ui.json(Answer { id: &noted.id, action: noted.action, path: &noted.path }, &noted.problems)?;
     } else {

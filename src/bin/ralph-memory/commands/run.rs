@@ -11,6 +11,7 @@ use ralph_memory::{Budget, Error, Memory, Task};
 
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Format};
+use crate::project_paths;
 use crate::running::command::CommandLine;
 use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
 use crate::running::feedback;
@@ -77,7 +78,7 @@ pub(crate) struct Args {
     /// The section that the task belongs to
     #[arg(long, value_name = "ID")]
     section: Option<String>,
-    /// A path that it touches; may be repeated
+    /// A file that it touches, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
     /// The command of the agent [default: the setting `run.agent` of your own settings]
@@ -207,6 +208,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
             (task, None)
         }
     };
+    let files = project_paths::of_project(&memory, &task.files)?;
+    let task = Task { files, ..task };
     let run_id = run.id.clone();
     let limit = Some((memory.next_number(&run.id)? - 1).saturating_add(max_iterations));
     let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };

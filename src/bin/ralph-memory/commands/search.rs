@@ -7,9 +7,9 @@ use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
-use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
+use crate::{parse, project_paths};
 
 /// How many hits are shown with a line of their text.
 const MAX_EXCERPTS: usize = 10;
@@ -47,7 +47,8 @@ pub(crate) struct Args {
     /// The feature at work: what is tagged with words of its name scores higher
     #[arg(long, value_name = "NAME")]
     for_feature: Option<String>,
-    /// A path at work: what is tagged with a part of it scores higher; may be repeated
+    /// A file at work, relative to the working folder: what is tagged with a part of its path scores higher; may be
+    /// repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
     /// Show the parts of each score
@@ -85,7 +86,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let query = Query {
         text,
         feature: args.for_feature,
-        files: args.files,
+        files: project_paths::of_project(&memory, &args.files)?,
         kind: args.kind,
         tags: args.tags,
         in_feature: args.feature,

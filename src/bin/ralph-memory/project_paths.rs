@@ -1,0 +1,85 @@
+//! Files that are named on the command line, as the project names them.
+
+use std::path::{Component, Path, PathBuf};
+
+use ralph_memory::Memory;
+use ralph_memory::error::{Problem, Severity};
+
+use crate::error::Usage;
+
+/// Returns the paths relative to the project's folder, with `/` between their parts. They are meant as the shell completes
+/// them: relative to the folder where the command stands, where that is inside of the project.
+///
+/// # Errors
+///
+/// [`Usage`] where one lies outside of the project.
+pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String>, Usage> {
+    let canonical = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let root = canonical(memory.root());
+    let folder = std::env::current_dir().map(|folder| canonical(&folder)).ok();
+    let folder = folder.filter(|folder| folder.starts_with(&root)).unwrap_or_else(|| root.clone());
+    let given = given.iter().filter(|path| !path.trim().is_empty());
+    given.map(|path| relative(&root, memory.root(), &folder, path)).collect()
+}
+
+/// Returns a problem for each of these paths under which the project has nothing.
+pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
+    let missing = paths.iter().filter(|path| memory.root().join(path).symlink_metadata().is_err());
+    let problem = |path: &String| Problem {
+        path: path.clone(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "no-such-file".to_owned(),
+        message: "the project has no such file".into(),
+        hint: "paths are relative to the folder where the command is run; an entry whose file is gone is marked as \
+               unverified"
+            .into(),
+    };
+    missing.map(problem).collect()
+}
+
+fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<String, Usage> {
+    let mut full = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                full.pop();
+            }
+            part => full.push(part),
+        }
+    }
+    let inside = full.strip_prefix(root).or_else(|_| full.strip_prefix(named));
+    match inside {
+        Ok(inside) if inside.as_os_str().is_empty() => Ok(".".to_owned()),
+        Ok(inside) => {
+            Ok(inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"))
+        }
+        Err(_) => Err(Usage {
+            message: format!("`{path}` lies outside of the project `{}`", named.display()),
+            hint: "name a file of the project, relative to the folder where the command is run".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_where_the_command_stands() {
+        let of = |path: &str| relative(Path::new("/p"), Path::new("/link"), Path::new("/p/src"), path);
+        assert_eq!(of("db.rs").unwrap(), "src/db.rs");
+        assert_eq!(of("./a/../db.rs").unwrap(), "src/db.rs");
+        assert_eq!(of("../README.md").unwrap(), "README.md");
+        assert_eq!(of("sub/").unwrap(), "src/sub");
+        assert_eq!(of("/p/x").unwrap(), "x");
+        assert_eq!(of("/link/x").unwrap(), "x");
+        assert_eq!(of("..").unwrap(), ".");
+        for outside in ["../../x", "/etc/passwd", "/px"] {
+            let error = of(outside).unwrap_err();
+            assert_eq!(error.message, format!("`{outside}` lies outside of the project `/link`"));
+        }
+    }
+}
