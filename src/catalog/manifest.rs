@@ -18,7 +18,7 @@ use crate::entry::{Head, Kind};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or what `entry::read` makes of the same bytes does.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
 const MAGIC: [u8; 8] = *b"ralphcat";
 const HEADER: usize = 64;
 const FOLDER: usize = 24;

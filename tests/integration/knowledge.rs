@@ -235,3 +235,50 @@ fn a_file_is_named_relative_to_where_the_command_stands() {
         serde_json::json!(["src/db.rs"])
     );
 }
+
+/// What was seen in 0.1.0: `categroy: pitfal` passed the check in silence.
+#[test]
+fn a_misspelt_key_and_category_are_told_with_the_one_that_was_meant() {
+    let base = TestBase::new();
+    let entry = |head: &str| {
+        base.write(".ralph/knowledge/t.md", format!("---\ntitle: T\ntags: [x]\n{head}---\n\nBody.\n"));
+        base.run(["check", "--json"]).json(0)["problems"].clone()
+    };
+    let told = |problems: serde_json::Value| -> Vec<String> {
+        let text = |problem: &serde_json::Value, key: &str| problem[key].as_str().unwrap_or_default().to_owned();
+        let all = problems.as_array().unwrap().iter();
+        all.map(|problem| {
+            let (line, severity) = (problem["line"].clone(), text(problem, "severity"));
+            format!("{line} {severity} {} {}", text(problem, "code"), text(problem, "hint"))
+        })
+        .collect()
+    };
+    assert_eq!(told(entry("categroy: pitfall\n")), ["4 notice unknown-key did you mean `category`?"]);
+    assert_eq!(told(entry("category: pitfal\n")), ["4 notice unknown-category did you mean `pitfall`?"]);
+    assert_eq!(
+        told(entry("categories: decisions\ncategory: decisions\n")),
+        ["5 notice unknown-category did you mean `decision`?"]
+    );
+    // Words and keys of one's own are nobody's business, and neither is a key beside the one that it looks like.
+    for own in ["category: runbook\n", "aliases: [a]\nauthor: me\nweight: 3\n", "tag: y\n", "file_count: 2\n"] {
+        assert_eq!(told(entry(own)), [""; 0], "{own}");
+    }
+}
+
+/// What was seen in 0.1.0: a capital and a second space made two events of one.
+#[test]
+fn an_event_is_told_once_whatever_its_case_and_white_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let rejection = |summary: &str, task: &str| {
+        let event = ralph_memory::entry::Event {
+            scope: ralph_memory::entry::Scope::Task(task.into()),
+            ..ralph_memory::entry::Event::new("rejection", summary)
+        };
+        memory.note(&event).unwrap()
+    };
+    let first = rejection("Details of the parser are missing.", "t-1");
+    assert_eq!(rejection("details  of the parser are missing.", "t-1").id, first.id);
+    assert_ne!(rejection("Details of the parser are missing.", "t-2").id, first.id);
+    assert_ne!(rejection("Details of the lexer are missing.", "t-1").id, first.id);
+}
