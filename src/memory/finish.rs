@@ -199,6 +199,15 @@ impl Memory {
         }
     }
 
+    /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
+    pub fn changed_files(&self, iteration: &Iteration, report: &Report) -> Vec<String> {
+        let transcript = self.transcript(report);
+        let mut ended = Ended::new(iteration, report, &transcript, self.now());
+        (ended.seen, ended.unknown) = self.seen(iteration);
+        let files = ended.files(report, &Said::default());
+        files.created.into_iter().chain(files.modified).collect()
+    }
+
     /// Writes an attempt down of which nothing more is to be found out.
     pub(super) fn write_ended(&self, ended: &Ended<'_>) -> Result<Recorded> {
         let Ended { iteration, transcript, .. } = *ended;

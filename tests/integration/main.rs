@@ -21,6 +21,7 @@ mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
 mod events; // what happened, who is told of it, and how much
+mod facts; // alike facts never take each other's place
 mod failures; // what the file system, another process or an odd file does to a command
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/faults.rs"]

@@ -63,7 +63,7 @@ impl<'a> Journal<'a> {
             exit_code: validated.exit_code,
             output: prepare_text(&validated.output, Keep::End, &self.memory.settings().allowed_secrets),
             duration_ms: milliseconds(validated.duration),
-            files_changed: Vec::new(),
+            files_changed: self.memory.changed_files(iteration, &told(report, String::new())),
             summary: None,
         };
         let prompt = progress::summary_prompt(&finished);
