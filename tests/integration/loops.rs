@@ -390,3 +390,31 @@ fn an_interrupt_is_written_down_and_leaves_nothing_running() {
     assert_eq!(journal.iter().filter(|text| text.contains("outcome: interrupted")).count(), 2);
     assert_eq!(base.files(".ralph/state"), [".ralph/state/lock"]);
 }
+
+/// What was seen in 0.1.0: the command that sums up an iteration was told that no file had changed.
+#[test]
+fn who_sums_up_an_iteration_is_told_which_files_changed() {
+    let drive = Loop::new();
+    let seen = drive.beside().join("seen");
+    drive.base.write("../home/sum.sh", format!("cat > {}\necho It writes the greeting.\n", seen.display()));
+    let agent = format!("sh {} {{model}}", drive.beside().join("agent.sh").display());
+    let sum = format!("sh {}", drive.base.home().join("sum.sh").display());
+    let ran = drive.run(&[
+        "run",
+        "--task",
+        TITLE,
+        "--agent",
+        &agent,
+        "--verify",
+        "sh check.sh",
+        "--progress",
+        "llm-summarized",
+        "--summarize",
+        &sum,
+        "--max-iterations",
+        "1",
+    ]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let told = fs::read_to_string(&seen).unwrap_or_else(|_| panic!("{ran}"));
+    assert!(told.contains("Files changed: hello.txt\n"), "{told}");
+}
