@@ -57,7 +57,7 @@ impl Fact {
         if self.has_own || says.is_empty() {
             says.insert(0, format!("Fact zq{number} holds"));
         }
-        let body = says.iter().map(|one| format!("{one}. ")).collect::<String>();
+        let body = says.join(". ") + ".";
         let title = self.title.map_or_else(|| title_of(&body), |at| TITLES[at].to_owned());
         let source = if self.is_by_agent { Source::Agent } else { Source::Human };
         (Knowledge { source, ..Knowledge::new(title, self.tags.iter().map(|at| TAGS[*at]), body.trim()) }, says)

@@ -104,7 +104,7 @@ fn a_fact_never_takes_the_place_of_another() {
         let first = memory.add(&one).unwrap();
         let second = memory.add(&other).unwrap();
         assert_eq!((first.action, second.action), (Action::Created, Action::Created), "{}", other.title);
-        assert_eq!(second.similar, [first.id.clone()], "{}", other.title);
+        assert_eq!(second.similar, std::slice::from_ref(&first.id), "{}", other.title);
         for (added, knowledge) in [(&first, &one), (&second, &other)] {
             assert_eq!(body(folder.path(), added.id.stem()), knowledge.body);
             assert!(found(&memory, &knowledge.title).contains(&added.id.to_string()), "{}", knowledge.title);
