@@ -10,7 +10,7 @@ mod table;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Problem, Result, Severity};
-use crate::text::{edit_distance, floor};
+use crate::text::{floor, nearest};
 
 use self::table::{Said, Value};
 
@@ -277,7 +277,7 @@ impl Settings {
                 None => {
                     n_unknown += 1;
                     if n_unknown <= MAX_UNKNOWN {
-                        let hint = nearest(&key).map(|nearest| format!("did you mean `{nearest}`?"));
+                        let hint = nearest(&key, ALL.iter().map(|setting| setting.key)).map(|nearest| format!("did you mean `{nearest}`?"));
                         let hint = hint.unwrap_or_else(|| "delete the line".to_owned());
                         report(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint);
                     }
@@ -354,17 +354,6 @@ fn said(value: &DeValue<'_>) -> Said {
         }
         value => number(value).map_or(Said::Other, Said::Number),
     }
-}
-
-fn nearest(key: &str) -> Option<&'static str> {
-    if key.len() > LONG_KEY {
-        return None;
-    }
-    ALL.iter()
-        .map(|setting| (edit_distance(key, setting.key), setting.key))
-        .min()
-        .filter(|(distance, nearest)| *distance <= nearest.len() / 3)
-        .map(|(_, nearest)| nearest)
 }
 
 /// Returns the `config.toml` that `init` writes: the format, and every setting commented out with

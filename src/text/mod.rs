@@ -229,6 +229,20 @@ pub fn edit_distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
+/// The longest word that is compared with those that may be meant, in bytes: longer ones are no slip of the finger.
+const MAX_MISSPELT: usize = 100;
+
+/// Returns which of the known words was probably meant by one that is none of them: at most a third of its letters
+/// differ. Words with a number in them are series of somebody's own.
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let is_numbered = word.bytes().any(|byte| byte.is_ascii_digit());
+    if word.len() > MAX_MISSPELT || is_numbered || known.clone().any(|known| known == word) {
+        return None;
+    }
+    let near = known.map(|known| (edit_distance(word, known), known));
+    near.filter(|(distance, known)| *distance <= known.len() / 3).min().map(|(_, known)| known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -107,11 +107,11 @@ impl Disk {
         }
     }
 
-    /// Adds an entry, or brings one up to date.
+    /// Adds an entry, or brings one up to date. It is an agent's, as is what `record` takes over: nobody else may.
     fn add(&mut self, random: &mut Random, over: Option<&Path>, place: &str) -> bool {
         let (own, body) = self.text(random);
         let title = over.map_or_else(|| format!("About {own}"), |path| title_of(&self.kept[path]));
-        let ran = self.ask(&["add", "--title", &title, "--tags", &own, "--json"], &body);
+        let ran = self.ask(&["add", "--title", &title, "--tags", &own, "--source", "agent", "--json"], &body);
         let what = if over.is_some() { "update" } else { "add" };
         let Some(added) = self.acknowledged(what, &ran, place) else { return false };
         assert_eq!(added["action"], if over.is_some() { "updated" } else { "created" }, "{place}: {ran}");

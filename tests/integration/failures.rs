@@ -147,10 +147,10 @@ fn a_full_disk_is_6_and_loses_nothing() {
     fs::create_dir(base.at(".ralph")).unwrap();
     let script = format!(
         "echo mounted; p() {{ \"$0\" --now {NOW} \"$@\"; }}; p init > /dev/null\n\
-         p add --title Kept --tags a --body kept\n\
+         p add --title Kept --tags a --body first\n\
          head -c 1000000 /dev/zero > .ralph/state/filler 2> /dev/null\n\
          p add --title Kept --tags a --body other 2>&1; echo exit $?\n\
-         p search kept; echo exit $?; cat .ralph/knowledge/kept.md; find .ralph/knowledge .ralph/archive -type f"
+         p search first; echo exit $?; cat .ralph/knowledge/kept.md; find .ralph/knowledge .ralph/archive -type f"
     );
     // Where nothing may be mounted, the folder that is a file has to do.
     if let Some(told) = with_own_disk(&base, &script) {
@@ -162,7 +162,7 @@ fn a_full_disk_is_6_and_loses_nothing() {
         exit 6
         1. Kept  [SCORE]
            knowledge/kept  [a]
-           kept
+           first
         exit 0
         ---
         title: "Kept"
@@ -171,7 +171,7 @@ fn a_full_disk_is_6_and_loses_nothing() {
         created_at: "2026-11-20T10:00:00Z"
         ---
 
-        kept
+        first
         .ralph/knowledge/kept.md
         "#);
     }

@@ -16,7 +16,7 @@ fn what_a_crash_left_is_swept_by_the_next_that_writes() {
     let base = TestBase::new();
     let path = format!(".ralph/knowledge/{}", leftover(1));
     base.write(&path, "half of an entr");
-    let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", "b"]).answer(0);
+    let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", title]).answer(0);
     add("One");
     assert!(base.at(&path).exists(), "nobody was killed while he had the lock, so nothing is looked for");
     base.write(".ralph/state/lock", format!("pid {DEAD} on host (ralph-memory add)\n"));

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod lookout;
+mod misspelt;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use serde_json::Value;
@@ -10,34 +11,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::knowledge::{EVENTS, LEARNINGS};
 use super::place::place;
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source};
 use crate::error::{MAX_OF_FILE, Message, Problem, Severity};
-use crate::text::{edit_distance, fold_tag, nfc};
-
-/// The keys of knowledge that are read, other programs' names for them included.
-const KNOWLEDGE_KEYS: [&str; 17] = [
-    "title",
-    "tags",
-    "category",
-    "feature",
-    "scope",
-    "importance",
-    "source",
-    "task_id",
-    "run_id",
-    "created_at",
-    "created",
-    "updated_at",
-    "modified",
-    "expires_at",
-    "supersedes",
-    "files",
-    "details",
-];
-/// The longest word that may be a misspelt one, in bytes.
-const MAX_MISSPELT: usize = 40;
+use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
@@ -371,25 +348,6 @@ impl Reader<'_> {
         self.head.valid = false;
     }
 
-    /// Reports keys that are none and look like one: other programs have keys of their own, which are nobody's business.
-    fn look_for_misspelt(&mut self) {
-        let is_there = |key: &str| self.keys.iter().any(|known| known.name == key);
-        let misspelt = self.keys.iter().filter_map(|key| {
-            let meant = nearest(&key.name, &KNOWLEDGE_KEYS).filter(|meant| !is_there(meant))?;
-            Some((self.head_start + key.start, key.name.clone(), meant))
-        });
-        for (offset, key, meant) in misspelt.collect::<Vec<_>>() {
-            let message = format!("`{key}` is not a key that is read");
-            self.report(Severity::Notice, "unknown-key", Some(offset), &message, &format!("did you mean `{meant}`?"));
-        }
-        let category = self.head.category.clone().unwrap_or_default();
-        if let Some(meant) = nearest(&category, &[LEARNINGS, EVENTS].concat()) {
-            let message = format!("`{category}` is no category that is told apart from others");
-            let hint = format!("did you mean `{meant}`?");
-            self.report(Severity::Notice, "unknown-category", self.place_of("category"), &message, &hint);
-        }
-    }
-
     fn knowledge(&mut self, fields: &Fields) {
         self.head.valid = true;
         self.shared_fields(fields);
@@ -450,15 +408,6 @@ impl Reader<'_> {
             self.missing("tags", "add a line `tags: [word, …]` with at least one lowercase keyword");
         }
     }
-}
-
-/// Returns the word that was probably meant by one that is none of them: at most a third of the letters differ.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > MAX_MISSPELT || known.contains(&word) {
-        return None;
-    }
-    let near = known.iter().map(|known| (edit_distance(word, known), *known));
-    near.filter(|(distance, known)| *distance <= known.len() / 3).min().map(|(_, known)| known)
 }
 
 /// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.
