@@ -15,6 +15,9 @@ pub const LEARNINGS: [&str; 7] =
 /// The categories that say what happened.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
+/// The most questions that a writer may give for an entry. One to three are a good number.
+pub const MAX_QUESTIONS: usize = 10;
+
 /// What a category makes of an entry: where it stands in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
@@ -73,6 +76,9 @@ pub struct Knowledge {
     pub supersedes: Vec<Id>,
     /// The project paths that it speaks of.
     pub files: Vec<String>,
+    /// What it answers, each in the words of somebody who has the problem; at most [`MAX_QUESTIONS`]. They are looked
+    /// for like a title, and shown only where the entry is shown whole.
+    pub questions: Vec<String>,
     /// What machines should know of it; any mapping that YAML can hold.
     pub details: Option<Map<String, Value>>,
 }
@@ -98,6 +104,7 @@ impl Knowledge {
             expires_at: None,
             supersedes: Vec::new(),
             files: Vec::new(),
+            questions: Vec::new(),
             details: None,
         }
     }
@@ -135,6 +142,15 @@ impl Knowledge {
         if body.is_empty() {
             return Err(invalid("body", "it is empty"));
         }
+        let mut questions: Vec<String> = Vec::new();
+        for question in self.questions.iter().map(|question| line(question)).filter(|question| !question.is_empty()) {
+            if !questions.iter().any(|other| fold(other) == fold(&question)) {
+                questions.push(question);
+            }
+        }
+        if questions.len() > MAX_QUESTIONS {
+            return Err(invalid("questions", "there are more than ten: keep those that somebody would ask first"));
+        }
         if self.importance.is_some_and(|importance| importance > 100) {
             return Err(invalid("importance", "it is over 100"));
         }
@@ -153,6 +169,7 @@ impl Knowledge {
             task_id: some_line(&self.task_id),
             run_id: some_line(&self.run_id),
             files: self.files.iter().map(|file| line(file)).filter(|file| !file.is_empty()).collect(),
+            questions,
             supersedes: self.supersedes.clone(),
             details: self.details.as_ref().filter(|details| !details.is_empty()).map(plain_mapping),
             ..*self
@@ -219,6 +236,9 @@ impl Knowledge {
         if !self.files.is_empty() {
             key("files", &list(&self.files));
         }
+        if !self.questions.is_empty() {
+            key("questions", &list(&self.questions));
+        }
         if let Some(details) = &self.details {
             key("details", &flow(details));
         }
@@ -243,6 +263,8 @@ impl Knowledge {
         };
         add("tags", missing(&self.tags, &existing.tags));
         add("files", missing(&self.files, &existing.files));
+        let is_new = |question: &&String| !existing.questions.iter().any(|other| fold(other) == fold(question));
+        add("questions", self.questions.iter().filter(is_new).cloned().collect());
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
         add("supersedes", missing(&ids(&self.supersedes), &ids(&existing.supersedes)));
         let mut set = |key, new: &Option<String>, old: &Option<String>| {
@@ -317,6 +339,11 @@ mod tests {
             expires_at: parse_time("2027-01-01"),
             supersedes: vec![Id::parse("old").unwrap()],
             files: vec!["src/a b.rs".into(), "#odd".into()],
+            questions: vec![
+                "Why: does \"it\"\nhang, at all? ".into(),
+                "why: does \"it\" hang, at all?".into(),
+                " ".into(),
+            ],
             ..Knowledge::new("A \"title\": with\u{7} #signs\n", ["B", "b ", "two words"], "\n\nbody\u{1b}\r\nmore\n\n")
         }
     }
@@ -339,6 +366,7 @@ mod tests {
         assert_eq!(head.created_at, Some(now));
         assert_eq!(head.expires_at, parse_time("2027-01-01"));
         assert_eq!(head.supersedes[0].as_str(), "knowledge/old");
+        assert_eq!(head.questions, ["Why: does \"it\" hang, at all?"]);
         assert_eq!(head.files, ["src/a b.rs", "#odd"]);
         assert_eq!(entry.body, "\nbody\nmore\n");
         assert_eq!(knowledge.changes_to(&read("knowledge/x.md", file.as_bytes()).head, &entry.body), []);

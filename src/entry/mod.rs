@@ -273,6 +273,8 @@ pub struct Head {
     pub supersedes: Vec<Id>,
     /// `files`: the project paths it speaks of.
     pub files: Vec<String>,
+    /// `questions`: what it answers, in the words of somebody who has the problem.
+    pub questions: Vec<String>,
     /// The `[[…]]` of its body.
     pub links: Vec<Link>,
     /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ in white space alone.
@@ -312,6 +314,7 @@ impl Head {
             expires_at: None,
             supersedes: Vec::new(),
             files: Vec::new(),
+            questions: Vec::new(),
             links: Vec::new(),
             body_fingerprint: 0,
             body_words: 0,

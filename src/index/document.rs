@@ -8,7 +8,11 @@ use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
+
+/// How many fields of text each stream has, and how many there are.
+pub(super) const N_OF_STREAM: usize = 4;
+pub(super) const N_TEXTS: usize = 2 * N_OF_STREAM;
 
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';
@@ -18,8 +22,8 @@ pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 pub(super) struct Fields {
     pub(super) schema: Schema,
     pub(super) path: Field,
-    /// Title, tags and body in the word stream, then the same in the part stream.
-    pub(super) text: [Field; 6],
+    /// Title, tags, body and questions in the word stream, then the same in the part stream.
+    pub(super) text: [Field; N_TEXTS],
     /// A tag as its stems, sorted, with [`TAG_SEPARATOR`] between them.
     pub(super) tag: Field,
     /// What searches are narrowed by: terms made by [`Filter::term`].
@@ -39,9 +43,11 @@ impl Fields {
             text("title", tokens::WORDS),
             text("tags", tokens::WORDS),
             text("body", tokens::WORDS),
+            text("questions", tokens::WORDS),
             text("title_parts", tokens::PARTS),
             text("tags_parts", tokens::PARTS),
             text("body_parts", tokens::PARTS),
+            text("questions_parts", tokens::PARTS),
         ];
         let mut raw = |name: &str| {
             let indexing = TextFieldIndexing::default()
@@ -100,7 +106,8 @@ impl Document<'_> {
         document.add_text(fields.path, path);
         let title = if repeats_the_body(&head.title, body) { "" } else { &head.title };
         let tags = head.tags.join("\n");
-        for (index, value) in [title, &tags, text, title, &tags, text].into_iter().enumerate() {
+        let questions = head.questions.join("\n");
+        for (index, value) in [title, &tags, text, &questions].repeat(2).into_iter().enumerate() {
             if !value.is_empty() {
                 document.add_text(fields.text[index], value);
             }

@@ -29,6 +29,8 @@ pub struct Weights {
     pub tags: f64,
     /// Words in the body.
     pub body: f64,
+    /// Words in the questions that it answers.
+    pub questions: f64,
     /// The share of the part stream; the word stream has the rest.
     pub parts_share: f64,
     /// Words of the first line of a query of several lines.
@@ -56,6 +58,7 @@ pub enum Part {
     Title,
     Tags,
     Body,
+    Questions,
     Identifiers,
     Coverage,
     TaskTags,
@@ -66,10 +69,11 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order in which they are reported.
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 10] = [
         Part::Title,
         Part::Tags,
         Part::Body,
+        Part::Questions,
         Part::Identifiers,
         Part::Coverage,
         Part::TaskTags,
@@ -84,6 +88,7 @@ impl Part {
             Part::Title => "title",
             Part::Tags => "tags",
             Part::Body => "body",
+            Part::Questions => "questions",
             Part::Identifiers => "identifiers",
             Part::Coverage => "coverage",
             Part::TaskTags => "task_tags",

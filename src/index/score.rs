@@ -17,7 +17,7 @@ use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use super::document::{Filter, TAG_SEPARATOR};
+use super::document::{Filter, N_OF_STREAM, N_TEXTS, TAG_SEPARATOR};
 use super::extra::Extra;
 use super::query::{Part, TextQuery, Weights};
 use super::snapshot::{Segment, Snapshot, path_of};
@@ -54,7 +54,7 @@ pub struct Scores<'a> {
 /// A term to look for in one stream, the same in all segments.
 struct PlannedTerm {
     text: String,
-    /// For each of the stream's three fields: its index, the factor of its BM25 score, and where the
+    /// For each of the stream's fields: its index, the factor of its BM25 score, and where the
     /// segments have it.
     fields: Vec<PlannedField>,
     /// The term's weight in the coverage, and its bit.
@@ -163,7 +163,7 @@ impl<'a> Scores<'a> {
                 let tantivy_field = self.snapshot.fields.text[field];
                 let inverted = segment.reader.inverted_index(tantivy_field)?;
                 let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
-                let part = if field < 3 { field } else { Part::Identifiers as usize };
+                let part = if field < N_OF_STREAM { field } else { Part::Identifiers as usize };
                 for term in &self.terms {
                     let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
                     let Some(info) = &planned.postings[number] else { continue };
@@ -204,15 +204,15 @@ impl<'a> Scores<'a> {
 
     fn plan_text(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
         let weights = self.weights;
-        let field_weights = [weights.title, weights.tags, weights.body];
+        let field_weights = [weights.title, weights.tags, weights.body, weights.questions];
         for stream in 0..2 {
             let share = if stream == 0 { 1.0 - weights.parts_share } else { weights.parts_share };
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0 };
-                let looked_up = [0, 1, 2].map(|within| self.look_up(stream * 3 + within, &term.text));
+                let looked_up = [0, 1, 2, 3].map(|within| self.look_up(stream * N_OF_STREAM + within, &term.text));
                 let mut most_frequent = 0;
-                let mut postings = Vec::with_capacity(3);
+                let mut postings = Vec::with_capacity(N_OF_STREAM);
                 for result in looked_up {
                     let (infos, frequency) = result?;
                     most_frequent = most_frequent.max(frequency);
@@ -224,7 +224,7 @@ impl<'a> Scores<'a> {
                 for (within, (postings, frequency)) in postings.into_iter().enumerate() {
                     if frequency > 0 {
                         let factor = (rarity * field_weights[within]) as f32;
-                        term.fields.push(PlannedField { field: stream * 3 + within, factor, postings });
+                        term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });
                     }
                 }
                 term.coverage = self.idf(most_frequent);
@@ -317,7 +317,7 @@ impl<'a> Scores<'a> {
 
     /// Returns, for each text field and length of it, the length's part of the BM25 formula.
     fn norms(&self) -> Vec<[f32; 256]> {
-        (0..6)
+        (0..N_TEXTS)
             .map(|field| {
                 let average = self.snapshot.average_length(field);
                 std::array::from_fn(|id| {

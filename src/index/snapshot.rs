@@ -8,7 +8,7 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::commit::Committed;
-use super::document::Fields;
+use super::document::{Fields, N_TEXTS};
 use super::overlay::Overlay;
 
 /// The live documents of one or more indexes.
@@ -18,7 +18,9 @@ pub struct Snapshot {
     /// How many documents are live.
     pub(super) n_live: u64,
     /// How many tokens the live documents have in each text field, lengths rounded as BM25 sees them.
-    pub(super) n_tokens: [u64; 6],
+    n_tokens: [u64; N_TEXTS],
+    /// How many live documents have a token in each field.
+    n_with: [u64; N_TEXTS],
 }
 
 pub(super) struct Segment {
@@ -30,7 +32,13 @@ pub(super) struct Segment {
 impl Snapshot {
     /// Returns an empty snapshot.
     pub fn new() -> Snapshot {
-        Snapshot { fields: Fields::new(), segments: Vec::new(), n_live: 0, n_tokens: [0; 6] }
+        Snapshot {
+            fields: Fields::new(),
+            segments: Vec::new(),
+            n_live: 0,
+            n_tokens: [0; N_TEXTS],
+            n_with: [0; N_TEXTS],
+        }
     }
 
     /// Adds what is committed, but for the documents of the `stale` paths.
@@ -80,15 +88,17 @@ impl Snapshot {
             self.n_tokens[index] += (0u8..=255)
                 .map(|id| counts[usize::from(id)] * u64::from(FieldNormReader::id_to_fieldnorm(id)))
                 .sum::<u64>();
+            self.n_with[index] += counts[1..].iter().sum::<u64>();
         }
         self.segments.push(segment);
         Ok(())
     }
 
-    /// Returns the average number of tokens of a live document in a text field, at least a little.
+    /// Returns the average number of tokens in a text field of the live documents that have it: where few have
+    /// questions, those of one are not long. It is at least a little.
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
     pub(super) fn average_length(&self, field: usize) -> f32 {
-        let average = self.n_tokens[field] as f32 / self.n_live.max(1) as f32;
+        let average = self.n_tokens[field] as f32 / self.n_with[field].max(1) as f32;
         // No document has a token there: nothing will be scored by it, and nothing must divide by 0.
         if average > 0.0 { average } else { 1.0 }
     }

@@ -130,7 +130,11 @@ impl<'a> Ended<'a> {
     /// Refuses knowledge that a secret was taken out of, as it would have been refused with the secret.
     fn without_secret(&self, noted: Knowledge) -> Result<Knowledge> {
         let mark = |text: &str| text.contains("[redacted: ");
-        if self.is_redacted && (mark(&noted.title) || mark(&noted.body) || noted.tags.iter().any(|tag| mark(tag))) {
+        if self.is_redacted
+            && (mark(&noted.title)
+                || mark(&noted.body)
+                || noted.tags.iter().chain(&noted.questions).any(|text| mark(text)))
+        {
             let reason = "it held what looks like a secret; leave it out".to_owned();
             return Err(Error::Invalid { what: "knowledge".to_owned(), reason });
         }

@@ -59,6 +59,8 @@ pub struct EntryView {
     pub superseded_by: Vec<Id>,
     /// The project paths that it speaks of.
     pub files: Vec<String>,
+    /// What it answers.
+    pub questions: Vec<String>,
     /// All of its frontmatter, keys that this program does not know included.
     pub frontmatter: Value,
     /// Its body, as in the file.
@@ -250,6 +252,7 @@ impl Memory {
             supersedes: head.supersedes,
             superseded_by: superseded_by.into_iter().filter_map(|other| other.id).collect(),
             files: head.files,
+            questions: head.questions,
             frontmatter: fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect())),
             links: links.collect(),
             backlinks,

@@ -216,6 +216,7 @@ pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
         source: Source::Agent,
         task_id: Some(iteration.task_id()),
         run_id: Some(iteration.run_id.clone()),
+        questions: noted.questions.clone(),
         ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
     }
 }

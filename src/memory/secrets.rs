@@ -102,7 +102,7 @@ impl Memory {
 }
 
 /// Returns the texts of knowledge, each with what it is called.
-fn fields(knowledge: &Knowledge) -> [(&'static str, String); 10] {
+fn fields(knowledge: &Knowledge) -> [(&'static str, String); 11] {
     let details = knowledge.details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
     [
         ("title", knowledge.title.clone()),
@@ -112,6 +112,7 @@ fn fields(knowledge: &Knowledge) -> [(&'static str, String); 10] {
         ("task_id", knowledge.task_id.clone().unwrap_or_default()),
         ("run_id", knowledge.run_id.clone().unwrap_or_default()),
         ("files", knowledge.files.join("\n")),
+        ("questions", knowledge.questions.join("\n")),
         ("details", details.unwrap_or_default()),
         ("category", knowledge.category.clone().unwrap_or_default()),
         ("feature", knowledge.feature.clone().unwrap_or_default()),

@@ -110,7 +110,7 @@ impl Size {
     /// Returns what an entry of `n_bytes` takes, and what it adds to another one that takes it over.
     fn of(learning: &Learning, entry: &Entry, n_bytes: usize) -> Size {
         let head = &entry.head;
-        let items = [head.tags.iter().map(String::len), head.files.iter().map(String::len)].into_iter().flatten();
+        let items = [&head.tags, &head.files, &head.questions].into_iter().flatten().map(String::len);
         let ids = head.supersedes.iter().chain([&learning.id]).map(|id| id.as_str().len());
         Size {
             body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
@@ -153,6 +153,7 @@ impl<'a> Cluster<'a> {
         let changes = [
             Change::AddItems("tags", word()),
             Change::AddItems("files", word()),
+            Change::AddItems("questions", word()),
             Change::AddItems("supersedes", word()),
             Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".to_owned()),
         ];
@@ -182,6 +183,7 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     let head = &newest.entry.head;
     let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
     let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
+    let questions = missing(&head.questions, others.iter().flat_map(|other| &other.entry.head.questions));
     // What the others replace is replaced by this one now.
     let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
     let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
@@ -204,6 +206,7 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     let mut changes = vec![
         Change::AddItems("tags", tags),
         Change::AddItems("files", files),
+        Change::AddItems("questions", questions),
         Change::AddItems("supersedes", supersedes),
     ];
     changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));

@@ -29,6 +29,8 @@ pub const WEIGHTS: Weights = Weights {
     // Tags are often in the title and the body too: .5 instead of 1 gained .003 on notes.
     tags: 0.5,
     body: 1.0,
+    // As much as a title: whoever asks uses the words of the problem, and these are written for him.
+    questions: 2.0,
     // Identifiers' parts: without them, -.005 on bugs and -.007 on notes; half instead of a third,
     // -.006 and -.003.
     parts_share: 1.0 / 3.0,

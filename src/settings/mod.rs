@@ -277,7 +277,8 @@ impl Settings {
                 None => {
                     n_unknown += 1;
                     if n_unknown <= MAX_UNKNOWN {
-                        let hint = nearest(&key, ALL.iter().map(|setting| setting.key)).map(|nearest| format!("did you mean `{nearest}`?"));
+                        let hint = nearest(&key, ALL.iter().map(|setting| setting.key))
+                            .map(|nearest| format!("did you mean `{nearest}`?"));
                         let hint = hint.unwrap_or_else(|| "delete the line".to_owned());
                         report(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint);
                     }

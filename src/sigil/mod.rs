@@ -77,6 +77,8 @@ pub struct Noted {
     pub tags: Vec<String>,
     /// What sort of learning it is; none of plain knowledge.
     pub category: Option<String>,
+    /// What it answers, in the words of somebody who has the problem.
+    pub questions: Vec<String>,
     /// What it says, markdown.
     pub body: String,
 }

@@ -36,6 +36,7 @@ fn every_element_says_its_own() {
         &[],
     );
     let noted = |line, name, title: &str, tags: &[&str], category: Option<&str>, body: &str| Noted {
+        questions: Vec::new(),
         line,
         name,
         title: title.into(),

@@ -3,6 +3,7 @@
 use super::tokens::Element;
 use super::{FailureReport, Noted, Sigil};
 use crate::entry::Difficulty;
+use crate::entry::knowledge::MAX_QUESTIONS;
 use crate::settings;
 use crate::text::title_of;
 
@@ -42,7 +43,9 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
     };
     // An element without its attributes is refused before anybody looks at what it holds.
     let tags = attribute("tags").map(tags).unwrap_or_default();
+    let questions = attribute("questions").map(questions).unwrap_or_default();
     match element.name {
+        "knowledge" | "learning" if questions.len() > MAX_QUESTIONS => return refused("with more than ten questions"),
         "knowledge" | "learning" if is_placeholder(content) => return Err(Skip::Example),
         "knowledge" | "learning" if tags.is_empty() => return refused("without tags"),
         "knowledge" if attribute("title").is_none() => return refused("without a title"),
@@ -75,6 +78,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
             name: element.name,
             title: attribute("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
             tags,
+            questions,
             category: None,
             body: content.to_owned(),
         })),
@@ -89,6 +93,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
                 name: element.name,
                 title: title_of(content),
                 tags,
+                questions,
                 category: Some(category),
                 body: content.to_owned(),
             }))
@@ -126,6 +131,13 @@ fn tags(text: &str) -> Vec<String> {
         }
     }
     tags
+}
+
+/// Returns the questions of an attribute: each ends with its mark, at a line's end or at a semicolon.
+fn questions(text: &str) -> Vec<String> {
+    let all = text.split_inclusive(['?', '？']).flat_map(|question| question.split(['\n', ';', '|']));
+    let all = all.map(|question| question.split_whitespace().collect::<Vec<_>>().join(" "));
+    all.filter(|question| question.contains(char::is_alphanumeric)).collect()
 }
 
 /// Reads the lines of a failure report.

@@ -72,6 +72,7 @@ mod program; // the program, for campaigns
 mod qdrant; // vectors on a real Qdrant server, or on one that stands in for it
 mod qdrant_failures; // each way in which that server fails
 mod qdrant_tls; // whose certificate is trusted
+mod questions; // what entries answer, and how they are found by it
 #[path = "../campaigns/random.rs"]
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them

@@ -10,7 +10,7 @@ use crate::entry::knowledge::list;
 use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
 
 /// The keys whose values are sets.
-const SETS: [&str; 3] = ["tags", "files", "supersedes"];
+const SETS: [&str; 4] = ["tags", "files", "questions", "supersedes"];
 /// The keys that say when an entry was last changed, and when it was made.
 const UPDATED: [&str; 2] = ["updated_at", "modified"];
 const CREATED: [&str; 2] = ["created_at", "created"];

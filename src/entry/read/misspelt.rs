@@ -6,7 +6,7 @@ use crate::error::Severity;
 use crate::text::nearest;
 
 /// The keys of knowledge that are read, other programs' names for them included.
-const KNOWLEDGE_KEYS: [&str; 17] = [
+const KNOWLEDGE_KEYS: [&str; 18] = [
     "title",
     "tags",
     "category",
@@ -23,6 +23,7 @@ const KNOWLEDGE_KEYS: [&str; 17] = [
     "expires_at",
     "supersedes",
     "files",
+    "questions",
     "details",
 ];
 

@@ -393,6 +393,7 @@ impl Reader<'_> {
             }
         }
         self.head.files = self.list(fields, "files");
+        self.head.questions = self.list(fields, "questions");
         if fields.get("details").is_some_and(|details| !details.is_object()) {
             self.bad_value(
                 "details",

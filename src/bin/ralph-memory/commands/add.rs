@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// A file of the project that it speaks of, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
+    /// A question that it answers, in the words of somebody who has the problem: it is found by it; may be repeated
+    #[arg(long = "question", value_name = "TEXT", allow_hyphen_values = true)]
+    questions: Vec<String>,
     /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
     #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
     expires: Option<Expiry>,
@@ -89,6 +92,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
         supersedes: args.supersedes,
         files: files.clone(),
+        questions: args.questions,
         ..Knowledge::new(args.title, args.tags, body)
     };
     let mut added = memory.add(&knowledge)?;

@@ -71,6 +71,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("updated", text(&entry.updated_at)),
         ("expires", text(&entry.expires_at)),
         ("files", entry.files.join(", ")),
+        ("answers", entry.questions.join(" ")),
         ("replaces", ids(&entry.supersedes)),
         ("replaced by", ids(&entry.superseded_by)),
         ("links to", links(&entry.links)),

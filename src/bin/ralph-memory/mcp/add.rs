@@ -38,6 +38,10 @@ pub(super) struct Add {
     /// The project paths that it speaks of. When they change much, it is marked as unverified.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
+    /// One to three questions that it answers, in the words of somebody who has the problem and does not know this: it
+    /// is found by them.
+    #[schemars(length(max = 10))]
+    questions: Option<Vec<String>>,
     /// The ids of entries that it replaces, since they are no longer true.
     #[schemars(length(max = 20))]
     supersedes: Option<Vec<String>>,
@@ -96,6 +100,7 @@ impl Offered for Add {
                 .map(|id| known(memory, id))
                 .collect::<Result<_, _>>()?,
             files: self.files.unwrap_or_default(),
+            questions: self.questions.unwrap_or_default(),
             ..Knowledge::new(self.title, self.tags, self.body)
         };
         let added = memory.add(&knowledge)?;

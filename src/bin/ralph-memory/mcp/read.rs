@@ -78,6 +78,8 @@ pub(super) struct Whole {
     expires_at: Option<String>,
     /// The project paths that it speaks of
     files: Vec<String>,
+    /// The questions that it answers
+    questions: Vec<String>,
     /// The entries that it replaces
     supersedes: Vec<String>,
     /// The entries that replace it: read these instead
@@ -159,6 +161,7 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
         updated_at: entry.updated_at.clone(),
         expires_at: entry.expires_at.clone(),
         files: few(shown::lines(&entry.files)),
+        questions: few(shown::lines(&entry.questions)),
         supersedes: few(shown::ids(&entry.supersedes)),
         superseded_by: few(shown::ids(&entry.superseded_by)),
         links: few(linked(&entry.links)),
