@@ -21,6 +21,7 @@
 mod heads;
 mod manifest;
 mod merge;
+mod problems;
 mod scan;
 mod table;
 mod update;
@@ -36,9 +37,9 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
-use crate::error::{Findings, Problem, Severity};
+use crate::error::Problem;
 use crate::store::Store;
-use crate::text::{is_same_name, nfc};
+use crate::text::is_same_name;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
@@ -329,44 +330,12 @@ impl Catalog {
         self.changed || !self.is_saved || self.heads.is_damaged()
     }
 
-    /// Returns what is wrong with any file, as [`Findings::finish`] lists it.
-    pub fn problems(&self) -> Vec<Problem> {
-        self.findings().finish().0
-    }
-
     /// Returns a folder, relative to `.ralph/`, that could not be listed, so that nobody knows which entries it holds,
     /// and why.
     pub fn unlisted_folder(&self) -> Option<(&str, io::Error)> {
         let at = self.table.folders.iter().position(|folder| folder.unreadable > 0)?;
         let error = io::Error::from_raw_os_error(self.table.folders[at].unreadable.into());
         Some((self.table.folder_path(at), error))
-    }
-
-    /// Returns everything that is wrong with any file.
-    pub fn findings(&self) -> Findings {
-        let mut findings = Findings::default();
-        findings.extend(self.root_problems.iter().cloned());
-        for row in self.rows().filter(|&row| self.has_problem(row)) {
-            let head = self.head(row);
-            if head.more_warnings > 0 {
-                findings.add_unlisted(&format!(".ralph/{}", self.path(row)), Severity::Warning, head.more_warnings);
-            }
-            findings.extend(head.problems);
-        }
-        for odd in &self.table.odd {
-            let folder = self.table.folder_path(odd.folder as usize);
-            findings.add(odd.code.problem(&format!("{folder}/{}", odd.name)));
-        }
-        for (at, folder) in self.table.folders.iter().enumerate() {
-            let path = self.table.folder_path(at);
-            if folder.unreadable > 0 {
-                findings.add(Code::Unreadable.problem(path));
-            }
-            if path.strip_suffix(".md").is_some() {
-                findings.add(Code::NotAFile.problem(path));
-            }
-        }
-        findings
     }
 
     /// Keeps the catalog in the cache, for the index commit with this id.
@@ -465,19 +434,6 @@ impl Catalog {
 
     fn row(&self, row: RowId) -> &Row {
         &self.table.rows[row as usize]
-    }
-
-    /// Returns what is wrong with an entry whose id another file has already.
-    fn duplicate_problem(&self, path: &str) -> Option<Problem> {
-        let id = Id::of_path(path)?;
-        let first = self.path(self.row_of_id(&id)?);
-        let message = format!("has the same id `{id}` as `.ralph/{first}`, which is the one that counts");
-        let hint = if nfc(path) == nfc(&first) {
-            "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
-        } else {
-            "rename one of the two files, or merge them"
-        };
-        Some(table::problem(path, "duplicate-id".to_owned(), message, hint.to_owned()))
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) const SHADOWED: u16 = 1 << 5;
 pub(super) const NOT_TEXT: u16 = 1 << 6;
 /// It tells of an event.
 pub(super) const EVENT: u16 = 1 << 7;
+/// One of its head's problems is an error.
+pub(super) const ERROR: u16 = 1 << 11;
 /// Where the number of a [`Code`] is kept.
 const CODE_SHIFT: u16 = 8;
 const CODE_MASK: u16 = 0b111 << CODE_SHIFT;
@@ -43,7 +45,7 @@ pub(super) const FRESH: u16 = 1 << 13;
 /// The file was there and is gone.
 pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
-const STORED: u16 = AGAIN | PROBLEM | EXPIRES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | CODE_MASK;
+const STORED: u16 = AGAIN | PROBLEM | EXPIRES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
 
 /// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

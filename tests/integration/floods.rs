@@ -86,7 +86,16 @@ fn more_problems_than_anybody_reads_are_counted() {
     // What is worst is told, wherever it stands.
     assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
     assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings of other files are not listed");
-    assert_eq!(base.run(["list", "--json"]).json(0)["problems"].as_array().unwrap().len(), MAX_IN_ALL + 1);
+    // A query reads the heads of the first few alone, those with errors before all others.
+    for arguments in
+        [&["list", "--json"][..], &["search", "number", "--json"], &["context", "--task", "b", "--dry-run", "--json"]]
+    {
+        let told = base.run(arguments).json(0)["problems"].as_array().unwrap().clone();
+        let codes: Vec<&str> = told.iter().map(|problem| problem["code"].as_str().unwrap()).collect();
+        assert_eq!(codes, [&["bad-value"; 9][..], &["no-frontmatter", "more-problems"]].concat());
+        assert_eq!(told[10]["message"], format!("{} more files have problems", MAX_IN_ALL + 21));
+        assert_eq!(told[9]["path"], ".ralph/knowledge/z.md");
+    }
 }
 
 #[test]

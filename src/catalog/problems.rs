@@ -1,0 +1,94 @@
+//! What is wrong with the files.
+
+use super::table::{self, Code, ERROR};
+use super::{Catalog, RowId};
+use crate::entry::Id;
+use crate::error::{Findings, Problem, Severity};
+use crate::text::nfc;
+
+/// How many problems a query tells of.
+const MAX_TOLD: usize = 10;
+
+impl Catalog {
+    /// Returns what is wrong with the first files that have problems, those with errors first, at least
+    /// ten problems where there are so many. One more stands for the other files: a query must not take
+    /// longer because files are faulty.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut findings = Findings::default();
+        findings.extend(self.root_problems.iter().cloned());
+        self.add_odd(&mut findings);
+        let (mut listed, _) = findings.finish();
+        let is_worse = |row: &RowId| self.row(*row).has(ERROR) || self.row(*row).code().is_some();
+        let (worse, others): (Vec<RowId>, Vec<RowId>) =
+            self.rows().filter(|&row| self.has_problem(row)).partition(is_worse);
+        let mut n_more = worse.len() + others.len() + listed.len().saturating_sub(MAX_TOLD);
+        listed.truncate(MAX_TOLD);
+        for row in worse.into_iter().chain(others) {
+            if listed.len() >= MAX_TOLD {
+                break;
+            }
+            listed.extend(self.head(row).problems);
+            n_more -= 1;
+        }
+        listed.sort();
+        listed.dedup();
+        if n_more > 0 {
+            let files = if n_more == 1 { "file has" } else { "files have" };
+            listed.push(Problem {
+                path: ".ralph/".to_owned(),
+                line: None,
+                column: None,
+                severity: Severity::Warning,
+                code: "more-problems".to_owned(),
+                message: format!("{n_more} more {files} problems").into(),
+                hint: "run `ralph-memory check` to see them all".into(),
+            });
+        }
+        listed
+    }
+
+    /// Returns everything that is wrong with any file.
+    pub fn findings(&self) -> Findings {
+        let mut findings = Findings::default();
+        findings.extend(self.root_problems.iter().cloned());
+        for row in self.rows().filter(|&row| self.has_problem(row)) {
+            let head = self.head(row);
+            if head.more_warnings > 0 {
+                findings.add_unlisted(&format!(".ralph/{}", self.path(row)), Severity::Warning, head.more_warnings);
+            }
+            findings.extend(head.problems);
+        }
+        self.add_odd(&mut findings);
+        findings
+    }
+
+    /// Adds what is no file of an entry, or a folder that cannot be listed.
+    fn add_odd(&self, findings: &mut Findings) {
+        for odd in &self.table.odd {
+            let folder = self.table.folder_path(odd.folder as usize);
+            findings.add(odd.code.problem(&format!("{folder}/{}", odd.name)));
+        }
+        for (at, folder) in self.table.folders.iter().enumerate() {
+            let path = self.table.folder_path(at);
+            if folder.unreadable > 0 {
+                findings.add(Code::Unreadable.problem(path));
+            }
+            if path.strip_suffix(".md").is_some() {
+                findings.add(Code::NotAFile.problem(path));
+            }
+        }
+    }
+
+    /// Returns what is wrong with an entry whose id another file has already.
+    pub(super) fn duplicate_problem(&self, path: &str) -> Option<Problem> {
+        let id = Id::of_path(path)?;
+        let first = self.path(self.row_of_id(&id)?);
+        let message = format!("has the same id `{id}` as `.ralph/{first}`, which is the one that counts");
+        let hint = if nfc(path) == nfc(&first) {
+            "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
+        } else {
+            "rename one of the two files, or merge them"
+        };
+        Some(table::problem(path, "duplicate-id".to_owned(), message, hint.to_owned()))
+    }
+}
