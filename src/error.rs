@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no `.ralph/` folder here or above.
-    #[error("no `.ralph` folder in `{start}` or above it")]
+    /// There is no `.ralph/` folder here, or none here and above.
+    #[error("no `.ralph` folder in `{start}`{}", elsewhere(above.as_deref()))]
     NoMemory {
-        /// Where the search began.
+        /// Where it was looked for.
         start: PathBuf,
+        /// The nearest folder above that has one, where only `start` was looked at.
+        above: Option<PathBuf>,
     },
     /// The folder was made by a newer program.
     #[error("`{path}` has format {found}, and this program knows formats up to {known}")]
@@ -195,6 +197,10 @@ pub enum Error {
         /// The last line that it wrote to its error output.
         reason: String,
     },
+}
+
+fn elsewhere(above: Option<&Path>) -> String {
+    above.map_or_else(|| " or above it".to_owned(), |above| format!("; the one above it is in `{}`", above.display()))
 }
 
 fn holder_suffix(holder: Option<&String>) -> String {

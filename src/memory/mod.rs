@@ -33,12 +33,12 @@ mod views;
 mod watching;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 
@@ -101,6 +101,12 @@ impl Memory {
         init::init(root)
     }
 
+    /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that
+    /// one as long as it has none of its own.
+    pub fn above(folder: &Path) -> Option<PathBuf> {
+        Store::above(folder)
+    }
+
     /// Opens the memory in `root`, the folder that holds `.ralph/`, with the settings of its
     /// `config.toml`.
     ///
@@ -143,7 +149,10 @@ impl Memory {
         let problems =
             user.map(|(text, path)| settings.read_file(text, path, Origin::User)).transpose()?.unwrap_or_default();
         let store = if let Some(root) = root {
-            Store::open(root)?
+            Store::open(root).map_err(|error| match error {
+                Error::NoMemory { start, .. } => Error::NoMemory { above: Store::above(&start), start },
+                error => error,
+            })?
         } else {
             // The project's file is read only when its owner is trusted, and has no say in that.
             let mut own = settings.clone();

@@ -49,19 +49,27 @@ impl Store {
         let root = std::path::absolute(root).io("find", root)?;
         let root_folder = match Folder::open_root(&root) {
             Ok(folder) => folder,
-            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root }),
+            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", root, error)),
         };
         let memory = root.join(MEMORY);
         match root_folder.stat_of(MEMORY) {
             Ok(stat) if stat.kind == FileKind::Folder => {}
             Ok(stat) if stat.kind == FileKind::Link => return Err(Error::OutsideRoot { path: memory }),
-            Ok(_) => return Err(Error::NoMemory { start: root }),
-            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root }),
+            Ok(_) => return Err(Error::NoMemory { start: root, above: None }),
+            Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", memory, error)),
         }
         let abilities = Abilities { rename_flags: true, hard_links: true };
         Ok(Store { root, memory, root_folder, abilities })
+    }
+
+    /// Returns the nearest folder above `start` that holds a memory, whoever owns it.
+    pub fn above(start: &Path) -> Option<PathBuf> {
+        let start = std::path::absolute(start).ok()?;
+        let holds_one =
+            |folder: &&Path| std::fs::symlink_metadata(folder.join(MEMORY)).is_ok_and(|found| found.is_dir());
+        start.ancestors().skip(1).find(holds_one).map(Path::to_owned)
     }
 
     /// Opens the nearest memory: in `start`, or in the next folder above that has one.
@@ -79,7 +87,7 @@ impl Store {
                 result => return result,
             }
         }
-        Err(Error::NoMemory { start })
+        Err(Error::NoMemory { start, above: None })
     }
 
     fn owned(self, trust: &Trust<'_>) -> Result<Store> {

@@ -82,7 +82,7 @@ fn init_makes_a_memory_once() {
     created .ralph/.gitattributes
     created .ralph/.gitignore
     created .ralph/config.toml
-    created .claude/skills/
+    created .claude/skills/, in which Claude Code looks for the skills of the project
     moved tidy from .ralph/skills/ to .claude/skills/
     ");
     assert_snapshot!(base.run(["init"]), @"
@@ -92,6 +92,39 @@ fn init_makes_a_memory_once() {
     ");
     assert_eq!(base.read(".claude/skills/tidy/SKILL.md"), "x");
     assert!(base.run(["init", "--json"]).json(0)["initialised"]["created"].as_array().unwrap().is_empty());
+}
+
+/// What was seen in 0.1.0: `init` in a subfolder made a second memory in silence, which hid the first from there on.
+#[test]
+fn init_inside_of_a_memory_asks_for_here() {
+    let base = TestBase::new();
+    std::fs::create_dir(base.at("src")).unwrap();
+    for folder in ["src", ".ralph", ".ralph/knowledge"] {
+        let refused = base.with(["init"]).folder(base.at(folder)).run();
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains("has a memory, and this folder is inside of it"), "{refused}");
+        assert!(refused.stderr.contains("`ralph-memory init --here` makes another one"), "{refused}");
+        assert!(!base.at(folder).join(".ralph").exists());
+    }
+    base.with(["init", "--here"]).folder(base.at("src")).run().answer(0);
+    assert!(base.at("src/.ralph/config.toml").exists());
+}
+
+/// What was seen in 0.1.0: `--root src` and `--root .ralph` said that there was no memory above either.
+#[test]
+fn a_root_inside_of_a_memory_is_told_where_the_memory_is() {
+    let base = TestBase::new();
+    std::fs::create_dir(base.at("src")).unwrap();
+    let root = base.root();
+    for folder in ["src", ".ralph"] {
+        let refused = base.run(["list", "--root", folder]);
+        assert_eq!(refused.code, Some(3), "{refused}");
+        let expected = format!(
+            "error: no `.ralph` folder in `{0}/{folder}`; the one above it is in `{0}`\nhint: `--root {0}` names that one\n",
+            root.display()
+        );
+        assert_eq!(refused.stderr, expected);
+    }
 }
 
 #[test]

@@ -127,7 +127,8 @@ fn bug() -> String {
 
 fn hint_of(error: &Error) -> Option<String> {
     let hint = match error {
-        Error::NoMemory { .. } => {
+        Error::NoMemory { above: Some(above), .. } => format!("`--root {}` names that one", above.display()),
+        Error::NoMemory { above: None, .. } => {
             "`ralph-memory init` makes one here; `--root FOLDER` names another place".to_owned()
         }
         Error::NewerFormat { .. } => "install a newer ralph-memory".to_owned(),
@@ -249,7 +250,7 @@ mod tests {
         check(Error::NotArchived { id: "a".into() }, Exit::No);
         check(Error::Invalid { what: "a".into(), reason: "b".into() }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
-        check(Error::NoMemory { start: "a".into() }, Exit::NoMemory);
+        check(Error::NoMemory { start: "a".into(), above: None }, Exit::NoMemory);
         check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);

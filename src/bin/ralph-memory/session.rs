@@ -32,6 +32,11 @@ impl Globals {
         self.now.unwrap_or_else(Utc::now)
     }
 
+    /// Returns whether a folder was named.
+    pub(crate) fn names_root(&self) -> bool {
+        self.root.is_some()
+    }
+
     /// Returns the folder that was named, else the working folder.
     pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
         match &self.root {

@@ -17,7 +17,7 @@ use crate::store::{FileKind, Store, Trust, Unreadable};
 fn open_needs_a_real_folder() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    assert!(matches!(Store::open(root), Err(Error::NoMemory { start }) if start == root));
+    assert!(matches!(Store::open(root), Err(Error::NoMemory { start, .. }) if start == root));
     assert!(matches!(Store::open(&root.join("none")), Err(Error::NoMemory { .. })));
     fs::write(root.join(".ralph"), "").unwrap();
     assert!(matches!(Store::open(root), Err(Error::NoMemory { .. })));
@@ -82,7 +82,7 @@ fn discover_takes_the_nearest() {
     assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root);
     fs::remove_dir(root.join(".ralph")).unwrap();
     let start = root.join("a/b/c");
-    assert!(matches!(discover(&start), Err(Error::NoMemory { start: named }) if named == start));
+    assert!(matches!(discover(&start), Err(Error::NoMemory { start: named, .. }) if named == start));
 }
 
 #[test]

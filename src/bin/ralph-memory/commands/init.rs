@@ -4,7 +4,7 @@ use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::error::{Exit, Usage};
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
@@ -13,23 +13,42 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory init
   ralph-memory init --root ~/src/project")]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Make one in this folder even though a folder above has a memory, which commands in this folder use now
+    #[arg(long)]
+    here: bool,
+}
+
+/// The folder that is not below `.ralph/`.
+const SKILLS: &str = ".claude/skills/";
 
 #[derive(Serialize)]
 struct Answer<'a> {
     initialised: &'a Initialised,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let root = globals.start()?;
+    let above =
+        if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
+    if let Some(above) = above {
+        return Err(Usage {
+            message: format!("`{}` has a memory, and this folder is inside of it", above.display()),
+            hint:
+                "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder"
+                    .to_owned(),
+        }
+        .into());
+    }
     let initialised = Memory::init(&root)?;
     if ui.json {
         ui.json(Answer { initialised: &initialised }, &[])?;
         return Ok(Exit::Done);
     }
     for path in &initialised.created {
+        let told = if path == SKILLS { ", in which Claude Code looks for the skills of the project" } else { "" };
         let path = ui.styled(ID, path);
-        ui.line(format_args!("created {path}"))?;
+        ui.line(format_args!("created {path}{told}"))?;
     }
     for skill in &initialised.skills_moved {
         let skill = ui.styled(ID, skill);
