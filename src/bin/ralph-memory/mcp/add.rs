@@ -11,7 +11,6 @@ use crate::parse;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "What is to be known.")]
 pub(super) struct Add {
     /// Short and descriptive, so that it is found by it: what it is about and what is the case.
     #[schemars(length(min = 1, max = 200))]
@@ -51,7 +50,7 @@ pub(super) struct Add {
 }
 
 /// What became of it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Added {
     /// The entry's id
     id: String,

@@ -15,7 +15,6 @@ const MAX_LISTED: usize = 50;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "The task.")]
 pub(super) struct Build {
     /// What is to be done, in a line.
     #[schemars(length(min = 1, max = 500))]
@@ -41,7 +40,7 @@ pub(super) struct Build {
 }
 
 /// A context.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Built {
     /// The text, markdown
     pub(super) context: String,

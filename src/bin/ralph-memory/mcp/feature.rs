@@ -26,7 +26,6 @@ const CUT: &str = "… (cut; read_entry shows all)";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "Of which feature, and how many.")]
 pub(super) struct Recent {
     /// The feature whose iterations are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
@@ -38,7 +37,6 @@ pub(super) struct Recent {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "Of which feature.")]
 pub(super) struct Files {
     /// The feature whose files are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
@@ -47,7 +45,6 @@ pub(super) struct Files {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "Of which feature, or of which task.")]
 pub(super) struct Failed {
     /// The feature whose failures are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
@@ -58,7 +55,7 @@ pub(super) struct Failed {
 }
 
 /// Iterations, newest first.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Told {
     /// The iterations, newest first
     iterations: Vec<Attempt>,
@@ -69,7 +66,7 @@ pub(super) struct Told {
 }
 
 /// An attempt at a task.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct Attempt {
     /// Its id, for `read_entry`
     id: String,
@@ -102,7 +99,7 @@ struct Attempt {
 }
 
 /// A part of what an attempt says.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct Section {
     /// What it is about
     about: &'static str,
@@ -111,7 +108,7 @@ struct Section {
 }
 
 /// Files, the most touched first.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Touched {
     /// The files, those first that most iterations touched
     files: Vec<File>,
@@ -122,7 +119,7 @@ pub(super) struct Touched {
 }
 
 /// A file of the project.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct File {
     /// Its path in the project
     path: String,

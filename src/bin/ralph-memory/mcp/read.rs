@@ -19,7 +19,6 @@ const MAX_LISTED: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "Which entry, and how much of it.")]
 pub(super) struct Read {
     /// Its id, as `knowledge/cargo-bench-requires-nightly` or `journal/run-1a2b3c4d/0003`, or its path.
     #[schemars(length(min = 1, max = 600))]
@@ -32,7 +31,7 @@ pub(super) struct Read {
 }
 
 /// An entry.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Whole {
     /// Its id
     id: String,

@@ -11,23 +11,16 @@ use super::refusal::Unfit;
 
 /// Returns the schema of what a tool takes.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
-    made::<T>(SchemaSettings::draft2020_12().for_deserialize())
-}
-
-/// Returns the schema of what a tool answers.
-pub(super) fn output<T: JsonSchema>() -> Arc<JsonObject> {
-    made::<T>(SchemaSettings::draft2020_12().for_serialize())
-}
-
-fn made<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     // Some clients read no references.
-    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     tidy(&mut schema);
     match schema {
         Value::Object(mut schema) => {
-            // The name of a type of this program says nothing to anybody else.
-            schema.remove("title");
+            // The name of a type of this program says nothing to anybody else, and the dialect is the protocol's default.
+            for key in ["title", "description", "$schema"] {
+                schema.remove(key);
+            }
             Arc::new(schema)
         }
         _ => Arc::default(),

@@ -34,7 +34,6 @@ impl From<KindOf> for Kind {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "What to look for.")]
 pub(super) struct Search {
     /// What to look for, in your own words: a question, an error's message, what you are about to do. Operators have
     /// no meaning.
@@ -62,7 +61,7 @@ pub(super) struct Search {
 }
 
 /// What was found, best first.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Matches {
     /// The entries that match, best first
     hits: Vec<Shown>,
@@ -73,7 +72,7 @@ pub(super) struct Matches {
 }
 
 /// An entry that matches.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 struct Shown {
     /// Its id, for `read_entry`
     id: String,
@@ -126,7 +125,6 @@ impl Offered for Search {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "What to look for among the entries of one feature.")]
 pub(super) struct SearchFeature {
     /// What to look for, in your own words.
     #[schemars(length(min = 1, max = 4000))]

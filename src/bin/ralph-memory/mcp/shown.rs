@@ -6,7 +6,6 @@
 use ralph_memory::sigil::defuse;
 use ralph_memory::text::for_terminal;
 use ralph_memory::{Id, Problem};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How many problems an answer names.
@@ -47,7 +46,7 @@ pub(super) fn piece(text: &str, from: usize, most: usize) -> (&str, Option<usize
 }
 
 /// Something wrong with one file of the memory, which kept nothing else from being answered.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct Trouble {
     /// The file
     path: String,

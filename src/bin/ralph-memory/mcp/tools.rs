@@ -23,7 +23,7 @@ pub(super) trait Offered: DeserializeOwned + JsonSchema {
     /// Whether it leaves the memory's files as they are.
     const READS_ONLY: bool = true;
     /// What it answers.
-    type Answer: Serialize + JsonSchema;
+    type Answer: Serialize;
 
     /// Answers a call, whose arguments keep the bounds of their schema. The memory was opened for it, and is closed behind it.
     fn call(self, memory: &Memory) -> anyhow::Result<Self::Answer>;
@@ -50,7 +50,8 @@ pub(super) fn all() -> Vec<Entry> {
 }
 
 fn entry<T: Offered>() -> Entry {
-    let annotations = ToolAnnotations::with_title(T::TITLE)
+    // Agents pay for the list in every session: what is answered explains itself, and has no schema here.
+    let annotations = ToolAnnotations::new()
         .read_only(T::READS_ONLY)
         // What is replaced is in the archive first.
         .destructive(false)
@@ -59,7 +60,6 @@ fn entry<T: Offered>() -> Entry {
         .open_world(false);
     let tool = Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>())
         .with_title(T::TITLE)
-        .with_raw_output_schema(schema::output::<T::Answer>())
         .with_annotations(annotations);
     Entry { tool, call: called::<T> }
 }
