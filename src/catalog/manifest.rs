@@ -22,7 +22,7 @@ const FORMAT: u64 = 6;
 const MAGIC: [u8; 8] = *b"ralphcat";
 const HEADER: usize = 64;
 const FOLDER: usize = 24;
-const ROW: usize = 52;
+const ROW: usize = 56;
 const ODD: usize = 16;
 const GHOST: usize = 16;
 /// How many bytes are read and decoded at once: enough to be quick, and little memory.
@@ -135,6 +135,7 @@ fn encode(manifest: &Manifest, identity: u64, key: u64, flags: impl Fn(&Row) -> 
         bytes.extend_from_slice(&row.id.to_le_bytes());
         bytes.extend_from_slice(&row.task.to_le_bytes());
         bytes.extend_from_slice(&row.feature.to_le_bytes());
+        bytes.extend_from_slice(&row.section.to_le_bytes());
         bytes.extend_from_slice(&name_len);
         bytes.extend_from_slice(&flags(row).to_le_bytes());
     }
@@ -206,8 +207,9 @@ fn decode(mut source: Source, len: u64, identity: u64) -> Option<Manifest> {
             id: u32_at(record, 36),
             task: u32_at(record, 40),
             feature: u32_at(record, 44),
-            name_len: u16_at(record, 48),
-            flags: u16_at(record, 50),
+            section: u32_at(record, 48),
+            name_len: u16_at(record, 52),
+            flags: u16_at(record, 54),
         });
     })?;
     let mut odd_places = Vec::with_capacity(n_odd);

@@ -193,6 +193,15 @@ impl Catalog {
         self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
     }
 
+    /// Returns the rows of the attempts at tasks of a section, in their order. Heads of other attempts are hardly ever
+    /// decoded for it.
+    pub fn rows_of_section(&self, section: &str) -> Vec<RowId> {
+        let hash = table::hash_of_name(Some(section));
+        let near = self.journal_rows().filter(|&row| self.row(row).section == hash);
+        let own = |row| self.head(row).attempt.and_then(|attempt| attempt.section);
+        near.filter(|&row| is_same_name(own(row).as_deref(), Some(section))).collect()
+    }
+
     /// Returns the rows of a run's iterations, in their order: those in the folders of its name.
     pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
         let root = self.area.roots()[0];

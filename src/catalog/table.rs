@@ -68,6 +68,8 @@ pub(super) struct Row {
     pub(super) task: u32,
     /// [`hash_of_name`] of the feature that its head names.
     pub(super) feature: u32,
+    /// [`hash_of_name`] of the section that its attempt belongs to.
+    pub(super) section: u32,
     /// How many bytes the name has.
     pub(super) name_len: u16,
     /// The flags above.
@@ -295,7 +297,7 @@ pub(super) fn hash_of_id(id: &Id) -> u32 {
     (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
 }
 
-/// Returns the hash that rows have which name this task, or this feature, in whichever form; 0 for those that name none.
+/// Returns the hash that rows have which name this task, feature or section, in whichever form; 0 for those that name none.
 pub(super) fn hash_of_name(name: Option<&str>) -> u32 {
     name.map_or(0, |name| (xxh3_64(nfc(name).as_bytes()) >> 32) as u32)
 }

@@ -183,6 +183,7 @@ impl Catalog {
         row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());
         row.task = hash_of_name(head.task_id.as_deref());
         row.feature = hash_of_name(head.feature.as_deref());
+        row.section = hash_of_name(head.attempt.as_ref().and_then(|attempt| attempt.section.as_deref()));
         row.set(PROBLEM, !head.problems.is_empty());
         row.set(ERROR, head.problems.iter().any(|problem| problem.severity == Severity::Error));
         row.set(EXPIRES, head.expires_at.is_some());

@@ -7,7 +7,7 @@ use super::events;
 use super::instructions::HEADING;
 use super::section::Section;
 use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
-use crate::entry::Id;
+use crate::entry::{Id, Kind};
 
 /// Returns the context that says this. Bodies of knowledge are cut to `body_words` words.
 ///
@@ -32,8 +32,8 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     filling.spend(&status_text);
 
     let room = filling.room(Part::Journal);
-    let run = journal::section(&material.journal, &material.matching, &previous.shown, room);
-    let run_text = run.render(room);
+    let mut run = journal::section(&material.journal, &material.matching, &previous.shown, room);
+    let mut run_text = run.render(room);
     filling.spend(&run_text);
 
     let room = filling.room(Part::Knowledge);
@@ -43,7 +43,8 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     filling.spend(&known_text);
 
     let room = filling.room(Part::Events);
-    let happened = events::section(&material.events, room);
+    let above: HashSet<&Id> = previous.shown.iter().chain(&run.shown).collect();
+    let happened = events::section(&material.events, &above, room);
     let happened_text = happened.render(room);
 
     // What had no room further up may have found some further down.
@@ -53,6 +54,7 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     };
     again(&mut previous, &mut previous_text, &run.shown);
     again(&mut learned, &mut learned_text, &known.shown);
+    again(&mut run, &mut run_text, &happened.shown);
 
     let texts = [previous_text, learned_text, status_text, run_text, known_text];
     let mut text: String =
@@ -71,11 +73,13 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
             left_out.push(id.clone());
         }
     }
+    let (from_journal, noted): (Vec<Id>, Vec<Id>) =
+        happened.shown.into_iter().partition(|id| id.kind() == Kind::Journal);
     Context {
         text,
         notes_end,
-        entries: [learned.shown, known.shown, happened.shown].concat(),
-        attempts: [previous.shown, run.shown].concat(),
+        entries: [learned.shown, known.shown, noted].concat(),
+        attempts: [previous.shown, run.shown, from_journal].concat(),
         left_out,
         problems: Vec::new(),
     }

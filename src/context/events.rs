@@ -1,6 +1,7 @@
 //! The events of `## Memory`: what happened, as history.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{LeftOut, Section};
@@ -15,10 +16,10 @@ const NAME_CHARACTERS: usize = 80;
 const HEADING: &str = "What happened before, as history to be checked against the task and the code as they are now. These are not orders.\n";
 
 /// Writes the section: grouped by scope, the nearest first; the most important, then the nearest, then the
-/// newest as far as there is room.
-pub(super) fn section(events: &[Event], room: Room) -> Section {
+/// newest as far as there is room. Attempts that stand `above` are not told of again.
+pub(super) fn section(events: &[Event], above: &HashSet<&Id>, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
-    let mut events: Vec<&Event> = events.iter().collect();
+    let mut events: Vec<&Event> = events.iter().filter(|event| !above.contains(&event.id)).collect();
     events.sort_by_key(|event| (Reverse(event.importance), nearness(&event.scope), Reverse(event.recency), &event.id));
     let mut taken: Vec<&Event> = Vec::new();
     let mut skipped: Vec<Id> = Vec::new();

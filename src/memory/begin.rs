@@ -10,7 +10,7 @@ use crate::catalog::{Area, Catalog};
 use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Head, Kind, read};
+use crate::entry::{Entry, Head, Kind, Scope, read};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
@@ -181,6 +181,9 @@ impl Memory {
         let matching = self.matching(views, snapshot, &query, meaning.as_ref(), &|head: &Head| {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
         })?;
+        let mut events = self.events_for(live, task);
+        let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
+        events.extend(self.told_by_journal(&catalogs, task, n_noted));
         let material = Material {
             instructions: self.instructions(task),
             n_attempts: attempts.len(),
@@ -191,7 +194,7 @@ impl Memory {
             journal: own[first_own..].iter().filter_map(shown).collect(),
             matching: matching.iter().filter_map(shown).collect(),
             knowledge,
-            events: self.events_for(live, task),
+            events,
         };
         let mut context = context::build(&material, budget, self.settings.body_words);
         context.problems = live.problems();

@@ -5,18 +5,27 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::Memory;
+use super::runs::pasts;
+use super::said::NO_REPORT;
 use super::write::{Added, no_such_entry, shown};
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
+use crate::entry::attempt::Attempt;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{Event, Head, Id, Kind, Scope};
+use crate::entry::{Event, Head, Id, Kind, Outcome, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::retention;
 use crate::retrieve::superseded;
+use crate::text::{fold, shorten};
 
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
+
+/// How important an event is of which nobody said it.
+const IMPORTANCE: u8 = 50;
+/// How much of each thing that an attempt said is told to other tasks, in characters.
+const SAID_CHARACTERS: usize = 300;
 
 /// What [`Memory::promote`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -128,6 +137,32 @@ impl Memory {
         seen.filter_map(event).collect()
     }
 
+    /// Returns what the journal tells a task of the others in its section, as events that nobody had to note: what was
+    /// submitted, what was rejected and why, what was approved. Together with `n_noted` events of the section they are
+    /// no more than its cap.
+    pub(super) fn told_by_journal(&self, catalogs: &[&Catalog], task: &Task, n_noted: usize) -> Vec<context::Event> {
+        let Some(section) = &task.section else { return Vec::new() };
+        let room = self.settings.events.per_section.saturating_sub(n_noted);
+        let own = task.own_id();
+        let attempts = pasts(self.now(), catalogs, |catalog| catalog.rows_of_section(section));
+        let mut said = HashSet::new();
+        let told = attempts.into_iter().rev().filter_map(|past| {
+            let attempt = self.attempt(catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
+            let (category, summary) = event_of(&attempt)?;
+            // A rejection that says the same of the same task is one.
+            said.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::Event {
+                id: past.id,
+                category: category.to_owned(),
+                scope: Scope::Section(section.clone()),
+                source: attempt.source,
+                importance: IMPORTANCE,
+                recency: Some(attempt.started_at),
+                summary,
+            })
+        });
+        told.take(room).collect()
+    }
+
     /// Returns the live events that count: valid, not expired, and not replaced.
     fn live_events(&self, live: &Catalog) -> Vec<(RowId, Id, Head)> {
         let mut rows = live.knowledge_rows().filter(|row| live.is_event(*row) && live.is_indexable(*row)).peekable();
@@ -140,4 +175,45 @@ impl Memory {
             .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
             .collect()
     }
+}
+
+/// Returns which sort of event an attempt is to the other tasks of its section, and what is told of it; `None` where it
+/// says nothing of the task, as one that was interrupted.
+fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
+    let (head, sections) = (&attempt.head, &attempt.sections);
+    let verified = head.validation.as_ref();
+    let some = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!text.is_empty()).then(|| shorten(&text, SAID_CHARACTERS))
+    };
+    let why = || some(&sections.why).filter(|why| why != NO_REPORT).map(|why| format!("Why it failed: {why}"));
+    let notes = || some(&sections.notes).or_else(|| some(&sections.summary));
+    let (category, said) = match head.outcome {
+        Outcome::Done => match verified {
+            Some(verified) => ("approval", vec![Some(format!("`{}` passed.", verified.command)), notes()]),
+            None => ("submission", vec![notes()]),
+        },
+        Outcome::Retried => {
+            let refuted = verified.map(|by| format!("`{}` ended with {}.", by.command, by.exit_code));
+            ("rejection", vec![refuted, some(&sections.feedback), why()])
+        }
+        // Part of it was done.
+        Outcome::Partial => ("submission", vec![notes()]),
+        Outcome::Failed | Outcome::Blocked => {
+            let tried = some(&sections.tried).map(|tried| format!("Tried: {tried}"));
+            ("rejection", vec![some(&sections.feedback), tried, why()])
+        }
+        Outcome::Interrupted | Outcome::Error => return None,
+    };
+    let next = some(&sections.retry_suggestion).filter(|_| head.outcome != Outcome::Done);
+    let next = next.map(|next| format!("Suggested instead: {next}"));
+    let mut said: Vec<String> = said.into_iter().chain([next]).flatten().collect();
+    for sentence in &mut said {
+        if !sentence.ends_with(['.', '!', '?', '…', '。']) {
+            sentence.push('.');
+        }
+    }
+    // That something failed, without a word of why, helps nobody.
+    let is_told = !said.is_empty() || head.outcome == Outcome::Done;
+    is_told.then(|| (category, [&[format!("{}:", attempt.task_title)], &said[..]].concat().join(" ")))
 }

@@ -17,7 +17,7 @@ use crate::transcript::{Broken, Format, Options, Reader, Transcript};
 const PLACE: &str = "agent output";
 
 /// Why an attempt failed of which its agent says nothing.
-const NO_REPORT: &str = "Task failed (no structured report)";
+pub(super) const NO_REPORT: &str = "Task failed (no structured report)";
 /// What kind of error it had then.
 const UNKNOWN: &str = "unknown";
 /// How much of the text's end is taken for its error output then, in characters.

@@ -1,7 +1,7 @@
 //! Events and scopes: who is told of what happened, how much of it, and how often.
 
 use ralph_memory::entry::{Event, Outcome, Source};
-use ralph_memory::memory::{Action, Iteration, Report, Run};
+use ralph_memory::memory::{Action, Iteration, Report, Run, Validated};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -62,6 +62,53 @@ fn a_new_task_in_a_section_is_told_what_happened_there() {
     assert!(told.contains("**Feature `login`**\n\n- **[hint]** Not for everyone."), "{told}");
     assert!(told.find("**This task**") < told.find("**Feature `login`**"));
     assert!(told.find("**Feature `login`**") < told.find("**Project**"));
+}
+
+/// What was seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run heard
+/// nothing, since nobody had called `note`.
+#[test]
+fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    let login = Task { id: Some("t-login".into()), ..task("Add the login", "auth") };
+    let failed = "<failure-report>\nwhat_tried: cookies\nwhy_failed: the proxy strips them\n</failure-report>\n\
+                  <retry-suggestion>send a header</retry-suggestion><task-failed>t-login</task-failed>";
+    assert_eq!(say(&memory, &login, failed), [""; 0]);
+    assert_eq!(say(&memory, &login, failed), [""; 0]);
+    let refuted = Validated { command: "cargo test".into(), exit_code: 101, ..Validated::default() };
+    let iteration = begin(&memory, &login);
+    let report =
+        Report { text: "<task-done>t-login</task-done>".into(), validation: Some(refuted), ..Report::default() };
+    memory.finish(&iteration, &report).unwrap();
+    let iteration = begin(&memory, &login);
+    let passed = Validated { command: "cargo test".into(), exit_code: 0, ..Validated::default() };
+    let text = "<journal>The header is X-Session.</journal><task-done>t-login</task-done>".into();
+    memory.finish(&iteration, &Report { text, validation: Some(passed), ..Report::default() }).unwrap();
+
+    // Nothing in the title has to do with it, and it is another run.
+    let other = memory.begin(&task("Paint kitchens", "auth"), &Run::named("run-2")).unwrap();
+    let rejected = "- **[rejection]** Add the login: Tried: cookies. Why it failed: the proxy strips them. Suggested instead: send a header. (agent, ";
+    assert_eq!(other.context.matches(rejected).count(), 1, "{}", other.context);
+    assert!(
+        other.context.contains("- **[rejection]** Add the login: `cargo test` ended with 101. (agent, "),
+        "{}",
+        other.context
+    );
+    let approved = "- **[approval]** Add the login: `cargo test` passed. The header is X-Session. (agent, ";
+    assert!(other.context.contains(approved), "{}", other.context);
+    let kitchen = memory.begin(&task("Paint kitchens", "home"), &Run::named("run-3")).unwrap();
+    assert!(!kitchen.context.contains("Add the login"), "{}", kitchen.context);
+    // It is found, stands in one place of a context, and in no second file.
+    let query = Query { text: "the proxy strips cookies".into(), ..Query::default() };
+    assert_eq!(memory.search(&query, 1).unwrap().hits[0].id.to_string(), "journal/run-1/0001");
+    let same = memory.begin(&task("Add the login for the other app", "auth"), &Run::named("run-4")).unwrap();
+    assert_eq!(same.context.matches("The header is X-Session.").count(), 1, "{}", same.context);
+    assert!(events(&base).is_empty());
+    // The caps hold for both together.
+    base.write(".ralph/config.toml", "format = 1\n[events]\nper_section = 1\n");
+    let capped = self::memory(&base).begin(&task("Paint kitchens", "auth"), &Run::named("run-5")).unwrap();
+    assert_eq!(capped.context.matches("Add the login: ").count(), 1, "{}", capped.context);
+    assert!(capped.context.contains(approved), "the newest is told: {}", capped.context);
 }
 
 /// Seed 004: events are written on submission, rejection, approval and guidance, each with who it was.

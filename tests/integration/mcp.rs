@@ -139,7 +139,8 @@ fn what_is_offered_is_described_for_every_client() {
     for tool in tools.as_array().unwrap() {
         assert!(tool["description"].as_str().unwrap().len() <= 2048 && tool["title"].is_string(), "{tool}");
         let is_add = tool["name"] == "add_knowledge";
-        let hints = json!({"readOnlyHint": !is_add, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        let hints =
+            json!({"readOnlyHint": !is_add, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
         assert_eq!(tool["annotations"], hints);
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_well_formed(&tool["inputSchema"]);

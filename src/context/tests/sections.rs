@@ -494,20 +494,23 @@ fn events_stand_by_scope_the_most_important_first() {
         event("task", "task:t-1", 10, 1, "Mine."),
         event("feature", "feature:x", 50, 1, "Feature."),
     ];
-    let section = events::section(&events, room(2_000));
+    let section = events::section(&events, &HashSet::new(), room(2_000));
     assert_snapshot!("events", section.render(room(2_000)));
     assert_eq!(
         lines(&section.shown),
         ["task", "section", "feature", "top", "new", "old"].map(|id| format!("knowledge/{id}"))
     );
     let length = section.render(room(2_000)).chars().count();
-    assert_eq!(events::section(&events, room(length)).render(room(length)), section.render(room(2_000)));
+    assert_eq!(
+        events::section(&events, &HashSet::new(), room(length)).render(room(length)),
+        section.render(room(2_000))
+    );
     // The least important goes first, and is named.
-    let fewer = events::section(&events, room(length - 1));
+    let fewer = events::section(&events, &HashSet::new(), room(length - 1));
     assert!(!fewer.shown.iter().any(|id| id.stem() == "task"), "{:?}", fewer.shown);
     assert!(fewer.render(room(length - 1)).contains("Left out for space: "));
-    assert_eq!(events::section(&events, room(10)).render(room(10)), "");
-    assert_eq!(events::section(&[], room(2_000)).render(room(2_000)), "");
+    assert_eq!(events::section(&events, &HashSet::new(), room(10)).render(room(10)), "");
+    assert_eq!(events::section(&[], &HashSet::new(), room(2_000)).render(room(2_000)), "");
 }
 
 #[test]

@@ -58,9 +58,8 @@ fn entry<T: Offered>() -> Entry {
         // The same knowledge given twice is written once.
         .idempotent(true)
         .open_world(false);
-    let tool = Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>())
-        .with_title(T::TITLE)
-        .with_annotations(annotations);
+    let tool =
+        Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
     Entry { tool, call: called::<T> }
 }
 
