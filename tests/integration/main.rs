@@ -20,6 +20,7 @@ mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
+mod endings; // how attempts end, told by what real clients print
 mod events; // what happened, who is told of it, and how much
 mod facts; // alike facts never take each other's place
 mod failures; // what the file system, another process or an odd file does to a command

@@ -32,8 +32,9 @@ hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environmen
 RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
 run without one in the folder that holds .ralph/, without a terminal.
 
-The agent's output may be plain text or the event stream of Claude Code (`--output-format stream-json
---verbose`) or Codex (`exec --json`), from which files, errors, cost, tokens and a summary are taken.
+The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
+--verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
+tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
 
 A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::transcript::{Format, Reader, Transcript};
+use ralph_memory::transcript::{Format, Reader, Transcript, UNKNOWN_FORMAT};
 
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
@@ -19,6 +19,7 @@ use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::summary::{Iteration, Learned, Worked};
 use super::task_file::{self, Item, Next, Ticked};
+use crate::error::Usage;
 
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;
@@ -275,7 +276,14 @@ fn iterate(
         }
     };
     let mut failed = None;
+    if report.said.format == Format::Unknown {
+        // The next iteration's output would not be read, either.
+        let message = format!("cannot read what `{}` prints: {UNKNOWN_FORMAT}", plan.agent);
+        let hint = "let it print one of these, or, where it prints its own words alone, say `--format text`".to_owned();
+        failed = Some(Usage { message, hint }.into());
+    }
     if let Some(verify) = plan.verify
+        && failed.is_none()
         && !around.interrupt.is_raised()
         && keeper.wants_verification(&report)
     {
