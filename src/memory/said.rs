@@ -11,7 +11,7 @@ use crate::error::{Error, Problem, Result, Severity};
 use crate::secret::redact;
 use crate::sigil::{FailureReport, Noted, Said, SuggestedScope, Suggestion};
 use crate::text::floor;
-use crate::transcript::{Broken, Format, Options, Reader, Transcript, UNKNOWN_FORMAT};
+use crate::transcript::{Broken, Format, Options, Reader, Transcript, UNKNOWN_FORMAT, without_sigils};
 
 /// Where problems of an output are said to be: it is no file of the memory.
 const PLACE: &str = "agent output";
@@ -209,7 +209,8 @@ fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureRe
     };
     if outcome.is_success() == Some(false) {
         NO_REPORT.clone_into(&mut report.why);
-        let text = text.trim_end();
+        // What was taken over stands in its own place, or in an entry of its own.
+        let text = &without_sigils(text);
         let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
         let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
         report.stack_trace = Some(text[start..].to_owned());

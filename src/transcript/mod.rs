@@ -36,6 +36,8 @@ use self::opencode::Opencode;
 use self::tail::Tail;
 use crate::entry::Files;
 
+pub(crate) use self::summary::without_sigils;
+
 /// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
 /// a session, and little enough that recording any output takes less than 50 MB.
 pub const MAX_TEXT: usize = 8 * 1024 * 1024;
