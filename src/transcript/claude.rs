@@ -17,8 +17,6 @@ const MAX_CALLS: usize = 256;
 const MAX_SESSIONS: usize = 64;
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
-/// How many of the files that one search found are noted.
-const MAX_FOUND: usize = 20;
 /// How much of a call is kept, in bytes.
 const MAX_SUBJECT: usize = 4096;
 
@@ -277,7 +275,7 @@ impl Claude {
                 let what = call.shown(heard);
                 heard.fail(&what, &content(block.content));
             } else if matches!(call.name.as_str(), "Grep" | "Glob") {
-                found(&call, details.filenames, heard);
+                heard.files.note_found(&call.subject, &filenames(details.filenames));
             } else if let Some(path) = heard.files.within(&call.subject) {
                 let done = match call.name.as_str() {
                     "Read" => Done::Read,
@@ -424,18 +422,14 @@ fn short(field: Field<'_>) -> Option<String> {
     json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
 }
 
-/// Notes the files that a search looked into, and the first ones that it found.
-fn found(call: &Call, filenames: Field<'_>, heard: &mut Heard) {
-    let mut paths: Vec<String> = Vec::new();
-    // A search names a folder more often than a file.
-    paths.extend(Some(call.subject.clone()).filter(|path| std::path::Path::new(path).extension().is_some()));
-    let _ = json::items(filenames, &mut |name| {
-        paths.extend(json::text(name).filter(|_| paths.len() < MAX_FOUND));
+/// Returns the names of the files that a search found.
+fn filenames(field: Field<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let _ = json::items(field, &mut |name| {
+        names.extend(json::text(name));
         Ok(())
     });
-    for path in paths.iter().filter_map(|path| heard.files.within(path)).collect::<Vec<_>>() {
-        heard.files.note(path, Done::Read);
-    }
+    names
 }
 
 /// Returns how many results of tools are in a message.

@@ -186,9 +186,8 @@ fn tool(part: &Part<'_>, heard: &mut Heard) -> Result<(), String> {
     }
     let done = match name.as_str() {
         "read" => Done::Read,
-        "edit" | "multiedit" => Done::Modified,
         "write" if metadata.exists.is_some_and(|exists| exists.get() == "false") => Done::Created,
-        "write" => Done::Modified,
+        "write" | "edit" | "multiedit" => Done::Modified,
         _ => return Ok(()),
     };
     if let Some(path) = path {
