@@ -11,6 +11,13 @@ use crate::entry::Difficulty;
 
 /// The models that are taken where nothing else is said, the cheapest first.
 pub const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
+/// The models of the clients that are known, by the name of the program, the cheapest first. They are taken where no
+/// setting names others.
+pub const MODELS_OF: [(&str, [&str; 3]); 3] = [
+    ("claude", MODELS),
+    ("codex", ["gpt-5.1-codex-mini", "gpt-5.1-codex", "gpt-5.1-codex-max"]),
+    ("gemini", ["gemini-2.5-flash-lite", "gemini-2.5-flash", "gemini-2.5-pro"]),
+];
 /// How many iterations a run must have had before its success rate says anything.
 const MEANINGFUL: usize = 5;
 /// A run goes well when more than this share of its iterations succeeded, in percent.
@@ -132,7 +139,10 @@ pub fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evide
     if let Some(hint) = evidence.hint {
         return choice(hint, "hinted by previous iteration");
     }
-    let escalated = format!("escalated after {} consecutive failures", evidence.streak);
+    let escalated = match evidence.streak {
+        1 => "escalated after a failure".to_owned(),
+        streak => format!("escalated after {streak} consecutive failures"),
+    };
     let Evidence { succeeded, counted, .. } = evidence;
     let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
     let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
@@ -212,8 +222,8 @@ mod tests {
     #[test]
     fn a_circle_is_one_rung_more() {
         let circle = |streak| Evidence { rung: rung(streak, true), ..failed(streak) };
-        check(Strategy::CostOptimized, circle(1), "opus", "escalated after 1 consecutive failures");
-        check(Strategy::Escalate, circle(1), "opus", "escalated after 1 consecutive failures");
+        check(Strategy::CostOptimized, circle(1), "opus", "escalated after a failure");
+        check(Strategy::Escalate, circle(1), "opus", "escalated after a failure");
         check(Strategy::Escalate, circle(0), "haiku", "default (escalate strategy)");
         assert_eq!([rung(0, true), rung(0, false), rung(2, true), rung(3, false)], [0, 0, 3, 3]);
     }
@@ -221,7 +231,7 @@ mod tests {
     #[test]
     fn escalate_climbs_one_by_one() {
         check(Strategy::Escalate, failed(0), "haiku", "default (escalate strategy)");
-        check(Strategy::Escalate, failed(1), "sonnet", "escalated after 1 consecutive failures");
+        check(Strategy::Escalate, failed(1), "sonnet", "escalated after a failure");
         check(Strategy::Escalate, failed(2), "opus", "escalated after 2 consecutive failures");
         check(Strategy::Escalate, failed(9), "opus", "escalated after 9 consecutive failures");
     }

@@ -4,7 +4,7 @@ use super::budget::Room;
 use super::foreign;
 use super::section::{LeftOut, Section};
 use super::{Material, Past, facts};
-use crate::entry::attempt::{Attempt, Outcome};
+use crate::entry::attempt::{Attempt, Outcome, Sections};
 use crate::text::shorten;
 
 /// How much of an error's or a validation's output is shown, in characters: the end of it.
@@ -50,13 +50,17 @@ struct Kept {
 /// Writes the section.
 pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
-    let Some((newest, older)) = material.attempts.split_last() else { return Section::none(left_out) };
+    // By what they tell: an attempt that says nothing gives way to one that says why it failed.
+    let mut ranked: Vec<(usize, &Past)> = material.attempts.iter().enumerate().rev().collect();
+    ranked.sort_by_key(|(_, past)| !says_something(&past.attempt));
+    let Some((&(newest_at, newest), older)) = ranked.split_first() else { return Section::none(left_out) };
     let n_attempts = material.n_attempts.max(material.attempts.len());
     left_out.n_unknown = n_attempts - material.attempts.len();
     let heading = "### Previous Attempts\n";
-    let intro = format!(
-        "{heading}\nThis task has been attempted {n_attempts} time(s) before. **Do not repeat these approaches.**\n"
-    );
+    let was_done = material.attempts.iter().any(|past| past.attempt.head.outcome == Outcome::Done);
+    let which = if was_done { "the approaches that failed" } else { "these approaches" };
+    let intro =
+        format!("{heading}\nThis task has been attempted {n_attempts} time(s) before. **Do not repeat {which}.**\n");
     let suggestion = suggestion(&material.attempts);
     let whole = |head: &str, blocks: &[String], tail: &str| format!("{head}{}{tail}", blocks.concat());
 
@@ -80,22 +84,31 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
         return Section::none(left_out);
     };
 
-    // From the newest to the oldest here, turned round below.
-    let mut blocks = vec![newest_block];
-    let mut shown = vec![newest.id.clone()];
-    for (index, past) in older.iter().enumerate().rev() {
-        blocks.push(block(past, Limits::NONE));
-        if room.fits(&format!("{}{}", whole(head, &blocks, &tail), left_out.brief(index))) {
-            shown.push(past.id.clone());
-        } else {
-            blocks.pop();
-            left_out.ids.push(past.id.clone());
+    let mut taken = vec![(newest_at, newest_block)];
+    let mut left = Vec::new();
+    for (n_taken, (at, past)) in older.iter().enumerate() {
+        taken.push((*at, block(past, Limits::NONE)));
+        let blocks: Vec<String> = taken.iter().map(|(_, block)| block.clone()).collect();
+        let n_more = older.len() - 1 - n_taken;
+        if !room.fits(&format!("{}{}", whole(head, &blocks, &tail), left_out.brief(n_more + left.len()))) {
+            taken.pop();
+            left.push(*at);
         }
     }
-    blocks.reverse();
-    shown.reverse();
-    left_out.ids.reverse();
+    taken.sort_by_key(|(at, _)| *at);
+    left.sort_unstable();
+    let id = |at: &usize| material.attempts[*at].id.clone();
+    left_out.ids = left.iter().map(id).collect();
+    let shown = taken.iter().map(|(at, _)| id(at)).collect();
+    let blocks: Vec<String> = taken.into_iter().map(|(_, block)| block).collect();
     Section { text: whole(head, &blocks, ""), left_out, tail, shown }
+}
+
+/// Returns whether an attempt tells more than how it ended.
+fn says_something(attempt: &Attempt) -> bool {
+    let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
+    let texts = [tried, notes, summary, feedback, error_output, validation_output];
+    texts.iter().any(|text| !text.trim().is_empty())
 }
 
 /// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
@@ -138,8 +151,9 @@ fn shrunk(past: &Past, room: Room) -> Option<String> {
     fits(bare).then(|| block(past, bare))
 }
 
-/// Returns what the newest attempt that failed, or one after it, suggests for this one. One that
-/// could not run, or was stopped, takes nothing back; one that was done does.
+/// Returns the newest suggestion that nobody has followed yet: what the newest attempt that failed, or one after it,
+/// suggests for this one. One that could not run, was stopped, or ended without a word of what it tried has not followed
+/// it; after one that was done there is nothing to suggest.
 fn suggestion(attempts: &[Past]) -> Option<&str> {
     for past in attempts.iter().rev() {
         let outcome = past.attempt.head.outcome;
@@ -150,7 +164,8 @@ fn suggestion(attempts: &[Past]) -> Option<&str> {
         if !text.is_empty() {
             return Some(text);
         }
-        if outcome.is_failure_of_task() {
+        let is_silent = outcome == Outcome::Blocked && past.attempt.sections.tried.trim().is_empty();
+        if outcome.is_failure_of_task() && !is_silent {
             return None;
         }
     }
@@ -215,7 +230,7 @@ fn bullets(attempt: &Attempt, limits: Limits) -> String {
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
     // Of one that was refuted, what refuted it counts; without a report the other is the end of its claim.
-    let is_refuted = head.outcome == Outcome::Retried && !sections.validation_output.trim().is_empty();
+    let is_refuted = head.outcome == Outcome::Retried;
     if is_report || !is_refuted {
         bullets += &output("Error output", &sections.error_output);
     }

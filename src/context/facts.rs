@@ -46,8 +46,15 @@ pub(super) fn files(attempt: &Attempt) -> String {
     foreign::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
 }
 
-/// Returns the agent's notes, else a summary of what it did.
+/// Returns the agent's notes, else a summary of what it did; not of one that was refuted, whose summary claims that all
+/// is well.
 pub(super) fn notes(attempt: &Attempt) -> &str {
     let sections = &attempt.sections;
-    [&sections.notes, &sections.summary].into_iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("")
+    let n_texts = if attempt.head.outcome == Outcome::Retried { 1 } else { 2 };
+    [&sections.notes, &sections.summary]
+        .into_iter()
+        .take(n_texts)
+        .map(|text| text.trim())
+        .find(|text| !text.is_empty())
+        .unwrap_or("")
 }

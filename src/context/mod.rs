@@ -193,7 +193,7 @@ pub struct Event {
 /// How the run and the task are going.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The number of the run's iteration that begins, from 1.
+    /// The number of the run's iteration that begins, from 1; 0 where none begins, and only the task is told of.
     pub iteration: u32,
     /// How many there may be; `None` where there is no limit.
     pub limit: Option<u32>,

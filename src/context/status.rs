@@ -80,6 +80,10 @@ fn join(bullets: &str, warning: &str) -> String {
 }
 
 fn lines(status: &Status) -> String {
+    let task = format!("- **This task:** attempt #{}, {} consecutive failure(s)\n", status.attempt, status.streak);
+    if status.iteration == 0 {
+        return task;
+    }
     let limit = status.limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
     let (succeeded, counted) = (status.succeeded, status.counted);
     let percent = match counted {
@@ -90,12 +94,10 @@ fn lines(status: &Status) -> String {
     let rationale = if rationale.is_empty() { String::new() } else { format!(" ({rationale})") };
     format!(
         "- **Iteration:** {} of {limit}\n\
-         - **This task:** attempt #{}, {} consecutive failure(s)\n\
+         {task}\
          - **Run success rate:** {succeeded}/{counted} iterations succeeded{percent}\n\
          - **Current model:** {}{rationale}\n",
         status.iteration,
-        status.attempt,
-        status.streak,
         foreign::short(&status.model, NAME_CHARACTERS),
     )
 }
@@ -113,6 +115,30 @@ fn refused(refused: &[String], n_told: usize) -> String {
     bullets
 }
 
+/// Says in a sentence what the task failed with.
+fn failed_with(failed_with: &[(String, usize)]) -> String {
+    let category = |(name, n_times): &(String, usize)| {
+        let name = foreign::short(name, NAME_CHARACTERS);
+        if *n_times > 1 { format!("{name} ({n_times})") } else { name }
+    };
+    let is_known = |(name, _): &&(String, usize)| name != "unknown";
+    let named: Vec<String> = failed_with.iter().filter(is_known).map(category).collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let n_unknown = failed_with.iter().find(|failed| !is_known(failed)).map_or(0, |(_, n_times)| *n_times);
+    let n_times = if n_unknown == 1 { "once".to_owned() } else { format!("{n_unknown} times") };
+    match (named.is_empty(), n_unknown) {
+        (true, 0) => String::new(),
+        (true, _) => "> No attempt reported what it failed with.\n".to_owned(),
+        (false, 0) => format!("> It failed with: {}.\n", foreign::list(&named, MAX_CATEGORIES)),
+        (false, _) => {
+            format!(
+                "> It failed with: {}; {n_times} without a reported cause.\n",
+                foreign::list(&named, MAX_CATEGORIES)
+            )
+        }
+    }
+}
+
 fn warning(streak: u32, stuck: &Stuck, names_failures: bool) -> String {
     let failed = if streak >= stuck.threshold {
         format!("{}+ times consecutively", stuck.threshold)
@@ -124,13 +150,7 @@ fn warning(streak: u32, stuck: &Stuck, names_failures: bool) -> String {
     };
     let mut warning = format!("> ⚠️ **Stuck loop detected.** This task has failed {failed}.\n");
     if names_failures && !stuck.failed_with.is_empty() {
-        let category = |(name, n_times): &(String, usize)| {
-            let name = foreign::short(name, NAME_CHARACTERS);
-            if *n_times > 1 { format!("{name} ({n_times})") } else { name }
-        };
-        let named: Vec<String> = stuck.failed_with.iter().map(category).collect();
-        let named: Vec<&str> = named.iter().map(String::as_str).collect();
-        warning += &format!("> It failed with: {}.\n", foreign::list(&named, MAX_CATEGORIES));
+        warning += &failed_with(&stuck.failed_with);
     }
     warning += "> Consider: decomposing the task, trying a fundamentally different approach,\n\
                 > or signaling `<task-failed>` with a clear explanation.\n";

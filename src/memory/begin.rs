@@ -91,6 +91,16 @@ impl Memory {
         Ok(iteration)
     }
 
+    /// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] and [`Error::Io`].
+    pub fn cancel(&self, iteration: &Iteration) -> Result<()> {
+        check_run_name(&iteration.run_id)?;
+        self.close(&self.lock_within_git()?, iteration)
+    }
+
     /// Gathers what the iteration's agent should know, and keeps that.
     fn prepare(&self, iteration: &mut Iteration, run: &Run, budget: Budget) -> Result<()> {
         let gathered = self.gather(&iteration.task, Some((run, iteration.number)), budget)?;
@@ -166,9 +176,15 @@ impl Memory {
         let run_record = RunRecord::of(&own);
         let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
         // Of a first attempt in a first iteration there is nothing to say.
-        let status = run
-            .filter(|(_, number)| *number > 1 || record.attempts > 0)
-            .map(|(run, number)| self.loop_status(run, number, &record, &run_record, &choice));
+        let is_stuck = record.rung >= self.settings.stuck_after;
+        let status = match run {
+            Some((run, number)) if number > 1 || record.attempts > 0 => {
+                Some(self.loop_status(run, number, &record, &run_record, &choice))
+            }
+            // Whoever asks without beginning anything is told at least that it is stuck.
+            None if is_stuck => Some(self.loop_status(&Run::default(), 0, &record, &run_record, &choice)),
+            _ => None,
+        };
         let shown = |past: &Past| {
             let number = attempts.iter().position(|known| known.id == past.id).map_or(0, |at| at + 1);
             Some(context::Past { id: past.id.clone(), number, attempt: self.attempt(&catalogs, &past.id)? })

@@ -21,7 +21,7 @@ use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
 use crate::text::shorten;
-use crate::transcript::Transcript;
+use crate::transcript::{Format, Transcript};
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
@@ -43,8 +43,8 @@ pub struct Validated {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// What the agent wrote, from which sigils are read: its final text, or the event stream of Claude Code or
-    /// Codex, which is recognised. Not looked at where there is a `transcript`.
+    /// What the agent wrote, from which sigils are read: its final text, or the events of Claude Code, Codex or
+    /// opencode, which are recognised. Not looked at where there is a `transcript`.
     pub text: String,
     /// What the agent wrote, where it was read already by a [reader](Memory::reader): an output of any length. What
     /// the other fields say counts over what it tells.
@@ -215,9 +215,11 @@ impl Memory {
     /// Writes an attempt down of which nothing more is to be found out.
     pub(super) fn write_ended(&self, ended: &Ended<'_>) -> Result<Recorded> {
         let Ended { iteration, transcript, .. } = *ended;
-        let Known { report, is_failed } = &known(ended.report, transcript, iteration);
-        let mut said = sigil::read(&transcript.text, &iteration.task_id());
-        let outcome = outcome(&said, report, *is_failed);
+        let Known { report, ended: by_client } = &known(ended.report, transcript, iteration);
+        // What is a file that the agent printed, and what it said itself, only who knows the format can tell.
+        let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
+        let mut said = sigil::read(own, &iteration.task_id());
+        let outcome = outcome(&said, report, *by_client);
         // Where nobody asked for suggestions, nothing is said of bad ones.
         let is_told = |refused: &&Refused| self.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
         let mut refused: Vec<(u32, String)> =

@@ -197,6 +197,15 @@ impl Memory {
         self
     }
 
+    /// Takes these models instead of those of the settings, the cheapest first, where there are any.
+    #[must_use]
+    pub fn with_models(mut self, models: Vec<String>) -> Memory {
+        if !models.is_empty() {
+            self.settings.models = models;
+        }
+        self
+    }
+
     /// Lets [`Memory::finish`] keep each attempt in one of these folders until it is in the journal: see
     /// [`StateFolders`]. Without this, an attempt that cannot be written is lost unless the caller still has it.
     #[must_use]

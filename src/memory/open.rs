@@ -17,11 +17,14 @@ use super::write::shown;
 use crate::context::Task;
 use crate::entry::Id;
 use crate::error::{Error, Problem, Result, Severity};
+use crate::git::WorkTree;
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
 
 /// The folder of these files, below `state/`.
 pub(super) const OPEN: &str = "iterations";
+/// The file of what the newest run was started with, below `state/`.
+const OPTIONS: &str = "run.json";
 /// The longest text of a line that is kept, in characters.
 const MAX_LINE: usize = 2_000;
 /// The longest description of a task that is kept, in characters.
@@ -153,14 +156,41 @@ impl Memory {
             problems: Vec::new(),
             ..iteration.clone()
         };
-        let mut text = serde_json::to_vec_pretty(&kept)
+        let text = serde_json::to_vec_pretty(&kept)
             .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
+        self.write_sealed(lock, &iteration.state_name(), text)
+    }
+
+    fn write_sealed(&self, lock: &Lock, name: &str, mut text: Vec<u8>) -> Result<()> {
         let missing = || self.no_key(std::io::ErrorKind::NotFound.into());
         // There is one: the lock is held.
         let key = self.state_key()?.ok_or_else(missing)?;
         let sum = sum(&text, key);
         text.extend(sum.bytes());
-        self.store.write_state(lock, &iteration.state_name(), &text)
+        self.store.write_state(lock, name, &text)
+    }
+
+    /// Keeps what a run was started with, for a caller that goes on with it: any text. It takes the place of what was
+    /// kept of another run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] and [`Error::Io`].
+    pub fn keep_options(&self, options: &str) -> Result<()> {
+        self.write_sealed(&self.lock_within_git()?, OPTIONS, options.as_bytes().to_owned())
+    }
+
+    /// Returns what [`Memory::keep_options`] kept on this machine, in this folder. It may name commands, so nothing is
+    /// believed that was written elsewhere, or that git tracks.
+    pub fn kept_options(&self) -> Option<String> {
+        let path = format!("state/{OPTIONS}");
+        let is_tracked = |tree: WorkTree| tree.tracked(&[&path]).map_or(true, |tracked| !tracked.is_empty());
+        if self.work_tree().is_some_and(is_tracked) {
+            return None;
+        }
+        let file = self.store.read(&path).ok()?;
+        let bytes = unsealed(&file.bytes, self.state_key().ok()?).ok()?;
+        String::from_utf8(bytes.to_owned()).ok()
     }
 
     fn state_key(&self) -> Result<Option<u64>> {

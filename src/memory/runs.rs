@@ -368,7 +368,7 @@ impl Memory {
     }
 
     /// Returns the task's iterations that are in the journal, as [`Memory::attempts_of_run`] does those of a run.
-    pub(super) fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
+    pub fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
         self.attempts_in(|catalog| catalog.rows_of_task(task_id))
     }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Problem, Result, Severity};
 use crate::secret::redact;
 use crate::sigil::{FailureReport, Noted, Said, SuggestedScope, Suggestion};
 use crate::text::floor;
-use crate::transcript::{Broken, Format, Options, Reader, Transcript};
+use crate::transcript::{Broken, Format, Options, Reader, Transcript, UNKNOWN_FORMAT, without_sigils};
 
 /// Where problems of an output are said to be: it is no file of the memory.
 const PLACE: &str = "agent output";
@@ -31,8 +31,8 @@ const MAX_TRACE_BYTES: usize = 64 * 1024;
 pub(super) struct Known {
     /// The report, with what the transcript tells where the caller says nothing.
     pub(super) report: Report,
-    /// Whether the agent itself failed, by its own account.
-    pub(super) is_failed: bool,
+    /// How it ended, by its client's account, where that is something to tell.
+    pub(super) ended: Option<Outcome>,
 }
 
 impl Memory {
@@ -51,7 +51,7 @@ impl Memory {
     /// let output = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s","total_cost_usd":0.5}"#;
     /// let transcript = memory.reader(Format::Auto).read(output.as_bytes())?;
     /// let recorded = memory.finish(&iteration, &Report { transcript: Some(transcript), ..Report::default() })?;
-    /// assert_eq!((recorded.outcome.as_str(), recorded.attempt.head.cost_usd), ("error", Some(0.5)));
+    /// assert_eq!((recorded.outcome.as_str(), recorded.attempt.head.cost_usd), ("blocked", Some(0.5)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reader(&self, format: Format) -> Reader {
@@ -99,7 +99,8 @@ pub(super) fn known(report: &Report, transcript: &Transcript, iteration: &Iterat
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
     };
-    Known { report, is_failed: transcript.is_failed }
+    let blocked = transcript.is_blocked.then_some(Outcome::Blocked);
+    Known { report, ended: blocked.or(transcript.is_failed.then_some(Outcome::Error)) }
 }
 
 /// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`.
@@ -123,6 +124,10 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
         message: message.into(),
         hint: hint.into(),
     };
+    if transcript.format == Format::Unknown {
+        let hint = "plain text is read with the format `text`";
+        return vec![problem(None, "transcript-format", format!("this was not read: {UNKNOWN_FORMAT}"), hint)];
+    }
     let hint = "the line was passed over, and the others were read; plain text is read with the format `text`";
     let mut problems: Vec<Problem> = transcript
         .broken
@@ -155,14 +160,17 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
     problems
 }
 
-/// Returns how an attempt ended.
-pub(super) fn outcome(said: &Said, report: &Report, is_failed: bool) -> Outcome {
+/// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
+/// status says least: a client that has met a limit has one that is not 0, too.
+pub(super) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, said.outcome) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
-        (None, None) if is_failed || report.agent_exit.is_some_and(|exit| exit != 0) => Outcome::Error,
-        (None, None) => Outcome::Blocked,
+        (None, None) => ended.unwrap_or(match report.agent_exit {
+            None | Some(0) => Outcome::Blocked,
+            Some(_) => Outcome::Error,
+        }),
     }
 }
 
@@ -201,7 +209,8 @@ fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureRe
     };
     if outcome.is_success() == Some(false) {
         NO_REPORT.clone_into(&mut report.why);
-        let text = text.trim_end();
+        // What was taken over stands in its own place, or in an entry of its own.
+        let text = &without_sigils(text);
         let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
         let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
         report.stack_trace = Some(text[start..].to_owned());
@@ -273,6 +282,7 @@ pub(super) fn redacted(report: &Report, transcript: &Transcript, allowed: &[Stri
             model: transcript.model.as_ref().map(safe),
             duration_secs: transcript.duration_secs,
             is_failed: transcript.is_failed,
+            is_blocked: transcript.is_blocked,
             is_complete: transcript.is_complete,
             n_events: transcript.n_events,
             broken: transcript.broken.iter().map(broken).collect(),

@@ -11,7 +11,7 @@ use super::write::{MEMORY_FOLDER, shown};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Recurring, Task};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{Attempt, Files, Id, Outcome};
+use crate::entry::{Attempt, Files, Id, Outcome, Validation};
 use crate::error::{Problem, Result};
 use crate::history::{self, Past, Recurrence, TouchedFile};
 use crate::text::is_same_name;
@@ -80,8 +80,12 @@ pub struct IterationView {
     pub decisions: String,
     /// The errors that were met on the way.
     pub errors: String,
-    /// What the command printed that says whether the task is done.
+    /// The command that says whether the task is done, and how it went, where it was run.
+    pub validation: Option<Validation>,
+    /// What it printed.
     pub validation_output: String,
+    /// What a person said who stopped it.
+    pub feedback: String,
 }
 
 /// What [`Memory::recent_iterations`] and [`Memory::failed_attempts`] return.
@@ -278,7 +282,9 @@ impl Memory {
             retry_suggestion: sections.retry_suggestion,
             decisions: sections.decisions,
             errors: sections.errors,
+            validation: head.validation,
             validation_output: sections.validation_output,
+            feedback: sections.feedback,
         })
     }
 

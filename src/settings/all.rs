@@ -73,8 +73,8 @@ pub const ALL: [Setting; 51] = [
     ),
     whole(
         "run.max_iterations",
-        "iterations of a run at most",
-        (1.0, 1_000_000.0),
+        "iterations of a run at most; 0 for as many as it takes",
+        (0.0, 1_000_000.0),
         |settings| settings.max_iterations.into(),
         |settings, value| settings.max_iterations = value as u32,
     ),

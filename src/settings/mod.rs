@@ -124,7 +124,7 @@ pub struct Settings {
     pub fixed_model: String,
     /// `strategy.stuck_after`: the rung of the ladder on which the agent is warned.
     pub stuck_after: u32,
-    /// `run.max_iterations`: how many iterations a run has at most.
+    /// `run.max_iterations`: how many iterations a run has at most; 0 for as many as it takes.
     pub max_iterations: u32,
     /// `run.max_attempts`: how many attempts a run makes at one task; 0 for as many as it takes.
     pub max_attempts: u32,

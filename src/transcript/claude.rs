@@ -1,9 +1,11 @@
-//! The event stream of Claude Code: `claude -p --output-format stream-json --verbose`.
+//! Claude Code: the event stream of `claude -p --output-format stream-json --verbose`, and the session files in
+//! `~/.claude/projects/`, which have the same messages without an event at their end.
 
 use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::ending::{Ending, is_stop};
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
@@ -29,6 +31,12 @@ pub(super) struct Claude {
     earlier: Figures,
     /// Whether work was begun or gone on with since the last result.
     is_open: bool,
+    /// Whether the folder is known that the agent works in.
+    has_folder: bool,
+    /// The last message of a session file, with its tokens so far: each of its pieces is a line.
+    message: (String, Figures),
+    /// The tokens of the messages before it.
+    messages: Figures,
 }
 
 /// A call of a tool.
@@ -58,6 +66,16 @@ struct Event<'a> {
     subtype: Field<'a>,
     #[serde(borrow)]
     session_id: Field<'a>,
+    #[serde(borrow, rename = "sessionId")]
+    file_session_id: Field<'a>,
+    #[serde(borrow, rename = "isSidechain")]
+    is_sidechain: Field<'a>,
+    #[serde(borrow, rename = "isApiErrorMessage")]
+    is_api_error: Field<'a>,
+    #[serde(borrow, rename = "toolUseResult")]
+    file_tool_use_result: Field<'a>,
+    #[serde(borrow)]
+    stop_reason: Field<'a>,
     #[serde(borrow)]
     cwd: Field<'a>,
     #[serde(borrow)]
@@ -88,7 +106,15 @@ struct Event<'a> {
 #[serde(default)]
 struct Message<'a> {
     #[serde(borrow)]
+    id: Field<'a>,
+    #[serde(borrow)]
+    model: Field<'a>,
+    #[serde(borrow)]
     content: Field<'a>,
+    #[serde(borrow)]
+    stop_reason: Field<'a>,
+    #[serde(borrow)]
+    usage: Field<'a>,
 }
 
 /// A piece of a message: a text, the call of a tool, or its result.
@@ -122,6 +148,8 @@ struct Input<'a> {
     notebook_path: Field<'a>,
     #[serde(borrow)]
     command: Field<'a>,
+    #[serde(borrow)]
+    path: Field<'a>,
 }
 
 /// What the program itself says of a tool's result.
@@ -130,6 +158,8 @@ struct Input<'a> {
 struct Details<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
+    #[serde(borrow)]
+    filenames: Field<'a>,
 }
 
 /// Tokens of the main loop, and, in the other style, of one model with those of subagents.
@@ -155,6 +185,13 @@ impl Claude {
         let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
         // Others are told behind the end as well: that the session is idle, what could be asked next.
         self.is_open |= is_init || json::is(kind, "assistant") || json::is(kind, "user");
+        if (is_init || event.file_session_id.is_some())
+            && !self.has_folder
+            && let Some(folder) = json::text(event.cwd)
+        {
+            heard.files.work_in(&folder);
+            self.has_folder = event.file_session_id.is_some();
+        }
         if json::is(kind, "assistant") {
             self.assistant(&event, heard)?;
         } else if json::is(kind, "user") {
@@ -162,17 +199,27 @@ impl Claude {
         } else if json::is(kind, "result") {
             self.result(&event, heard);
         } else if is_init {
-            if let Some(folder) = json::text(event.cwd) {
-                heard.files.work_in(&folder);
-            }
             heard.model = short(event.model).or(heard.model.take());
         }
         Ok(())
     }
 
     fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
-        let is_own = event.parent_tool_use_id.is_none();
+        let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
         let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
+        // What works is not always what was asked for; the program's own words have no model.
+        let model = short(message.model).filter(|model| is_own && !model.starts_with('<'));
+        heard.model = model.or(heard.model.take());
+        if event.file_session_id.is_some() {
+            self.message(&message, is_own, heard);
+        }
+        if json::is_true(event.is_api_error) {
+            let error = content(message.content);
+            heard.fail("", &error);
+            heard.close(Ending::of_error(&error));
+            self.is_open = false;
+            return Ok(());
+        }
         json::items(message.content, &mut |block| {
             let Some(block) = json::part::<Block<'_>>(block)? else { return Ok(()) };
             if json::is(block.kind, "text") && is_own {
@@ -180,7 +227,8 @@ impl Claude {
             } else if json::is(block.kind, "tool_use") {
                 let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
-                let subject = [input.file_path, input.notebook_path, input.command].into_iter().find_map(json::text);
+                let subjects = [input.file_path, input.notebook_path, input.command, input.path];
+                let subject = subjects.into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();
                 subject.truncate(floor(&subject, MAX_SUBJECT));
                 subject.shrink_to_fit();
@@ -193,11 +241,30 @@ impl Claude {
         })
     }
 
+    /// Takes the tokens of a message of a session file, and whether it is the last one of a turn.
+    fn message(&mut self, message: &Message<'_>, is_own: bool, heard: &mut Heard) {
+        let id = short(message.id).unwrap_or_default();
+        if id != self.message.0 {
+            self.messages = self.messages.and(self.message.1);
+        }
+        let mut figures = Figures::default();
+        figures.count(message.usage);
+        self.message = (id, figures);
+        let Some(reason) = json::text(message.stop_reason).filter(|_| is_own) else { return };
+        self.is_open = reason == "tool_use";
+        if is_stop(&reason) {
+            heard.stop(&reason);
+        } else {
+            heard.close(Ending::Well);
+        }
+    }
+
     fn user(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
         let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
-        let mut details: Details<'_> = json::object(event.tool_use_result).unwrap_or_default();
+        let mut details: Details<'_> =
+            json::object(event.tool_use_result.or(event.file_tool_use_result)).unwrap_or_default();
         // Of several results nothing says which one it is of.
-        if details.kind.is_some() && n_results(message.content) != 1 {
+        if (details.kind.is_some() || details.filenames.is_some()) && n_results(message.content) != 1 {
             details = Details::default();
         }
         json::items(message.content, &mut |block| {
@@ -207,6 +274,8 @@ impl Claude {
             if json::is_true(block.is_error) {
                 let what = call.shown(heard);
                 heard.fail(&what, &content(block.content));
+            } else if matches!(call.name.as_str(), "Grep" | "Glob") {
+                heard.files.note_found(&call.subject, &filenames(details.filenames));
             } else if let Some(path) = heard.files.within(&call.subject) {
                 let done = match call.name.as_str() {
                     "Read" => Done::Read,
@@ -227,7 +296,17 @@ impl Claude {
         let subtype = short(event.subtype).unwrap_or_default();
         let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
         let text = json::text(event.result).unwrap_or_default();
-        (heard.is_failed, heard.is_complete, self.is_open) = (is_failed, true, false);
+        let reason = json::text(event.stop_reason).unwrap_or_default();
+        self.is_open = false;
+        heard.close(match subtype.as_str() {
+            // Of turns, money, and of attempts at an answer in the form that was asked for.
+            limit if limit.starts_with("error_max_") => Ending::Blocked,
+            _ if is_failed => Ending::of_error(&text),
+            _ => Ending::Well,
+        });
+        if is_stop(&reason) {
+            heard.stop(&reason);
+        }
         heard.end(&text, !is_failed);
         if is_failed {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
@@ -260,7 +339,10 @@ impl Claude {
 
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         heard.is_complete &= !self.is_open;
-        let figures = self.sessions.iter().fold(self.earlier, |sum, (_, figures)| sum.and(*figures));
+        // A session file has no totals.
+        let messages = if self.sessions.is_empty() { self.messages.and(self.message.1) } else { Figures::default() };
+        let earlier = self.earlier.and(messages);
+        let figures = self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures));
         heard.cost_usd = figures.cost_usd;
         (heard.tokens_in, heard.tokens_out) = (figures.tokens_in, figures.tokens_out);
         heard.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
@@ -338,6 +420,16 @@ fn short(field: Field<'_>) -> Option<String> {
     // Quotes and escapes make it longer, never shorter.
     let field = field.filter(|field| field.get().len() <= 6 * MAX_NAME);
     json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
+}
+
+/// Returns the names of the files that a search found.
+fn filenames(field: Field<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let _ = json::items(field, &mut |name| {
+        names.extend(json::text(name));
+        Ok(())
+    });
+    names
 }
 
 /// Returns how many results of tools are in a message.

@@ -1,10 +1,12 @@
-//! The event stream of Codex: `codex exec --json`.
+//! The event stream of Codex: `codex exec --json`. Lines of its rollout files go to [`Rollout`].
 
 use serde::Deserialize;
 
+use super::ending::Ending;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
+use super::rollout::Rollout;
 
 /// A stream of Codex so far.
 #[derive(Debug, Default)]
@@ -12,8 +14,10 @@ pub(super) struct Codex {
     /// The tokens of the thread so far, and of those before it: read and written.
     tokens: Option<(u64, u64)>,
     earlier: Option<(u64, u64)>,
-    /// Whether an error came behind the last turn that ended well and the last item that was completed.
-    is_failing: bool,
+    /// How the error is to be taken that came behind the last turn that ended well and the last item that was
+    /// completed.
+    failing: Option<Ending>,
+    rollout: Rollout,
 }
 
 #[derive(Deserialize, Default)]
@@ -21,6 +25,8 @@ pub(super) struct Codex {
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
+    #[serde(borrow)]
+    payload: Field<'a>,
     #[serde(borrow)]
     item: Field<'a>,
     #[serde(borrow)]
@@ -89,27 +95,34 @@ impl Codex {
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
         let event: Event<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
-        match json::text(Some(kind)).unwrap_or_default().as_str() {
+        let kind = json::text(Some(kind)).unwrap_or_default();
+        if event.payload.is_some() {
+            return self.rollout.take(&kind, event.payload, heard);
+        }
+        match kind.as_str() {
             "thread.started" => self.end_thread(),
             "turn.started" => heard.is_complete = false,
             "item.completed" => {
                 let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
                 // The work goes on behind what was an error then; one that is told as an item shows no work.
-                self.is_failing &= json::is(completed.kind, "error");
+                self.failing = self.failing.take().filter(|_| json::is(completed.kind, "error"));
                 item(&completed, heard)?;
             }
             "turn.completed" => {
-                (heard.is_complete, heard.is_failed, self.is_failing) = (true, false, false);
+                heard.close(Ending::Well);
+                self.failing = None;
                 self.count(event.usage);
             }
             "turn.failed" => {
-                (heard.is_complete, heard.is_failed) = (true, true);
-                heard.fail("", &message(event.error));
+                let message = message(event.error);
+                heard.close(Ending::of_error(&message));
+                heard.fail("", &message);
             }
             "error" => {
                 // It also tells of connections that are tried again, so that only the end shows what it meant.
-                self.is_failing = true;
-                heard.fail("", &json::text(event.message).unwrap_or_default());
+                let message = json::text(event.message).unwrap_or_default();
+                self.failing = Some(Ending::of_error(&message));
+                heard.fail("", &message);
             }
             _ => {}
         }
@@ -140,9 +153,9 @@ impl Codex {
 
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         self.end_thread();
-        (heard.tokens_in, heard.tokens_out) = self.earlier.unzip();
-        if self.is_failing {
-            (heard.is_failed, heard.is_complete) = (true, true);
+        (heard.tokens_in, heard.tokens_out) = self.earlier.or(self.rollout.tokens()).unzip();
+        if let Some(ending) = self.failing.take() {
+            heard.close(ending);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Tells streams from plain text by their first lines.
 //!
-//! A text may begin with a brace, with JSON of its own, or with a line of a stream that it quotes. So most of
-//! the first lines must be events, with the fields that tell them from other JSON; a few that are none, such as
-//! what a wrapper prints before the agent begins, are allowed.
+//! A text may begin with a brace, or with a line of a stream that it quotes. So most of the first lines must be
+//! events, with the fields that tell them from other JSON; a few that are none, such as what a wrapper prints before
+//! the agent begins, are allowed. Where most of them are JSON objects and no events that are known here, it is no
+//! plain text either: what stands in it may be a file that the agent printed, and none of its words.
 
 use serde::Deserialize;
 
@@ -25,6 +26,9 @@ pub(super) struct Detecting {
     n_lines: usize,
     n_claude: usize,
     n_codex: usize,
+    n_opencode: usize,
+    /// How many lines are JSON objects, events or not.
+    n_objects: usize,
     /// Whether a code fence was met: no stream has one outside of its JSON.
     has_fence: bool,
 }
@@ -38,28 +42,40 @@ impl Detecting {
             let end = start + at;
             // The same whatever the pieces: such a line would not have been waited for.
             if end > MAX_BYTES {
-                return Some(self.majority().unwrap_or(Format::Text));
+                return Some(self.verdict());
             }
             self.look(end);
             (self.n_seen, start) = (end + 1, end + 1);
             if self.has_fence {
                 return Some(Format::Text);
             }
-            if self.majority().is_some() && self.n_claude.max(self.n_codex) >= ENOUGH {
+            if self.majority().is_some() && self.n_claude.max(self.n_codex).max(self.n_opencode) >= ENOUGH {
                 return self.majority();
             }
             if self.n_lines >= MAX_LINES {
-                return Some(self.majority().unwrap_or(Format::Text));
+                return Some(self.verdict());
             }
         }
-        (self.bytes.len() > MAX_BYTES).then(|| self.majority().unwrap_or(Format::Text))
+        (self.bytes.len() > MAX_BYTES).then(|| self.verdict())
     }
 
     /// Returns the format, now that nothing more comes.
     pub(super) fn at_end(&mut self) -> Format {
         self.look(self.bytes.len());
         self.n_seen = self.bytes.len();
-        self.majority().unwrap_or(Format::Text)
+        self.verdict()
+    }
+
+    /// Returns the format, by the lines that were looked at.
+    fn verdict(&self) -> Format {
+        let is_json = self.n_objects * 2 > self.n_lines && !self.has_fence;
+        self.majority().unwrap_or(if is_json { Format::Unknown } else { Format::Text })
+    }
+
+    /// Returns the format of all of a text.
+    pub(super) fn of(bytes: &[u8]) -> Format {
+        let mut detecting = Detecting::default();
+        detecting.push(bytes).unwrap_or_else(|| detecting.at_end())
     }
 
     /// Returns what came.
@@ -76,9 +92,12 @@ impl Detecting {
         }
         self.n_lines += 1;
         self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
-        match speaker(line) {
+        let Ok(event) = json::event(line) else { return };
+        self.n_objects += 1;
+        match speaker(&event) {
             Some(Format::Claude) => self.n_claude += 1,
             Some(Format::Codex) => self.n_codex += 1,
+            Some(Format::Opencode) => self.n_opencode += 1,
             _ => {}
         }
     }
@@ -90,6 +109,8 @@ impl Detecting {
             Some(Format::Claude)
         } else if self.n_codex * 2 > self.n_lines {
             Some(Format::Codex)
+        } else if self.n_opencode * 2 > self.n_lines {
+            Some(Format::Opencode)
         } else {
             None
         }
@@ -104,6 +125,20 @@ struct Event<'a> {
     kind: Field<'a>,
     #[serde(borrow)]
     session_id: Field<'a>,
+    #[serde(borrow, rename = "sessionId")]
+    file_session_id: Field<'a>,
+    #[serde(borrow, rename = "sessionID")]
+    opencode_session_id: Field<'a>,
+    #[serde(borrow)]
+    operation: Field<'a>,
+    #[serde(borrow, rename = "leafUuid")]
+    leaf: Field<'a>,
+    #[serde(borrow)]
+    snapshot: Field<'a>,
+    #[serde(borrow)]
+    payload: Field<'a>,
+    #[serde(borrow)]
+    part: Field<'a>,
     #[serde(borrow)]
     subtype: Field<'a>,
     #[serde(borrow)]
@@ -128,8 +163,7 @@ struct Item<'a> {
 }
 
 /// Returns whose event a line is; `error` alone is too common a type to tell.
-fn speaker(line: &str) -> Option<Format> {
-    let event: Event<'_> = json::event(line).ok()?;
+fn speaker(event: &Event<'_>) -> Option<Format> {
     let kind = json::text(event.kind)?;
     match kind.as_str() {
         "thread.started" if json::text(event.thread_id).is_some() => return Some(Format::Codex),
@@ -140,9 +174,20 @@ fn speaker(line: &str) -> Option<Format> {
             let item: Item<'_> = json::object(event.item)?;
             return item.kind.map(|_| Format::Codex);
         }
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "world_state" | "compacted"
+        | "token_usage_record" => return event.payload.map(|_| Format::Codex),
+        "summary" if event.leaf.is_some() => return Some(Format::Claude),
+        "file-history-snapshot" if event.snapshot.is_some() => return Some(Format::Claude),
         _ => {}
     }
-    // Every event of Claude Code has its session.
+    if json::text(event.opencode_session_id).is_some() {
+        return [event.part, event.error].iter().any(Option::is_some).then_some(Format::Opencode);
+    }
+    if json::text(event.file_session_id).is_some() {
+        let parts = [event.message, event.uuid, event.operation, event.leaf];
+        return parts.iter().any(Option::is_some).then_some(Format::Claude);
+    }
+    // Every event of Claude Code's stream has its session.
     json::text(event.session_id)?;
     [event.subtype, event.message, event.uuid].iter().any(Option::is_some).then_some(Format::Claude)
 }
@@ -178,13 +223,31 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_json_that_nobody_knows_are_no_text() {
+        check(&["{}", "{}"], Format::Unknown);
+        check(&[r#"{"type":"result","ok":true}"#], Format::Unknown);
+        check(&[r#"{"type":"error","message":"boom"}"#], Format::Unknown);
+        check(&[r#"{"scope":"task","session_id":7,"type":"system","subtype":"x"}"#], Format::Unknown);
+        check(&["starting", r#"{"level":"info"}"#, r#"{"level":"info"}"#, "<task-done>t</task-done>"], Format::Text);
+    }
+
+    #[test]
+    fn the_files_in_which_clients_keep_sessions_are_known() {
+        let queued = r#"{"type":"queue-operation","operation":"enqueue","sessionId":"s"}"#;
+        let asked = r#"{"isSidechain":false,"type":"user","message":{},"uuid":"u","sessionId":"s"}"#;
+        check(&[queued, asked], Format::Claude);
+        check(&[r#"{"type":"summary","summary":"x","leafUuid":"u"}"#, asked], Format::Claude);
+        let meta = r#"{"timestamp":"x","type":"session_meta","payload":{"id":"t"}}"#;
+        check(&[meta, r#"{"timestamp":"x","type":"event_msg","payload":{"type":"task_started"}}"#], Format::Codex);
+        let step = r#"{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}"#;
+        check(&[step, r#"{"type":"error","sessionID":"ses_1","error":{}}"#], Format::Opencode);
+    }
+
+    #[test]
     fn text_that_begins_with_a_brace_is_text() {
         check(&[], Format::Text);
         check(&["{"], Format::Text);
-        check(&["{}", "{}"], Format::Text);
-        check(&[r#"{"type":"result","ok":true}"#], Format::Text);
-        check(&[r#"{"type":"error","message":"boom"}"#], Format::Text);
-        check(&[r#"{"scope":"task","session_id":7,"type":"system","subtype":"x"}"#], Format::Text);
+        check(&["{}", "I printed that.", "It is empty."], Format::Text);
         check(&["{{task}}", "{% raw %}"], Format::Text);
         // A stream that is spoken of.
         check(&[INIT, "is the first event.", "It has the session."], Format::Text);

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::ending::{self, Ending};
 use super::paths::Touched;
 use super::summary::without_sigils;
 use super::tail::Tail;
@@ -40,7 +41,7 @@ pub(super) struct Heard {
     pub(super) tokens_out: Option<u64>,
     pub(super) model: Option<String>,
     pub(super) duration_secs: Option<f64>,
-    pub(super) is_failed: bool,
+    pub(super) ending: Ending,
     pub(super) is_complete: bool,
     /// The last text, or its beginning.
     pub(super) latest: Option<String>,
@@ -56,6 +57,8 @@ pub(super) struct Heard {
     result: String,
     /// The last text that is long enough for a summary.
     last_long: String,
+    /// The last text.
+    last: String,
 }
 
 /// Lines, each once, at most [`MAX_LIST`].
@@ -74,7 +77,7 @@ impl Heard {
             tokens_out: None,
             model: None,
             duration_secs: None,
-            is_failed: false,
+            ending: Ending::Well,
             is_complete: false,
             latest: None,
             allowed,
@@ -85,6 +88,7 @@ impl Heard {
             decisions: List::default(),
             result: String::new(),
             last_long: String::new(),
+            last: String::new(),
         }
     }
 
@@ -102,10 +106,14 @@ impl Heard {
         self.texts.push_front(xxh3_64(text.as_bytes()));
         self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
+        for error in text.lines().filter_map(ending::own_error) {
+            self.fail("", error);
+        }
         self.latest = Some(text.chars().take(MAX_SHOWN).collect());
         if text.chars().nth(MIN_SUMMARY).is_some() {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last_long);
         }
+        text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last);
     }
 
     /// Takes the text that a stream ends with, which mostly repeats what was said last.
@@ -120,7 +128,21 @@ impl Heard {
         self.n_since_end = 0;
         if is_summary {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.result);
+        } else {
+            // It tells of an error, and sums nothing up.
+            self.last.clear();
         }
+    }
+
+    /// Takes how the work ended, and that nothing more is to come.
+    pub(super) fn close(&mut self, ending: Ending) {
+        (self.ending, self.is_complete) = (ending, true);
+    }
+
+    /// Takes that the model stopped for a reason that is not the end of its work: a limit, or a refusal.
+    pub(super) fn stop(&mut self, reason: &str) {
+        self.close(Ending::Blocked);
+        self.fail("", &format!("the model stopped with `{reason}`"));
     }
 
     /// Takes an error of something that is named, in its first lines.
@@ -158,8 +180,10 @@ impl Heard {
     /// Returns what was heard. Of plain text there is no summary but the text itself.
     pub(super) fn finish(self, is_stream: bool) -> Transcript {
         let (text, n_dropped) = self.text.into_text();
-        let summary =
-            [self.result, self.last_long].iter().map(|text| without_sigils(text)).find(|text| !text.is_empty());
+        let summary = [self.result, self.last_long, self.last]
+            .iter()
+            .map(|text| without_sigils(text))
+            .find(|text| !text.is_empty());
         Transcript {
             text,
             n_dropped,
@@ -167,12 +191,14 @@ impl Heard {
             errors: self.errors.lines,
             decisions: self.decisions.lines,
             summary: summary.filter(|_| is_stream).unwrap_or_default(),
-            cost_usd: self.cost_usd,
+            // Sums of a client's prices have digits behind them that mean nothing.
+            cost_usd: self.cost_usd.map(|cost| (cost * 1e6).round() / 1e6),
             tokens_in: self.tokens_in,
             tokens_out: self.tokens_out,
             model: self.model,
             duration_secs: self.duration_secs,
-            is_failed: self.is_failed,
+            is_failed: self.ending == Ending::Failed,
+            is_blocked: self.ending == Ending::Blocked,
             is_complete: self.is_complete,
             ..Transcript::default()
         }

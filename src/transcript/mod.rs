@@ -1,4 +1,5 @@
-//! Transcripts: what an agent's output says, be it plain text or the event stream of Claude Code or Codex.
+//! Transcripts: what an agent's output says, be it plain text, or the events of Claude Code, Codex or opencode, as they are
+//! streamed or kept in a session's file.
 //!
 //! Pure. A [`Reader`] takes the output piece by piece, in memory that does not grow with it, and gives a
 //! [`Transcript`]: the agent's own text, in which sigils are looked for, and what its tool calls and its last
@@ -11,9 +12,12 @@
 mod claude;
 mod codex;
 mod detect;
+mod ending;
 mod heard;
 mod json;
+mod opencode;
 mod paths;
+mod rollout;
 mod summary;
 mod tail;
 
@@ -28,8 +32,11 @@ use self::claude::Claude;
 use self::codex::Codex;
 use self::detect::Detecting;
 use self::heard::Heard;
+use self::opencode::Opencode;
 use self::tail::Tail;
 use crate::entry::Files;
+
+pub(crate) use self::summary::without_sigils;
 
 /// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
 /// a session, and little enough that recording any output takes less than 50 MB.
@@ -38,6 +45,10 @@ pub const MAX_TEXT: usize = 8 * 1024 * 1024;
 pub const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How many lines that are no events are told one by one.
 pub const MAX_BROKEN: usize = 20;
+
+/// What is wrong with an output of [`Format::Unknown`].
+pub const UNKNOWN_FORMAT: &str = "its lines are JSON, and events of no client that is known here; tried: Claude Code \
+    (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`)";
 
 /// How an agent's output is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,10 +59,14 @@ pub enum Format {
     Auto,
     /// Plain text.
     Text,
-    /// What `claude -p --output-format stream-json --verbose` prints.
+    /// What `claude -p --output-format stream-json --verbose` prints, or Claude Code's file of a session.
     Claude,
-    /// What `codex exec --json` prints.
+    /// What `codex exec --json` prints, or Codex's rollout file.
     Codex,
+    /// What `opencode run --format json` prints.
+    Opencode,
+    /// Lines of JSON that are events of none of these. Nothing is taken for the agent's own words in them.
+    Unknown,
 }
 
 impl Format {
@@ -62,6 +77,8 @@ impl Format {
             Format::Text => "plain text",
             Format::Claude => "Claude Code",
             Format::Codex => "Codex",
+            Format::Opencode => "opencode",
+            Format::Unknown => "an unknown format",
         }
     }
 }
@@ -108,6 +125,9 @@ pub struct Transcript {
     pub duration_secs: Option<f64>,
     /// Whether the stream says that the agent itself failed, rather than the task.
     pub is_failed: bool,
+    /// Whether the stream says that a limit of turns, tokens or money ended the work, or that the model refused it.
+    #[serde(default)]
+    pub is_blocked: bool,
     /// Whether there was what a stream ends with.
     pub is_complete: bool,
     /// How many lines were events.
@@ -168,6 +188,8 @@ enum Mode {
     Text(Tail),
     Claude(Box<Claude>),
     Codex(Box<Codex>),
+    Opencode(Box<Opencode>),
+    Unknown(Tail),
 }
 
 impl Reader {
@@ -189,13 +211,13 @@ impl Reader {
     /// Takes the next piece of the output, which may end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.mode {
-            Mode::Text(tail) => tail.push(bytes),
+            Mode::Text(tail) | Mode::Unknown(tail) => tail.push(bytes),
             Mode::Detecting(detecting) => {
                 if let Some(format) = detecting.push(bytes) {
                     self.decide(format);
                 }
             }
-            Mode::Claude(_) | Mode::Codex(_) => {
+            Mode::Claude(_) | Mode::Codex(_) | Mode::Opencode(_) => {
                 if self.n_events == 0 {
                     self.plain.push(bytes);
                 }
@@ -233,6 +255,8 @@ impl Reader {
             Mode::Text(_) => Some(Format::Text),
             Mode::Claude(_) => Some(Format::Claude),
             Mode::Codex(_) => Some(Format::Codex),
+            Mode::Opencode(_) => Some(Format::Opencode),
+            Mode::Unknown(_) => Some(Format::Unknown),
         }
     }
 
@@ -251,7 +275,7 @@ impl Reader {
         if !self.line.is_empty() || self.is_over_long {
             self.end_line();
         }
-        let format = self.format().unwrap_or_default();
+        let mut format = self.format().unwrap_or_default();
         let mut said = match self.mode {
             Mode::Text(tail) => {
                 let (text, n_dropped) = tail.into_text();
@@ -266,10 +290,22 @@ impl Reader {
                 codex.finish(&mut self.heard);
                 self.heard.finish(true)
             }
+            Mode::Opencode(mut opencode) => {
+                opencode.finish(&mut self.heard);
+                self.heard.finish(true)
+            }
+            Mode::Unknown(tail) => {
+                self.plain = tail;
+                self.heard.finish(true)
+            }
             Mode::Detecting(_) => Transcript::default(),
         };
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
             (said.text, said.n_dropped) = self.plain.into_text();
+            if Detecting::of(said.text.as_bytes()) == Format::Unknown {
+                format = Format::Unknown;
+                (said.is_failed, said.is_complete, said.errors) = (true, true, vec![UNKNOWN_FORMAT.to_owned()]);
+            }
         }
         (said.format, said.n_events) = (format, self.n_events);
         (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
@@ -333,7 +369,8 @@ impl Reader {
         let taken = match &mut self.mode {
             Mode::Claude(claude) => claude.take(line, &mut self.heard),
             Mode::Codex(codex) => codex.take(line, &mut self.heard),
-            Mode::Text(_) | Mode::Detecting(_) => Ok(()),
+            Mode::Opencode(opencode) => opencode.take(line, &mut self.heard),
+            Mode::Text(_) | Mode::Unknown(_) | Mode::Detecting(_) => Ok(()),
         };
         match taken {
             Ok(()) => self.n_events += 1,
@@ -357,6 +394,8 @@ impl Mode {
             Format::Text => Mode::Text(Tail::new(MAX_TEXT)),
             Format::Claude => Mode::Claude(Box::default()),
             Format::Codex => Mode::Codex(Box::default()),
+            Format::Opencode => Mode::Opencode(Box::default()),
+            Format::Unknown => Mode::Unknown(Tail::new(MAX_TEXT)),
         }
     }
 }

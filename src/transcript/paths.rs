@@ -1,6 +1,7 @@
 //! Names of files as the project has them, and what was done to each.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::entry::Files;
 
@@ -9,6 +10,8 @@ const MAX_PATH: usize = 1024;
 /// How many files are kept of each list. The journal keeps fewer, so that what is created after it was
 /// read finds its place.
 const MAX_FILES: usize = 1000;
+/// How many of the files that one search found are noted.
+const MAX_FOUND: usize = 20;
 /// What is no part of the project: the memory itself, and git's own files.
 const OWN: [&str; 2] = [".ralph", ".git"];
 
@@ -74,6 +77,17 @@ impl Touched {
             let next = self.counts.iter().sum();
             self.counts[done as usize] += 1;
             self.done.insert(path, (done, next));
+        }
+    }
+
+    /// Notes the files that a search looked into, and the first ones that it found.
+    pub(super) fn note_found(&mut self, place: &str, names: &[String]) {
+        // A search names a folder more often than a file.
+        let place = Some(place).filter(|place| Path::new(place).extension().is_some());
+        for name in place.into_iter().chain(names.iter().map(String::as_str)).take(MAX_FOUND) {
+            if let Some(path) = self.within(name) {
+                self.note(path, Done::Read);
+            }
         }
     }
 

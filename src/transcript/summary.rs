@@ -4,7 +4,7 @@ use crate::sigil::{NAMES, SUGGESTIONS_HEADING};
 
 /// Returns a text without its sigils and what stands in them, and without the block of suggestions. One that is
 /// never closed stays, as does everything else.
-pub(super) fn without_sigils(text: &str) -> String {
+pub(crate) fn without_sigils(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut kept = String::with_capacity(text.len());
     // Behind the place where one was looked for in vain there is none for the next one, either.

@@ -88,7 +88,7 @@ fn a_stream_of_codex_is_understood() {
 #[test]
 fn an_agent_that_failed_says_so() {
     let said = read(include_str!("../../fixtures/transcripts/claude-max-turns.jsonl"), Format::Auto);
-    assert!(said.is_failed && said.is_complete && said.broken.is_empty());
+    assert!(said.is_blocked && !said.is_failed && said.is_complete && said.broken.is_empty());
     assert_eq!(said.errors, ["error_max_turns: Reached maximum number of turns (30)"]);
     // It worked in another place, and what it never heard of may not have happened.
     assert_eq!(

@@ -291,7 +291,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
     let ran = run_agent(&base, &script, &["--resume", "--max-attempts", "2"]);
     assert_eq!((ran.code, base.files(".ralph/journal").len()), (Some(1), 2), "{ran}");
     // What is done is not begun again without being named.
-    run_agent(&base, "echo '<task-done>t-1</task-done>'\n", &["--resume"]).code.unwrap();
+    run_agent(&base, "echo '<task-done>t-1</task-done>'\n", &["--resume", "--max-attempts", "9"]).code.unwrap();
     let ran = run_agent(&base, "true\n", &["--resume"]);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("is done"), "{ran}");

@@ -278,7 +278,7 @@ fn run_writes_down_what_was_tried_and_learned() {
         assert_snapshot!(format!("loop-prompt-{}", number + 1), told);
     }
     // Nothing is left open, and no object of a tree.
-    assert_eq!(driven.base.files(".ralph/state"), [".ralph/state/lock"]);
+    assert_eq!(driven.base.files(".ralph/state"), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn an_interrupt_is_written_down_and_leaves_nothing_running() {
     }
     let journal: Vec<String> = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
     assert_eq!(journal.iter().filter(|text| text.contains("outcome: interrupted")).count(), 2);
-    assert_eq!(base.files(".ralph/state"), [".ralph/state/lock"]);
+    assert_eq!(base.files(".ralph/state"), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
 /// What was seen in 0.1.0: the command that sums up an iteration was told that no file had changed.

@@ -20,6 +20,7 @@ mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
+mod endings; // how attempts end, told by what real clients print
 mod events; // what happened, who is told of it, and how much
 mod facts; // alike facts never take each other's place
 mod failures; // what the file system, another process or an odd file does to a command
@@ -55,6 +56,7 @@ mod last_step; // what fails behind an agent's end
 mod last_steps; // what holds then
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
+mod loop_setup; // programs, models, limits and options of a run, and what is told of a task that is stuck
 mod loops; // a scripted agent, driven in three ways
 mod mcp; // the server for agents, at the other end of two pipes
 mod meaning; // finding by meaning, and servers that fail

@@ -51,7 +51,7 @@ fn a_stream_of_codex_becomes_an_attempt() {
 #[test]
 fn agents_that_failed_or_were_stopped_are_told_apart() {
     let (base, ran) = record("claude-max-turns.jsonl", &[]);
-    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (blocked)\n");
     assert_snapshot!(journal(&base));
     let (base, ran) = record("codex-failed.jsonl", &[]);
     assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
@@ -269,7 +269,7 @@ fn run_reads_streams_and_shows_what_they_cost() {
     let base = TestBase::new();
     let ran = run(&base, "claude-max-turns.jsonl", &[]);
     assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(only_journal(&base).contains("\noutcome: error\n"));
+    assert!(only_journal(&base).contains("\noutcome: blocked\n"));
     let base = TestBase::new();
     assert!(run(&base, "claude-done.jsonl", &["--format", "text"]).code.is_some());
     assert!(!only_journal(&base).contains("tokens_in"));

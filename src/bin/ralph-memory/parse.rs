@@ -65,10 +65,12 @@ pub(crate) enum Format {
     Auto,
     /// Plain text
     Text,
-    /// What `claude -p --output-format stream-json --verbose` prints
+    /// What `claude -p --output-format stream-json --verbose` prints, or a session file of Claude Code
     Claude,
-    /// What `codex exec --json` prints
+    /// What `codex exec --json` prints, or a rollout file of Codex
     Codex,
+    /// What `opencode run --format json` prints
+    Opencode,
 }
 
 impl From<Format> for transcript::Format {
@@ -78,6 +80,7 @@ impl From<Format> for transcript::Format {
             Format::Text => transcript::Format::Text,
             Format::Claude => transcript::Format::Claude,
             Format::Codex => transcript::Format::Codex,
+            Format::Opencode => transcript::Format::Opencode,
         }
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     strategy: Option<Strategy>,
+    /// How many iterations the run has at most, which the agent is told; your own loop keeps to it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
     #[command(flatten)]
     budget: BudgetArgs,
     /// Print the context without beginning an iteration: nothing is written
@@ -127,7 +130,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     }
     let id = args.run.or_else(run_of_environment).or_else(|| memory.recent_run());
     let run = id.map_or_else(|| memory.new_run(), Run::named);
-    let iteration = memory.begin(&task, &Run { strategy: args.strategy, budget, ..run })?;
+    let iteration = memory.begin(&task, &Run { strategy: args.strategy, limit: args.limit, budget, ..run })?;
     if ui.json {
         let (entries, left_out) = (&iteration.entries, &iteration.left_out);
         let context = &iteration.context;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Kept, Recorded, Report, Validated, Which, record_command};
-use ralph_memory::transcript::{Options, Reader, Transcript};
+use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Id, Memory};
 use serde::Serialize;
 
@@ -21,8 +21,8 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 /// End an iteration: read what its agent said, and write the journal
 ///
 /// The text is read for the elements that `context` asks the agent for: how it ended, notes, knowledge,
-/// a failure report. Of the event stream of Claude Code or Codex, which may be of any length, files, errors,
-/// cost, tokens and a summary are taken too; what an option says counts over it. It ends the iteration that
+/// a failure report. Of the events of Claude Code, Codex or opencode, which may be of any length, files, errors,
+/// cost, tokens and a summary are taken too, also from a session's file; what an option says counts over it. It ends the iteration that
 /// `context` began; where several are open, say which. What cannot be written to the journal is kept in a file of
 /// your own, which the message names.
 #[derive(Debug, clap::Args)]
@@ -185,6 +185,13 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
 
 /// Returns what is wrong where somebody says that it is a stream and it holds no event of it.
 fn no_stream(transcript: &Transcript, format: Format, name: &Path) -> Option<Usage> {
+    if transcript.format == transcript::Format::Unknown {
+        let message = format!("cannot record `{}`: {UNKNOWN_FORMAT}", name.display());
+        return Some(Usage {
+            message,
+            hint: "where it is what the agent said, word for word: `--format text`".to_owned(),
+        });
+    }
     let broken = transcript.broken.first().filter(|_| transcript.n_events == 0 && !matches!(format, Format::Auto))?;
     let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
     Some(Usage {

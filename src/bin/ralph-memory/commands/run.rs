@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use clap::ValueEnum as _;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
 use ralph_memory::progress::Kind;
-use ralph_memory::strategy::Strategy;
+use ralph_memory::strategy::{MODELS, Strategy};
 use ralph_memory::{Budget, Error, Memory, Task};
 
 use crate::error::{Exit, Usage};
@@ -18,22 +19,25 @@ use crate::running::feedback;
 use crate::running::interrupt::Interrupt;
 use crate::running::keeper::{Journal, Summarize};
 use crate::running::live::Live;
+use crate::running::options::Kept;
 use crate::running::process::Patience;
 use crate::running::prompt::Template;
+use crate::running::setup;
 use crate::running::summary::Summary;
 use crate::session::Globals;
 use crate::ui::Ui;
 
 /// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
 names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
 hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
 RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
 run without one in the folder that holds .ralph/, without a terminal.
 
-The agent's output may be plain text or the event stream of Claude Code (`--output-format stream-json
---verbose`) or Codex (`exec --json`), from which files, errors, cost, tokens and a summary are taken.
+The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
+--verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
+tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
 
 A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
@@ -44,7 +48,8 @@ know; a second Ctrl-C kills the agent, writes down what it said, and ends everyt
 Examples:
   ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
   ralph-memory run --task-file TODO.md --agent \"codex exec --model {model} -\" --verify \"sh -c 'make && make check'\"
-  ralph-memory run --resume --agent \"./agent.sh {prompt_file}\" --prompt prompt.md --strategy escalate")]
+  ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" --prompt prompt.md --strategy escalate
+  ralph-memory run --resume --max-iterations 0")]
 pub(crate) struct Args {
     /// What is to be done, in a line
     #[arg(
@@ -92,17 +97,17 @@ pub(crate) struct Args {
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     summarize: Option<String>,
-    /// How the agent's output is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Auto)]
-    format: Format,
+    /// How the agent's output is written [default: auto]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// How the model is chosen [default: the setting `strategy.name`]
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     strategy: Option<Strategy>,
     /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
     progress: Option<Kind>,
-    /// At most so many iterations [default: 10, or the setting `run.max_iterations`]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
+    #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
     /// At most so many attempts at one task [default: as many as there are iterations, or the setting
     /// `run.max_attempts`]
@@ -111,7 +116,8 @@ pub(crate) struct Args {
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
-    /// Go on with the newest run; without a task with its last one
+    /// Resume the newest run with the options that it was started with; options given now win. Without a task it
+    /// resumes the checklist or the last task
     #[arg(long)]
     resume: bool,
     /// At most so many characters of context [default: 27,000 and the fixed instructions]
@@ -158,6 +164,53 @@ impl Args {
         })
     }
 
+    /// Returns what is to be kept of it, for a run that goes on.
+    fn kept(&self, run_id: &str) -> Kept {
+        let full = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
+        let format = self.format.and_then(|format| format.to_possible_value());
+        Kept {
+            run_id: run_id.to_owned(),
+            agent: self.agent.clone(),
+            verify: self.verify.clone(),
+            summarize: self.summarize.clone(),
+            format: format.map(|format| format.get_name().to_owned()),
+            strategy: self.strategy.map(|strategy| strategy.as_str().to_owned()),
+            progress: self.progress.map(|progress| progress.as_str().to_owned()),
+            max_iterations: self.max_iterations,
+            max_attempts: self.max_attempts,
+            prompt: full(&self.prompt),
+            task_file: full(&self.task_file),
+            feature: self.feature.clone(),
+            section: self.section.clone(),
+            budget: self.budget,
+            tokens: self.tokens,
+        }
+    }
+
+    /// Returns the options with those of the run that is gone on with where nothing was given now.
+    fn resumed(&self, kept: Kept) -> Args {
+        let has_task = self.task.is_some() || self.task_file.is_some();
+        let has_budget = self.budget.is_some() || self.tokens.is_some();
+        let of_list = |now: &Option<String>, kept: Option<String>| now.clone().or(kept.filter(|_| !has_task));
+        Args {
+            agent: self.agent.clone().or(kept.agent),
+            verify: self.verify.clone().or(kept.verify),
+            summarize: self.summarize.clone().or(kept.summarize),
+            format: self.format.or(kept.format.and_then(|format| Format::from_str(&format, false).ok())),
+            strategy: self.strategy.or(kept.strategy.and_then(|name| Strategy::parse(&name))),
+            progress: self.progress.or(kept.progress.and_then(|name| Kind::parse(&name))),
+            max_iterations: self.max_iterations.or(kept.max_iterations),
+            max_attempts: self.max_attempts.or(kept.max_attempts),
+            prompt: self.prompt.clone().or(kept.prompt),
+            task_file: self.task_file.clone().or(kept.task_file.filter(|_| !has_task)),
+            feature: of_list(&self.feature, kept.feature),
+            section: of_list(&self.section, kept.section),
+            budget: self.budget.or(kept.budget.filter(|_| !has_budget)),
+            tokens: self.tokens.or(kept.tokens.filter(|_| !has_budget)),
+            ..self.clone()
+        }
+    }
+
     /// Returns how much context there may be, where that is said.
     fn budget(&self) -> Option<Budget> {
         self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
@@ -165,9 +218,12 @@ impl Args {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+    args.wanted()?;
+    let mut memory = globals.open()?;
+    let (run, last) = begin(&memory, args.resume)?;
+    let args = &if args.resume { args.resumed(Kept::of(&memory, &run.id)) } else { args.clone() };
     let wanted = args.wanted()?;
-    let memory = globals.open()?;
-    let settings = memory.settings();
+    let settings = memory.settings().clone();
     let command = |option: &str, flag: &Option<String>, setting: &str| {
         let text = flag.as_deref().unwrap_or(setting);
         if text.is_empty() { Ok(None) } else { CommandLine::parse(option, text).map(Some) }
@@ -186,9 +242,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         let message = format!("progress `{}` needs a command that sums up", kind.as_str());
         return Err(Usage { message, hint }.into());
     }
+    let programs = [("--agent", Some(&agent)), ("--verify", verify.as_ref()), ("--summarize", summarize.as_ref())];
+    for (option, command) in programs {
+        command.map_or(Ok(()), |command| setup::check_program(option, command, memory.root()))?;
+    }
+    // Models that somebody set are theirs to choose; the first three are Claude's.
+    if settings.models == MODELS {
+        memory = memory.with_models(setup::models_of(&agent).unwrap_or_default());
+    }
     let template = args.prompt.as_deref().map(Template::read).transpose()?;
-    let max_iterations = args.max_iterations.unwrap_or(settings.max_iterations);
-    let (run, last) = begin(&memory, args.resume)?;
+    let max_iterations = Some(args.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0);
     let (task, path) = match wanted {
         Wanted::Task(task) => (task, None),
         Wanted::Checklist(path, task) => (task, Some(path)),
@@ -211,7 +274,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let files = project_paths::of_project(&memory, &task.files)?;
     let task = Task { files, ..task };
     let run_id = run.id.clone();
-    let limit = Some((memory.next_number(&run.id)? - 1).saturating_add(max_iterations));
+    let n_before = memory.next_number(&run.id)? - 1;
+    let limit = max_iterations.map(|most| n_before.saturating_add(most));
     let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
     let meaning = memory.meaning_status();
     if meaning.wanted {
@@ -224,6 +288,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         let command = record_command(memory.root(), kept.path());
         ui.note(&format!("warning: an attempt is not in the journal; `{command}` writes it there"));
     }
+    let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());
+    let models = [memory.settings().models.clone(), fixed.into_iter().collect()].concat();
+    for odd in setup::odd_models(&agent, &models) {
+        ui.note(&format!("warning: {odd}"));
+    }
+    args.kept(&run_id).keep(&memory);
     let interrupt = Interrupt::listen().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
@@ -240,7 +310,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
         patience: Patience::default(),
-        reader: &|| memory.reader(args.format.into()),
+        reader: &|| memory.reader(args.format.unwrap_or(Format::Auto).into()),
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);
@@ -355,11 +425,11 @@ fn close(
     }
     let (exit, note) = match stop {
         Stop::Done => return Ok(Exit::Done),
-        Stop::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on, with the same options beside it".to_owned()),
-        Stop::Iterations => {
-            (Exit::No, "all iterations are used up; `--max-iterations N` allows more, `--resume` goes on, with the same options beside it"
-                .to_owned())
-        }
+        Stop::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on".to_owned()),
+        Stop::Iterations => (
+            Exit::No,
+            "all iterations are used up; `--max-iterations N` allows more, `run --resume` goes on".to_owned(),
+        ),
         Stop::Attempts => (Exit::No, "the task had all its attempts; `--max-attempts N` allows more".to_owned()),
         Stop::NotTicked(reason) => {
             (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
@@ -422,7 +492,7 @@ mod tests {
         check(&["--task", "x", "--budget", "1", "--tokens", "1"], "cannot be used with");
         check(&["--task", "x", "--strategy", "cheap"], "cost-optimized");
         check(&["--task", "x", "--progress", "none"], "system-captured");
-        check(&["--task", "x", "--max-iterations", "0"], "--max-iterations");
+        check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
         check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
         let empty = parse(&["--task", " "]).unwrap().wanted().unwrap_err();
         assert_eq!(empty.message, "the task's title is empty");

@@ -1,6 +1,7 @@
 //! `get_recent_iterations`, `get_feature_files` and `get_failed_attempts`: the journal, looked at from one side.
 
 use ralph_memory::Memory;
+use ralph_memory::entry::{Outcome, Validation};
 use ralph_memory::history::TouchedFile;
 use ralph_memory::memory::IterationView;
 use schemars::JsonSchema;
@@ -218,12 +219,18 @@ fn file(file: &TouchedFile) -> File {
 
 fn iteration(view: &IterationView) -> Attempt {
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
+    // One that was refuted says in these that all is well.
+    let is_refuted = view.outcome == Outcome::Retried;
+    let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
+    let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
     let sections = [
+        ("feedback from a person", &view.feedback),
         ("notes", &view.notes),
-        ("summary", &view.summary),
+        ("summary", &summary),
         ("what was tried", &view.what_was_tried),
         ("why it failed", &view.why_it_failed),
-        ("error output", &view.error_output),
+        ("verification", &verification),
+        ("error output", &error_output),
         ("retry suggestion", &view.retry_suggestion),
         ("decisions", &view.decisions),
         ("errors", &view.errors),
@@ -245,6 +252,18 @@ fn iteration(view: &IterationView) -> Attempt {
         changed_files: shown::lines(&changed),
         said: said.map(|(about, text)| Section { about, text: beginning(text) }).collect(),
     }
+}
+
+/// Returns what the command said that refuted an attempt: how it ended, and its last lines.
+fn verification(view: &IterationView) -> String {
+    let Some(validation) = view.validation.as_ref().filter(|validation| validation.exit_code != 0) else {
+        return String::new();
+    };
+    let Validation { command, exit_code, .. } = validation;
+    let command: String = command.chars().take(SECTION / 4).collect();
+    let output = view.validation_output.trim_end();
+    let from = output.char_indices().rev().nth(SECTION / 2).map_or(0, |(at, _)| at);
+    format!("`{command}` failed with exit code {exit_code}:\n{}", &output[from..])
 }
 
 /// Returns the beginning of a text, and says where it was cut.

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use ralph_memory::text::edit_distance;
+
 use crate::error::Usage;
 
 /// What a value is put in place of, in braces.
@@ -62,7 +64,34 @@ impl CommandLine {
             let message = format!("the program of `{option}` depends on a value: `{program}`");
             return refuse(message, "put the value into an argument".to_owned());
         }
-        Ok(CommandLine { text: text.to_owned(), program, arguments: words.collect() })
+        let arguments: Vec<String> = words.collect();
+        if let Some(name) = arguments.iter().find_map(|argument| unknown_name(argument)) {
+            let names = NAMES.map(|name| format!("{{{name}}}")).join(", ");
+            let message = format!("`{{{name}}}` in the command of `{option}` stands for nothing");
+            return refuse(message, format!("there are {names}; `{{ {name} }}` is passed as it is"));
+        }
+        Ok(CommandLine { text: text.to_owned(), program, arguments })
+    }
+
+    /// Returns the arguments, as they were written.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.arguments
+    }
+
+    /// Returns whether a text stands in an argument.
+    pub(crate) fn takes(&self, text: &str) -> bool {
+        self.arguments.iter().any(|argument| argument.contains(text))
+    }
+
+    /// Returns the values of options of these names, behind a space or `=`.
+    pub(crate) fn values_of(&self, names: &[&str]) -> Vec<String> {
+        let next = |at: usize| self.arguments.get(at + 1).cloned();
+        let values = self.arguments.iter().enumerate().filter_map(|(at, argument)| {
+            let inline =
+                || names.iter().find_map(|name| argument.strip_prefix(name)?.strip_prefix('=').map(str::to_owned));
+            if names.contains(&argument.as_str()) { next(at) } else { inline() }
+        });
+        values.collect()
     }
 
     /// Returns the program, as it was written.
@@ -102,6 +131,23 @@ impl fmt::Display for CommandLine {
     }
 }
 
+/// What can stand in braces.
+const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "iteration"];
+
+/// Returns a name in braces that stands for nothing. `${x}` is the shell's, and in a script, which has spaces, only what
+/// looks like a misspelt name is taken for one.
+fn unknown_name(argument: &str) -> Option<&str> {
+    argument.match_indices('{').find_map(|(at, _)| {
+        let (name, _) = argument[at + 1..].split_once('}')?;
+        let is_name = !name.is_empty() && name.chars().all(|next| next.is_ascii_alphabetic() || "_-".contains(next));
+        let is_script = argument.contains(char::is_whitespace);
+        let spelt = name.to_lowercase().replace('-', "_");
+        let is_near = NAMES.iter().any(|known| edit_distance(known, &spelt) <= 2);
+        let is_unknown = is_name && !NAMES.contains(&name) && !argument[..at].ends_with('$') && (!is_script || is_near);
+        is_unknown.then_some(name)
+    })
+}
+
 /// A part of an argument.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'a> {
@@ -113,7 +159,6 @@ enum Piece<'a> {
 /// Returns the parts of an argument. It is looked through once, so that what a value says is not
 /// taken for the name of another.
 fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
-    const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "iteration"];
     let mut rest = argument;
     std::iter::from_fn(move || {
         let named = |at: usize| {
@@ -168,12 +213,13 @@ mod tests {
         check("agent {prompt_file}", &["agent", "/tmp/{model} x"]);
         check("agent {{model}}", &["agent", "{son net'\"$(x)}"]);
         check(
-            "agent {word} {} { {model {mode} é{iteration}é",
-            &["agent", "{word}", "{}", "{", "{model", "{mode}", "é3é"],
+            "agent { {} {1} {a,b} {model ${word} é{iteration}é",
+            &["agent", "{", "{}", "{1}", "{a,b}", "{model", "${word}", "é3é"],
         );
         check("sh -c 'a && b | c'", &["sh", "-c", "a && b | c"]);
         check("find . -exec rm {} ;", &["find", ".", "-exec", "rm", "{}", ";"]);
         check("agent # a remark", &["agent"]);
+        check("sh -c \"awk '{print}' x\"", &["sh", "-c", "awk '{print}' x"]);
     }
 
     #[test]
@@ -212,6 +258,9 @@ mod tests {
         check("cargo test | tail", "`|`", "sh -c");
         check("cargo test 2>&1", "`2>&1`", "sh -c");
         check("RUST_LOG=debug agent", "no program", "env RUST_LOG=debug agent");
+        check("agent --model {modle}", "`{modle}`", "{model}, {prompt_file}");
+        check("agent {prompt}", "`{prompt}`", "{prompt_file}");
+        check("sh -c 'agent --model {Model}'", "`{Model}`", "{model}");
         check("./run-{model}.sh", "depends on a value", "argument");
     }
 }

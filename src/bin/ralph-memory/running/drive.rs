@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::transcript::{Format, Reader, Transcript};
+use ralph_memory::transcript::{Format, Reader, Transcript, UNKNOWN_FORMAT};
 
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
@@ -17,11 +17,10 @@ use super::live::{Ended, Live};
 use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
+use super::setup::{no_command, not_found};
 use super::summary::{Iteration, Learned, Worked};
 use super::task_file::{self, Item, Next, Ticked};
-
-/// The exit status of a command that could not be run, as a shell reports it.
-const NOT_RUN: i32 = 127;
+use crate::error::Usage;
 
 /// Who gives an iteration its context, and writes down what came of it.
 pub(crate) trait Keeper {
@@ -31,6 +30,8 @@ pub(crate) trait Keeper {
     fn started(&mut self, pid: u32);
     /// Returns whether the command is to be run now that says whether the task is done.
     fn wants_verification(&mut self, report: &Report) -> bool;
+    /// Gives up the iteration that began last, in which nothing happened.
+    fn abandon(&mut self);
     /// Keeps what came of the iteration that began last, for the case that this process ends before it is written down.
     fn keep(&mut self, report: &Report);
     /// Writes down what came of the iteration that began last.
@@ -124,8 +125,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) verify: Option<&'a CommandLine>,
     /// What the prompt is made with.
     pub(crate) template: Option<&'a Template>,
-    /// How many iterations at most.
-    pub(crate) max_iterations: u32,
+    /// How many iterations at most; `None` where there is no limit.
+    pub(crate) max_iterations: Option<u32>,
     /// How many attempts at one task at most.
     pub(crate) max_attempts: Option<u32>,
     /// How many attempts the run made at tasks before it was gone on with, by the task's id.
@@ -200,17 +201,24 @@ pub(crate) fn drive(
         if plan.max_attempts.is_some_and(|most| n_attempts >= most) {
             return Ok(Stop::Attempts);
         }
-        if driven.iterations.len() >= plan.max_iterations as usize {
+        if plan.max_iterations.is_some_and(|most| driven.iterations.len() >= most as usize) {
             return Ok(Stop::Iterations);
         }
         let begun = keeper.begin(&task)?;
         // A run that is gone on with does not begin at 1.
-        let last = *last.get_or_insert(begun.number.saturating_add(plan.max_iterations - 1));
+        let last = *last.get_or_insert(plan.max_iterations.map(|most| begun.number.saturating_add(most - 1)));
         if let Some(warning) = &begun.warning {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
         }
-        around.live.begin(around.err, begun.number, Some(last), &begun.model);
-        let (report, failed) = iterate(plan, keeper, around, &task, &begun);
+        around.live.begin(around.err, begun.number, last, &begun.model);
+        let (report, failed) = match iterate(plan, keeper, around, &task, &begun) {
+            Ok(iterated) => iterated,
+            Err(error) => {
+                around.live.clear();
+                keeper.abandon();
+                return Err(error);
+            }
+        };
         let recorded = keeper.finish(&report)?;
         let Recorded { outcome, cost_usd, refused, ref warnings, .. } = recorded;
         around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
@@ -250,15 +258,19 @@ fn next_task(work: Work<'_>, driven: &Driven) -> anyhow::Result<Option<(Task, Op
     }
 }
 
-/// Runs the agent and what verifies it. An error is one that stops the run once the iteration is
+/// Runs the agent and what verifies it. An error beside a report is one that stops the run once the iteration is
 /// written down.
+///
+/// # Errors
+///
+/// Those of a command line or a template that is wrong, so that no agent ever worked: nothing is to be written down.
 fn iterate(
     plan: &Plan<'_>,
     keeper: &mut dyn Keeper,
     around: &mut Around<'_>,
     task: &Task,
     begun: &Begun,
-) -> (Report, Option<anyhow::Error>) {
+) -> anyhow::Result<(Report, Option<anyhow::Error>)> {
     let mut reader = (plan.reader)();
     let mut report = match agent(plan, keeper, around, task, begun, &mut reader) {
         Ok(ran) => Report {
@@ -269,31 +281,48 @@ fn iterate(
             errors: ran.stderr.text,
             ..Report::default()
         },
+        Err(error) if error.is::<Usage>() => return Err(error),
         Err(error) => {
             let report = Report { errors: format!("{error:#}"), outcome: Some(Outcome::Error), ..Report::default() };
-            return (report, Some(error));
+            return Ok((report, Some(error)));
         }
     };
+    let is_silent = report.said.text.trim().is_empty() && report.said.n_events == 0;
+    if is_silent && let Some(line) = not_found(report.agent_exit, &report.errors) {
+        return Err(no_command("--agent", line).into());
+    }
     let mut failed = None;
+    if report.said.format == Format::Unknown {
+        // The next iteration's output would not be read, either.
+        let message = format!("cannot read what `{}` prints: {UNKNOWN_FORMAT}", plan.agent);
+        let hint = "let it print one of these, or, where it prints its own words alone, say `--format text`".to_owned();
+        failed = Some(Usage { message, hint }.into());
+    }
     if let Some(verify) = plan.verify
+        && failed.is_none()
         && !around.interrupt.is_raised()
         && keeper.wants_verification(&report)
     {
         around.live.line("verifying");
-        let validated = match run(plan, around, verify, begun, &Fed::default(), None) {
-            Ok(ran) => Validated {
-                command: verify.to_string(),
-                exit_code: ran.exit_code,
-                duration: ran.duration,
-                output: if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text },
+        match run(plan, around, verify, begun, &Fed::default(), None) {
+            Ok(ran) => match not_found(Some(ran.exit_code), &ran.stderr.text) {
+                Some(line) => failed = Some(no_command("--verify", line).into()),
+                None => {
+                    report.validation = Some(Validated {
+                        command: verify.to_string(),
+                        exit_code: ran.exit_code,
+                        duration: ran.duration,
+                        output: if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text },
+                    });
+                }
             },
-            Err(error) => {
-                let output = format!("{error:#}");
-                failed = Some(error);
-                Validated { command: verify.to_string(), exit_code: NOT_RUN, duration: Duration::ZERO, output }
-            }
-        };
-        report.validation = Some(validated);
+            Err(error) => failed = Some(error),
+        }
+        if let Some(error) = &failed {
+            // What the agent did is not lost, and nobody knows whether it is right.
+            report.outcome = Some(Outcome::Error);
+            report.errors = format!("{error:#}");
+        }
     }
     if around.interrupt.is_raised() {
         // What a verification says that was cut short is not true.
@@ -305,7 +334,7 @@ fn iterate(
             report.feedback = around.interrupt.asking(|| (around.ask)(around.err));
         }
     }
-    (report, failed)
+    Ok((report, failed))
 }
 
 fn agent(
@@ -475,6 +504,10 @@ mod tests {
 
         fn started(&mut self, _: u32) {}
 
+        fn abandon(&mut self) {
+            self.n_begun -= 1;
+        }
+
         fn wants_verification(&mut self, report: &Report) -> bool {
             report.said.text.contains("DONE")
         }
@@ -550,7 +583,7 @@ mod tests {
                 agent: &agent,
                 verify: verify.as_ref(),
                 template: template.as_ref(),
-                max_iterations: 4,
+                max_iterations: Some(4),
                 max_attempts: self.max_attempts,
                 earlier: &self.earlier,
                 folder: self.folder.path(),
@@ -710,19 +743,29 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_written_down_and_ends_the_run() {
-        let mut trial = Trial::new("");
-        trial.agent = "./absent".into();
-        let came = trial.run();
-        assert_eq!(came.stop.unwrap_err().to_string(), "there is no command `./absent`");
-        assert_eq!(came.driven.iterations[0].outcome, Outcome::Error);
-        assert_eq!(came.fake.reports[0].errors, "there is no command `./absent`");
-        let mut trial = Trial::new("echo DONE");
-        trial.verify = Some("./absent".into());
-        let came = trial.run();
-        assert_eq!(came.stop.as_ref().unwrap_err().to_string(), "there is no command `./absent`");
-        assert_eq!(outcomes(&came), ["retried"]);
-        assert_eq!(came.fake.reports[0].validation.as_ref().unwrap().exit_code, NOT_RUN);
+    fn a_command_that_is_not_there_ends_the_run_and_is_no_attempt() {
+        for agent in ["./absent", "sh -c 'exec ./absent'", "sh -c 'true; no-such-command'"] {
+            let mut trial = Trial::new("");
+            trial.agent = agent.into();
+            let came = trial.run();
+            assert!(came.stop.as_ref().unwrap_err().is::<Usage>(), "{agent}");
+            assert_eq!(
+                (came.fake.n_begun, came.fake.reports.len(), came.driven.iterations.len()),
+                (0, 0, 0),
+                "{agent}"
+            );
+        }
+        // What the agent did is not lost, and is not held against it.
+        for verify in ["./absent", "sh -c 'true; no-such-command'"] {
+            let mut trial = Trial::new("echo DONE");
+            trial.verify = Some(verify.into());
+            let came = trial.run();
+            assert!(came.stop.as_ref().unwrap_err().is::<Usage>(), "{verify}");
+            assert_eq!((outcomes(&came), &came.fake.reports[0].validation), (vec!["error"], &None));
+        }
+        // One that says something and then has this exit status worked.
+        let came = Trial::new("echo hm; no-such-command").run();
+        assert_eq!(outcomes(&came).len(), 4);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The memory as the loop sees it: it begins iterations, and writes down what came of them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -89,17 +90,22 @@ impl<'a> Journal<'a> {
     }
 }
 
+impl Journal<'_> {
+    /// Says to a person that a task does not get on, and where to look.
+    fn warning(&self, iteration: &Iteration) -> String {
+        let attempts = self.memory.attempts_of_task(&iteration.task_id());
+        let models: BTreeSet<&str> = attempts.iter().filter_map(|(_, attempt)| attempt.head.model.as_deref()).collect();
+        let models = if models.len() > 1 { " with every model that was tried" } else { "" };
+        let look = attempts.last().map(|(id, _)| format!("have a look at `ralph-memory show {id}`, "));
+        let title = &iteration.task.title;
+        format!("`{title}` keeps failing{models}; {}split the task, or stop with Ctrl-C", look.unwrap_or_default())
+    }
+}
+
 impl Keeper for Journal<'_> {
     fn begin(&mut self, task: &Task) -> anyhow::Result<Begun> {
         let iteration = self.memory.begin(task, &self.run)?;
-        let warning = (iteration.rung > self.memory.settings().stuck_after).then(|| {
-            format!(
-                "`{}` keeps failing with every model; have a look at `ralph-memory show journal/{}/{:04}`, split the task, or stop with Ctrl-C",
-                iteration.task.title,
-                iteration.run_id,
-                iteration.number.saturating_sub(1)
-            )
-        });
+        let warning = (iteration.rung > self.memory.settings().stuck_after).then(|| self.warning(&iteration));
         let begun = Begun {
             run_id: iteration.run_id.clone(),
             number: iteration.number,
@@ -128,6 +134,13 @@ impl Keeper for Journal<'_> {
             self.keep(&Report { outcome: Some(Outcome::Interrupted), ..report.clone() });
         }
         is_wanted
+    }
+
+    fn abandon(&mut self) {
+        if let Some(iteration) = self.open.take() {
+            // What stays is told as an iteration that was begun, and taken for interrupted later.
+            let _ = self.memory.cancel(&iteration);
+        }
     }
 
     fn keep(&mut self, report: &Report) {

@@ -9,8 +9,10 @@ pub(crate) mod feedback;
 pub(crate) mod interrupt;
 pub(crate) mod keeper;
 pub(crate) mod live;
+pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod prompt;
+pub(crate) mod setup;
 pub(crate) mod summary;
 pub(crate) mod task_file;
 

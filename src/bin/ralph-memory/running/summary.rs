@@ -102,6 +102,7 @@ impl Summary {
             }
             iteration.learned.iter().for_each(|learned| summary.learn(learned));
         }
+        summary.cost_usd = summary.cost_usd.map(|cost| (cost * 1e6).round() / 1e6);
         summary
     }
 

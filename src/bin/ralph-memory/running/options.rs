@@ -1,0 +1,44 @@
+//! What a run was started with, for one that goes on with it.
+
+use std::path::PathBuf;
+
+use ralph_memory::Memory;
+use serde::{Deserialize, Serialize};
+
+/// The options of a run, as they were given; what was left out is left out here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Kept {
+    /// The run.
+    pub(crate) run_id: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) verify: Option<String>,
+    pub(crate) summarize: Option<String>,
+    pub(crate) format: Option<String>,
+    pub(crate) strategy: Option<String>,
+    pub(crate) progress: Option<String>,
+    pub(crate) max_iterations: Option<u32>,
+    pub(crate) max_attempts: Option<u32>,
+    /// The full path, since a run may be resumed from another folder; so are those below.
+    pub(crate) prompt: Option<PathBuf>,
+    pub(crate) task_file: Option<PathBuf>,
+    pub(crate) feature: Option<String>,
+    pub(crate) section: Option<String>,
+    pub(crate) budget: Option<usize>,
+    pub(crate) tokens: Option<usize>,
+}
+
+impl Kept {
+    /// Keeps it. A run does without where that is not possible.
+    pub(crate) fn keep(&self, memory: &Memory) {
+        if let Ok(text) = serde_json::to_string_pretty(self) {
+            let _ = memory.keep_options(&text);
+        }
+    }
+
+    /// Returns what is kept of a run; nothing of another one.
+    pub(crate) fn of(memory: &Memory, run_id: &str) -> Kept {
+        let kept: Option<Kept> = memory.kept_options().and_then(|text| serde_json::from_str(&text).ok());
+        kept.filter(|kept| kept.run_id == run_id).unwrap_or_default()
+    }
+}

@@ -1,0 +1,187 @@
+//! What is looked at before a run begins: that its programs are there, and that its models are its agent's.
+//!
+//! A mistake in a command line is none of the task's failures, and must not become an attempt.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ralph_memory::strategy::MODELS_OF;
+
+use super::command::CommandLine;
+use super::one_line;
+use crate::error::Usage;
+
+/// Shells whose `-c` has a script.
+const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
+/// What a script may begin with that is in no folder: words of the grammar, and commands of the shell itself.
+const BUILTINS: [&str; 54] = [
+    "!", ".", ":", "[", "[[", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue", "declare", "do",
+    "echo", "eval", "exec", "exit", "export", "false", "fg", "for", "function", "getopts", "hash", "if", "jobs",
+    "kill", "let", "local", "printf", "pushd", "pwd", "read", "readonly", "return", "select", "set", "shift", "shopt",
+    "source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unset", "until", "while",
+];
+/// The exit status of a command that could not be run, as a shell reports it.
+const NOT_RUN: i32 = 127;
+/// Where programs are looked for where no `PATH` says it.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Refuses a command whose program is not there; of a shell's script, also where the first word names none.
+pub(crate) fn check_program(option: &str, command: &CommandLine, folder: &Path) -> Result<(), Usage> {
+    let missing = [Some(command.program().to_owned()), inner(command)].into_iter().flatten();
+    match missing.into_iter().find(|program| !is_there(program, folder)) {
+        None => Ok(()),
+        Some(program) => Err(Usage {
+            message: format!("there is no command `{program}`, which `{option}` names"),
+            hint: "install it, or write where it is: a path with a `/` in it begins in the project's folder".to_owned(),
+        }),
+    }
+}
+
+/// Returns the line in which a shell says that there is no such command, where that is how it ended.
+pub(crate) fn not_found(exit: Option<i32>, errors: &str) -> Option<&str> {
+    let mut lines = errors.lines().rev().map(str::trim);
+    lines
+        .find(|line| line.ends_with("not found") || line.ends_with("No such file or directory"))
+        .filter(|_| exit == Some(NOT_RUN))
+}
+
+/// Says that a command runs one that there is not.
+pub(crate) fn no_command(option: &str, line: &str) -> Usage {
+    Usage {
+        message: format!("the command of `{option}` runs one that there is not: {}", one_line(line)),
+        hint: "install it, or correct the command".to_owned(),
+    }
+}
+
+/// Returns what is odd about the models that a run may take: names of another client's models.
+pub(crate) fn odd_models(agent: &CommandLine, models: &[String]) -> Vec<String> {
+    let Some(client) = client(agent) else { return Vec::new() };
+    let is_told = agent.takes("{model}");
+    let models = models.iter().filter(|_| is_told).cloned().chain(agent.values_of(&["--model", "-m"]));
+    models
+        .filter(|model| !model.contains('{'))
+        .filter_map(|model| {
+            let other = family(&model).filter(|other| *other != client)?;
+            Some(format!(
+                "`{model}` is a model of {other}, and the agent is {client}; `strategy.models` in the settings names the \
+                 models that it has, the cheapest first"
+            ))
+        })
+        .collect()
+}
+
+/// Returns the models that an agent's client has, the cheapest first, where it is one that is known.
+pub(crate) fn models_of(agent: &CommandLine) -> Option<Vec<String>> {
+    let client = client(agent)?;
+    let (_, models) = MODELS_OF.iter().find(|(name, _)| *name == client)?;
+    Some(models.map(str::to_owned).into())
+}
+
+/// Returns the client that a command runs, where it is one that is known.
+fn client(agent: &CommandLine) -> Option<&'static str> {
+    let programs = [Some(agent.program().to_owned()), inner(agent)].into_iter().flatten();
+    programs.into_iter().find_map(|program| {
+        let name = program.rsplit('/').next().unwrap_or_default();
+        MODELS_OF.iter().map(|(client, _)| *client).find(|client| *client == name)
+    })
+}
+
+/// Returns whose model a name is.
+fn family(model: &str) -> Option<&'static str> {
+    let model = model.to_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| model.contains(part));
+    let begins = |parts: &[&str]| parts.iter().any(|part| model.starts_with(part));
+    if has(&["haiku", "sonnet", "opus", "claude"]) {
+        Some("claude")
+    } else if begins(&["gpt-", "o3", "o4", "codex"]) {
+        Some("codex")
+    } else {
+        has(&["gemini"]).then_some("gemini")
+    }
+}
+
+/// Returns the program that a shell or `env` is told to run, where that can be seen.
+fn inner(command: &CommandLine) -> Option<String> {
+    let name = command.program().rsplit('/').next()?;
+    let mut arguments = command.words().iter();
+    if name == "env" {
+        return arguments.find(|word| !word.contains('=')).filter(|word| !word.starts_with(['-', '{'])).cloned();
+    }
+    if !SHELLS.contains(&name) {
+        return None;
+    }
+    let flags = arguments.next()?.strip_prefix('-')?;
+    // The files that a login shell reads first may change where programs are found.
+    if !flags.ends_with('c') || flags.contains(['l', 'i', '-']) {
+        return None;
+    }
+    let script = arguments.next()?.trim_start();
+    let end = script.find(|next: char| next.is_whitespace() || ";&|()<>".contains(next)).unwrap_or(script.len());
+    let word = &script[..end];
+    let is_plain = word.chars().all(|next| next.is_ascii_alphanumeric() || "_./+-".contains(next));
+    let is_program = is_plain && !word.is_empty() && !BUILTINS.contains(&word) && !script[end..].starts_with("()");
+    is_program.then(|| word.to_owned())
+}
+
+fn is_there(program: &str, folder: &Path) -> bool {
+    if program.contains('/') {
+        // One that is there and cannot be run is told of with the reason when it is run.
+        return folder.join(program).exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let is_program =
+        |path: PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(&path).any(|place| is_program(folder.join(place).join(program)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str) -> CommandLine {
+        CommandLine::parse("--agent", text).unwrap()
+    }
+
+    #[test]
+    fn programs_are_looked_for_also_in_a_script() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("here.sh"), "").unwrap();
+        let missing =
+            |text: &str| check_program("--verify", &command(text), folder.path()).err().map(|usage| usage.message);
+        for good in [
+            "sh",
+            "./here.sh",
+            "sh -c 'cd x && no-such-thing'",
+            "sh -c ./here.sh",
+            "env A=b sh x",
+            "bash -lc no-such-thing",
+            "sh -c 'X=1 no-such-thing'",
+            "sh -c 'f() { :; }; f'",
+            "sh no-such-file",
+            "sh -c 'sh -c true'",
+        ] {
+            assert_eq!(missing(good), None, "{good}");
+        }
+        let told = |program: &str| Some(format!("there is no command `{program}`, which `--verify` names"));
+        assert_eq!(missing("carg test"), told("carg"));
+        assert_eq!(missing("sh -c 'carg test && true'"), told("carg"));
+        assert_eq!(missing("env A=b carg"), told("carg"));
+        assert_eq!(missing("./gone.sh"), told("./gone.sh"));
+    }
+
+    #[test]
+    fn models_go_with_their_client() {
+        let sonnet = ["sonnet".to_owned()];
+        assert_eq!(odd_models(&command("codex exec --model {model} -"), &sonnet).len(), 1);
+        assert_eq!(odd_models(&command("codex exec --model sonnet -"), &[]).len(), 1);
+        assert_eq!(odd_models(&command("claude -p --model=gpt-5.1"), &[]).len(), 1);
+        for good in
+            ["claude -p --model {model}", "codex exec -m my-own -", "codex exec -", "./agent.sh --model {model}"]
+        {
+            assert_eq!(odd_models(&command(good), &sonnet), [""; 0], "{good}");
+        }
+        assert_eq!(models_of(&command("/opt/bin/claude -p")).unwrap(), ["haiku", "sonnet", "opus"]);
+        assert!(models_of(&command("sh -c 'codex exec -'")).unwrap()[0].starts_with("gpt-"));
+        assert_eq!(models_of(&command("./agent.sh")), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Codex's own record of a session: the rollout files in `~/.codex/sessions/`.
+
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+
+use super::ending::Ending;
+use super::heard::{Heard, command};
+use super::json::{self, Field};
+use super::paths::Done;
+use crate::text::floor;
+
+/// How many calls of tools may wait for their results.
+const MAX_CALLS: usize = 256;
+/// How much of a call is kept, in bytes: a patch may have many files.
+const MAX_CALL: usize = 64 * 1024;
+
+/// A rollout so far.
+#[derive(Debug, Default)]
+pub(super) struct Rollout {
+    /// The calls without a result yet: id, and the command or the patch.
+    calls: VecDeque<(String, String)>,
+    tokens: Option<(u64, u64)>,
+    has_folder: bool,
+}
+
+/// What stands in a line, whatever its kind.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    cwd: Field<'a>,
+    #[serde(borrow)]
+    model: Field<'a>,
+    #[serde(borrow)]
+    role: Field<'a>,
+    #[serde(borrow)]
+    content: Field<'a>,
+    #[serde(borrow)]
+    call_id: Field<'a>,
+    #[serde(borrow)]
+    arguments: Field<'a>,
+    #[serde(borrow)]
+    input: Field<'a>,
+    #[serde(borrow)]
+    output: Field<'a>,
+    #[serde(borrow)]
+    message: Field<'a>,
+    #[serde(borrow)]
+    last_agent_message: Field<'a>,
+    #[serde(borrow)]
+    duration_ms: Field<'a>,
+    #[serde(borrow)]
+    info: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Piece<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    text: Field<'a>,
+}
+
+/// What a tool is called with.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Arguments<'a> {
+    #[serde(borrow)]
+    cmd: Field<'a>,
+    #[serde(borrow)]
+    command: Field<'a>,
+}
+
+/// A tool's result in older files.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Output<'a> {
+    #[serde(borrow)]
+    output: Field<'a>,
+    #[serde(borrow)]
+    metadata: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit_code: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Info<'a> {
+    #[serde(borrow)]
+    total_token_usage: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage<'a> {
+    #[serde(borrow)]
+    input_tokens: Field<'a>,
+    #[serde(borrow)]
+    output_tokens: Field<'a>,
+}
+
+impl Rollout {
+    /// Takes what a line holds. Kinds that are not known are passed over.
+    pub(super) fn take(&mut self, kind: &str, payload: Field<'_>, heard: &mut Heard) -> Result<(), String> {
+        let payload: Payload<'_> = json::part(payload)?.unwrap_or_default();
+        match kind {
+            "session_meta" | "turn_context" => {
+                if let Some(folder) = json::text(payload.cwd).filter(|_| !self.has_folder) {
+                    heard.files.work_in(&folder);
+                    self.has_folder = true;
+                }
+                heard.model = json::text(payload.model).or(heard.model.take());
+            }
+            "response_item" => self.item(&payload, heard)?,
+            "event_msg" => self.event(&payload, heard),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the tokens that were read and written.
+    pub(super) fn tokens(&self) -> Option<(u64, u64)> {
+        self.tokens
+    }
+
+    fn item(&mut self, payload: &Payload<'_>, heard: &mut Heard) -> Result<(), String> {
+        match json::text(payload.kind).unwrap_or_default().as_str() {
+            "message" if json::is(payload.role, "assistant") => json::items(payload.content, &mut |piece| {
+                let piece: Piece<'_> = json::part(piece)?.unwrap_or_default();
+                if json::is(piece.kind, "output_text") {
+                    heard.say(&json::text(piece.text).unwrap_or_default());
+                }
+                Ok(())
+            })?,
+            "function_call" | "custom_tool_call" => {
+                let arguments = json::text(payload.arguments).unwrap_or_default();
+                let arguments: Arguments<'_> = json::event(&arguments).unwrap_or_default();
+                let mut words = Vec::new();
+                json::items(arguments.command, &mut |word| {
+                    words.extend(json::text(word));
+                    Ok(())
+                })?;
+                let line = [arguments.cmd, arguments.command, payload.input].into_iter().find_map(json::text);
+                let mut line = line.unwrap_or_else(|| words.join(" "));
+                line.truncate(floor(&line, MAX_CALL));
+                self.calls.push_back((json::text(payload.call_id).unwrap_or_default(), line));
+                if self.calls.len() > MAX_CALLS {
+                    self.calls.pop_front();
+                }
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let id = json::text(payload.call_id).unwrap_or_default();
+                let Some(at) = self.calls.iter().position(|(call, _)| *call == id) else { return Ok(()) };
+                let line = self.calls.remove(at).map(|(_, line)| line).unwrap_or_default();
+                let (code, output) = result(&json::text(payload.output).unwrap_or_default());
+                let is_patch = line.contains("*** Begin Patch");
+                if code != 0 {
+                    let what = if is_patch { "file change".to_owned() } else { command(&line) };
+                    heard.fail(&what, &format!("Exit code {code}\n{output}"));
+                } else if is_patch {
+                    patch(&line, heard);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, payload: &Payload<'_>, heard: &mut Heard) {
+        match json::text(payload.kind).unwrap_or_default().as_str() {
+            "task_started" | "turn_aborted" => heard.is_complete = false,
+            "task_complete" => {
+                heard.is_complete = true;
+                let duration = json::amount(payload.duration_ms).map(|duration| (duration / 100.0).round() / 10.0);
+                heard.duration_secs = duration.or(heard.duration_secs);
+                if let Some(text) = json::text(payload.last_agent_message) {
+                    heard.close(Ending::Well);
+                    heard.end(&text, true);
+                }
+            }
+            "error" => {
+                let message = json::text(payload.message).unwrap_or_default();
+                heard.fail("", &message);
+                heard.close(Ending::of_error(&message));
+            }
+            "token_count" => {
+                // The totals of the session up to then.
+                let info: Info<'_> = json::object(payload.info).unwrap_or_default();
+                let usage: Usage<'_> = json::object(info.total_token_usage).unwrap_or_default();
+                let counts = json::count(usage.input_tokens).zip(json::count(usage.output_tokens));
+                self.tokens = counts.or(self.tokens);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns a tool's exit status, 0 where none is told, and what it printed.
+fn result(output: &str) -> (i64, String) {
+    if let Ok(Output { output: Some(printed), metadata }) = json::event::<Output<'_>>(output) {
+        let metadata: Metadata<'_> = json::object(metadata).unwrap_or_default();
+        let code = metadata.exit_code.and_then(|code| code.get().parse().ok());
+        return (code.unwrap_or(0), json::text(Some(printed)).unwrap_or_default());
+    }
+    let (head, printed) = output.split_once("Output:\n").unwrap_or((output, output));
+    let code = head.lines().find_map(|line| {
+        let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
+        code.trim().parse().ok()
+    });
+    (code.unwrap_or(0), printed.to_owned())
+}
+
+/// Notes the files of a patch.
+fn patch(text: &str, heard: &mut Heard) {
+    for line in text.lines() {
+        let file = |mark: &str| line.strip_prefix(mark).and_then(|path| heard.files.within(path.trim()));
+        if let Some(path) = file("*** Add File: ").or_else(|| file("*** Move to: ")) {
+            heard.files.note(path, Done::Created);
+        } else if let Some(path) = file("*** Update File: ") {
+            heard.files.note(path, Done::Modified);
+        } else if let Some(path) = file("*** Delete File: ") {
+            heard.files.remove(path);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What a run is started with: programs that are there, models that the agent's client has, limits, and options that
+//! `--resume` goes on with; and what agents and people are told of a task that does not get on.
+
+use std::fs;
+
+use crate::support::{Ran, TestBase};
+
+fn run(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with([&["run"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+/// Nothing was recorded, and nothing is open.
+#[track_caller]
+fn check_nothing(base: &TestBase) {
+    let written =
+        base.files(".ralph").into_iter().filter(|path| path.contains("journal/") || path.contains("iterations/"));
+    assert_eq!(written.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// What was seen: `--verify "carg test"` let the agent work, was held against it, and raised the model.
+#[test]
+fn a_verification_that_is_not_there_costs_no_attempt() {
+    let base = TestBase::new();
+    let touch = format!("touch {}", base.home().join("worked").display());
+    for verify in ["carg test", "sh -c 'carg test --all'", "./gone.sh"] {
+        let ran = run(&base, &["--task", "x", "--agent", &touch, "--verify", verify]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains("there is no command `") && ran.stderr.contains("--verify"), "{ran}");
+        check_nothing(&base);
+    }
+    assert!(!base.home().join("worked").exists());
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_no_attempt() {
+    let base = TestBase::new();
+    for agent in ["no-such-agent -p", "sh -c 'no-such-agent -p'", "sh -c 'cd . && no-such-agent -p'"] {
+        let ran = run(&base, &["--task", "x", "--agent", agent]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains("no-such-agent"), "{ran}");
+        check_nothing(&base);
+    }
+}
+
+#[test]
+fn a_misspelt_placeholder_is_refused() {
+    let base = TestBase::new();
+    let ran = run(&base, &["--task", "x", "--agent", "true --model {modle}"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("`{modle}`") && ran.stderr.contains("{model}"), "{ran}");
+    check_nothing(&base);
+}
+
+/// An agent of a client's name, which notes the model that it is told and says nothing.
+fn client(base: &TestBase, name: &str) -> String {
+    let folder = base.home().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\necho \"$2\" >> {}\n", base.home().join("models").display())).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn each_client_gets_models_that_it_has() {
+    let base = TestBase::new();
+    let models = || fs::read_to_string(base.home().join("models")).unwrap_or_default();
+    let agent = format!("{} --model {{model}}", client(&base, "codex"));
+    let arguments = ["--task", "x", "--agent", &agent, "--max-iterations", "3"];
+    let ran = run(&base, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert_eq!(models(), "gpt-5.1-codex\ngpt-5.1-codex\ngpt-5.1-codex-max\n");
+    assert!(!ran.stderr.contains("is a model of"), "{ran}");
+    // What somebody set is taken, and told of where it cannot be meant.
+    let agent = format!("{} --model sonnet", client(&base, "codex"));
+    let ran = run(&base, &["--task", "y", "--agent", &agent, "--max-iterations", "1"]);
+    assert!(ran.stderr.contains("warning: `sonnet` is a model of claude, and the agent is codex"), "{ran}");
+    let agent = format!("{} --model {{model}}", client(&base, "gemini"));
+    let _ = run(&base, &["--task", "z", "--agent", &agent, "--max-iterations", "1"]);
+    assert!(models().ends_with("gemini-2.5-flash\n"), "{}", models());
+}
+
+#[test]
+fn no_limit_is_a_limit_of_nothing() {
+    let base = TestBase::new();
+    base.write(
+        "agent.sh",
+        "cat > prompt\necho x >> n\n[ $(wc -l < n) -lt 12 ] || echo \"<task-done>$RALPH_TASK_ID</task-done>\"\n",
+    );
+    let ran = run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "0"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("12 (1 done, 11 blocked)"), "{ran}");
+    assert!(base.read("prompt").contains("**Iteration:** 12 of unlimited"), "{}", base.read("prompt"));
+    // A loop of one's own tells of its limit.
+    let context = base.run(["context", "--task", "x", "--limit", "7", "--run", "run-0000000a"]).stdout;
+    assert!(context.contains("**Iteration:** 1 of 7"), "{context}");
+}
+
+#[test]
+fn a_run_that_is_resumed_goes_on_with_its_options() {
+    let base = TestBase::new();
+    base.write("agent.sh", "echo $RALPH_MODEL >> models\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
+    let arguments = [
+        "--task",
+        "x",
+        "--agent",
+        "sh agent.sh",
+        "--verify",
+        "sh -c 'exit 3'",
+        "--strategy",
+        "escalate",
+        "--max-iterations",
+        "1",
+    ];
+    assert_eq!(run(&base, &arguments).code, Some(1));
+    let ran = run(&base, &["--resume"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("1 (1 retried)"), "{ran}");
+    // What is given now counts, and is kept for the next time.
+    let ran = run(&base, &["--resume", "--verify", "true"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(base.read("models"), "haiku\nsonnet\nopus\n");
+
+    // A checklist goes on, from whatever folder.
+    base.write("todo.md", "- [ ] one\n- [ ] two\n");
+    let arguments = ["--task-file", "todo.md", "--agent", "sh agent.sh", "--max-iterations", "1"];
+    assert_eq!(run(&base, &arguments).code, Some(1));
+    base.write("sub/x", "");
+    let ran =
+        base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).folder(base.at("sub")).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(base.read("todo.md"), "- [x] one\n- [x] two\n");
+}
+
+#[test]
+fn options_that_came_with_a_repository_are_not_believed() {
+    let base = TestBase::new();
+    let evil = format!("touch {}", base.home().join("evil").display());
+    assert_eq!(run(&base, &["--task", "x", "--agent", &evil, "--max-iterations", "1"]).code, Some(1));
+    fs::remove_file(base.home().join("evil")).unwrap();
+    let kept = base.read(".ralph/state/run.json");
+    // Written elsewhere, or changed.
+    base.write(".ralph/state/run.json", kept.replace("\"run_id\"", " \"run_id\""));
+    let ran = run(&base, &["--resume"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(ran.stderr.contains("no agent is named"), "{ran}");
+    // As it was, but tracked by git.
+    base.write(".ralph/state/run.json", &kept);
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-f", ".ralph/state/run.json"]);
+    let ran = run(&base, &["--resume"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(!base.home().join("evil").exists());
+    git(&["rm", "-q", "--cached", ".ralph/state/run.json"]);
+    assert_eq!(run(&base, &["--resume"]).code, Some(1));
+    assert!(base.home().join("evil").exists());
+}
+
+/// Writes attempts at a task into the journal of a run.
+fn attempts(base: &TestBase, outcomes: &[(&str, &str)]) {
+    for (number, (outcome, more)) in outcomes.iter().enumerate() {
+        let number = number + 1;
+        let text = format!(
+            "---\nrun_id: run-0000000b\niteration: {number}\ntask_id: t-1\ntask_title: \"x\"\noutcome: {outcome}\nmodel: sonnet\nsource: agent\nstarted_at: \"2026-11-19T10:{number:02}:00Z\"\n{more}"
+        );
+        base.write(&format!(".ralph/journal/run-0000000b/{number:04}.md"), text);
+    }
+}
+
+#[test]
+fn a_stuck_task_is_stuck_wherever_it_is_asked_about() {
+    let base = TestBase::new();
+    attempts(&base, &[("failed", "---\n"); 12]);
+    let task = ["--task", "x", "--task-id", "t-1"];
+    let context = base.run([&["context", "--dry-run"][..], &task].concat()).answer(0);
+    assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
+    // There is no iteration to tell of.
+    assert!(!context.contains("**Iteration:**") && !context.contains("Current model"), "{context}");
+
+    // A person is sent to an attempt that is there, and not told of models that nobody tried.
+    let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
+    assert!(
+        ran.stderr.contains("warning: `x` keeps failing; have a look at `ralph-memory show journal/run-0000000b/0012`"),
+        "{ran}"
+    );
+}
+
+/// Returns the context of the task.
+fn context(base: &TestBase, more: &[&str]) -> String {
+    base.run([&["context", "--dry-run", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
+}
+
+#[test]
+fn a_refuted_attempt_shows_what_refuted_it_and_not_what_it_claimed() {
+    let base = TestBase::new();
+    let refuted = "validation: {command: cargo test, exit_code: 101, duration_ms: 1}\n---\n\n## Summary\n\n> All tests pass now.\n\n## Error output\n\n> Everything is fine.\n";
+    attempts(&base, &[("retried", refuted)]);
+    let text = context(&base, &[]);
+    assert!(text.contains("`cargo test` failed with exit code 101"), "{text}");
+    assert!(!text.contains("All tests pass") && !text.contains("Everything is fine"), "{text}");
+}
+
+#[test]
+fn elements_that_were_taken_over_are_no_error_output() {
+    let base = TestBase::new();
+    base.write(
+        "out",
+        "I tried it.\n<learning category=\"pitfall\" tags=\"a\">The sky is blue.</learning>\nIt does not work.\n",
+    );
+    assert_eq!(run(&base, &["--task", "x", "--agent", "cat out", "--max-iterations", "1"]).code, Some(1));
+    let path = base.files(".ralph/journal").pop().unwrap();
+    let entry = base.read(&path);
+    assert!(entry.contains("> I tried it.") && entry.contains("> It does not work."), "{entry}");
+    assert!(!entry.contains("The sky is blue"), "{entry}");
+}
+
+#[test]
+fn attempts_that_say_nothing_give_way_to_reports() {
+    let base = TestBase::new();
+    let report = format!("---\n\n## What was tried\n\n> The only report. {}\n", "word ".repeat(100));
+    let mut all = vec![("failed", report.as_str())];
+    all.extend([("interrupted", "---\n"); 9]);
+    attempts(&base, &all);
+    let text = context(&base, &["--budget", "2600"]);
+    assert!(text.contains("The only report.") && text.contains("of 10") | text.contains("more"), "{text}");
+}
+
+#[test]
+fn a_done_attempt_is_no_approach_that_failed() {
+    let base = TestBase::new();
+    attempts(&base, &[("done", "---\n"), ("failed", "---\n")]);
+    let text = context(&base, &[]);
+    assert!(text.contains("**Do not repeat the approaches that failed.**"), "{text}");
+    assert!(!text.contains("these approaches"), "{text}");
+}
+
+#[test]
+fn what_a_task_failed_with_is_a_sentence() {
+    let base = TestBase::new();
+    attempts(&base, &[("failed", "error_category: test_failure\n---\n"), ("failed", "---\n"), ("failed", "---\n")]);
+    let text = context(&base, &[]);
+    assert!(text.contains("> It failed with: test_failure; 2 times without a reported cause.\n"), "{text}");
+}
+
+#[test]
+fn a_suggestion_stays_until_somebody_followed_it() {
+    let base = TestBase::new();
+    let suggested = "---\n\n## Retry suggestion\n\n> Look at keep-alive.\n";
+    attempts(&base, &[("failed", suggested), ("blocked", "---\n"), ("interrupted", "---\n")]);
+    let text = context(&base, &[]);
+    assert!(text.contains("**Suggested approach for this retry:**\nLook at keep-alive."), "{text}");
+    attempts(&base, &[("failed", suggested), ("failed", "---\n\n## What was tried\n\n> I looked at it.\n")]);
+    let text = context(&base, &[]);
+    assert!(!text.contains("Suggested approach"), "{text}");
+}
