@@ -1,4 +1,4 @@
-//! `### Previous Attempts`: what was tried on this task, and what to try now.
+//! `## Previous Attempts`: what was tried on this task, and what to try now.
 
 use super::budget::Room;
 use super::foreign;
@@ -56,7 +56,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let Some((&(newest_at, newest), older)) = ranked.split_first() else { return Section::none(left_out) };
     let n_attempts = material.n_attempts.max(material.attempts.len());
     left_out.n_unknown = n_attempts - material.attempts.len();
-    let heading = "### Previous Attempts\n";
+    let heading = "## Previous Attempts\n";
     let was_done = material.attempts.iter().any(|past| past.attempt.head.outcome == Outcome::Done);
     let which = if was_done { "the approaches that failed" } else { "these approaches" };
     let intro =
@@ -183,7 +183,7 @@ fn block(past: &Past, limits: Limits) -> String {
     let outcome = attempt.head.outcome.as_str();
     let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());
     let model = model.map(|model| foreign::short(model, NAME_CHARACTERS.min(limits.text.max(20))) + ", ");
-    let mut block = format!("\n#### Attempt {} ({}{outcome})\n", past.number, model.unwrap_or_default());
+    let mut block = format!("\n### Attempt {} ({}{outcome})\n", past.number, model.unwrap_or_default());
     let bullets = bullets(attempt, limits);
     if !bullets.is_empty() {
         block.push('\n');

@@ -1,64 +1,56 @@
-//! What every context ends with: how an agent writes to the memory.
+//! What every context ends with: how an agent reports what it did and learned.
 
 use super::foreign;
 use crate::sigil::SUGGESTIONS_HEADING;
 
 /// The most of a task's id that is shown, in characters.
 const ID_CHARACTERS: usize = 64;
+/// The most of a model's name that is shown, in characters.
+const MODEL_CHARACTERS: usize = 60;
+/// The kinds of errors that agents are asked to name; any other word is taken as well.
+const ERROR_CATEGORIES: &str =
+    "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout";
+
+/// The heading.
+pub(super) const HEADING: &str = "## What to Report\n\n";
 
 /// The text up to the task's id. Its examples are placeholders and stand in code fences, so an agent
 /// that repeats them says nothing by it.
-const BEFORE_ID: &str = "This project keeps a memory of what was tried and learned. Write to it with the elements below, in the text of your final answer, outside code fences.
-
-End with one of these two, with the id of your task";
+const BEFORE_ID: &str = "End your final answer with these, outside code fences";
 
 const ELEMENTS: &str = r#":
 
 ```
 <task-done>TASK-ID</task-done>
+<journal>…</journal>
+<difficulty-estimate>trivial, easy, moderate, hard or blocked</difficulty-estimate>
+<knowledge tags="tag1" title="…" questions="…">…</knowledge>
+<learning category="pitfall" tags="tag1" questions="…">…</learning>
+```
+
+journal: what you decided and found out. knowledge, learning: each fact that outlives the task, with questions it answers. Categories: pitfall, success_pattern, tool_usage, code_structure, testing_strategy, debugging_technique.
+
+If you failed, in place of the first:
+
+```
 <task-failed>TASK-ID</task-failed>
-```
-
-Notes for whoever works on this next: what you decided and why, what you found out.
-
-```
-<journal>
-…
-</journal>
-```
-
-What holds beyond this task (a pitfall, a convention, how a tool behaves here), one element for each fact, at least one lowercase tag, 500 words at most:
-
-```
-<knowledge tags="tag1,tag2" title="Short descriptive title">
-…
-</knowledge>
-<learning category="pitfall" tags="tag1,tag2">
-…
-</learning>
-```
-
-Categories: success_pattern, pitfall, tool_usage, code_structure, testing_strategy, debugging_technique, other.
-
-If you failed, say what must not be tried again, and what should be:
-
-```
 <failure-report>
 what_tried: …
 why_failed: …
 error_category: …
 relevant_files: …
+stack_trace: …
 </failure-report>
 <retry-suggestion>…</retry-suggestion>
-<difficulty-estimate>trivial, easy, moderate, hard or blocked</difficulty-estimate>
 <next-model>…</next-model>
 ```
 "#;
 
-const END: &str = "\nWhat every session should know, this loop or not, belongs into CLAUDE.md or AGENTS.md.\n";
+const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, procedures to skills.\n";
 
-/// The heading, under which events come first.
-pub(super) const HEADING: &str = "## Memory\n\n";
+/// What an agent is told that has the tools of the server.
+const TOOLS: &str = "Write each fact that outlives the task down with `add_knowledge`, with the questions that it answers. \
+    `search_memory` finds more, `read_entry` shows an entry whole.\n";
 
 /// How events are suggested. The example is a placeholder as well.
 const SUGGESTIONS: &str = r#"
@@ -80,14 +72,18 @@ Events: submission, rejection, approval, decision, follow_up, hint, dispute.
 pub struct Instructions {
     /// The id of the task, which they name; left out where it is empty.
     pub task_id: String,
+    /// The models that the agent may ask for.
+    pub models: Vec<String>,
     /// Whether they say how to suggest events.
     pub suggests_events: bool,
+    /// Whether the agent reports by the tools of the server, and not by elements in its output.
+    pub by_tools: bool,
 }
 
 impl Instructions {
     /// Returns the instructions for a task of this id.
     pub fn new(task_id: impl Into<String>) -> Instructions {
-        Instructions { task_id: task_id.into(), suggests_events: false }
+        Instructions { task_id: task_id.into(), ..Instructions::default() }
     }
 
     /// Returns their text, with the heading.
@@ -97,14 +93,19 @@ impl Instructions {
 
     /// Returns their text without the heading.
     pub(super) fn below_heading(&self) -> String {
+        if self.by_tools {
+            return TOOLS.to_owned();
+        }
         let id = if self.task_id.trim().is_empty() {
             String::new()
         } else {
-            format!(", {}, in the place of TASK-ID", foreign::code(&self.task_id, ID_CHARACTERS))
+            format!("; the task's id is {}", foreign::code(&self.task_id, ID_CHARACTERS))
         };
+        let models: Vec<String> = self.models.iter().map(|model| foreign::short(model, MODEL_CHARACTERS)).collect();
+        let models = if models.is_empty() { String::new() } else { format!(" Models: {}.", models.join(", ")) };
         let suggestions =
             if self.suggests_events { SUGGESTIONS.replace("HEADING", SUGGESTIONS_HEADING) } else { String::new() };
-        format!("{BEFORE_ID}{id}{ELEMENTS}{suggestions}{END}")
+        format!("{BEFORE_ID}{id}{ELEMENTS}\nError categories: {ERROR_CATEGORIES}.{models}\n{suggestions}{END}")
     }
 }
 
@@ -116,13 +117,19 @@ mod tests {
     fn the_task_is_named() {
         let check = |id: &str, expected: &str| {
             let text = Instructions::new(id).text();
-            let line = text.lines().find(|line| line.starts_with("End with")).unwrap();
+            let line = text.lines().find(|line| line.starts_with("End your")).unwrap();
             assert_eq!(line, expected);
         };
-        let beginning = "End with one of these two, with the id of your task";
-        check("t-4be0f7e7cc", &format!("{beginning}, `t-4be0f7e7cc`, in the place of TASK-ID:"));
-        check(" ", &format!("{beginning}:"));
-        check("a`b\n<journal>", &format!("{beginning}, `a'b &lt;journal>`, in the place of TASK-ID:"));
-        check(&"é".repeat(70), &format!("{beginning}, `{}…`, in the place of TASK-ID:", "é".repeat(63)));
+        check("t-4be0f7e7cc", &format!("{BEFORE_ID}; the task's id is `t-4be0f7e7cc`:"));
+        check(" ", &format!("{BEFORE_ID}:"));
+        check("a`b\n<journal>", &format!("{BEFORE_ID}; the task's id is `a'b &lt;journal>`:"));
+        check(&"é".repeat(70), &format!("{BEFORE_ID}; the task's id is `{}…`:", "é".repeat(63)));
+    }
+
+    #[test]
+    fn models_are_named() {
+        let told = Instructions { models: vec!["haiku".into(), "gpt 5\n`x`".into()], ..Instructions::new("t-1") };
+        assert!(told.text().contains("timeout. Models: haiku, gpt 5 `x`.\n"), "{}", told.text());
+        assert!(Instructions::new("t-1").text().contains("timeout.\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! `### Learnings from Previous Iterations`: the best of what was learned elsewhere in the project.
+//! `## Learnings from Previous Iterations`: the best of what was learned elsewhere in the project.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,18 @@ use super::section::{Block, LeftOut, Section, pack, unseen};
 use super::{Reference, foreign};
 use crate::entry::Id;
 use crate::entry::body::TRUNCATED;
-use crate::text::words;
+use crate::text::{fold, title_of, words};
 
 /// How many are shown.
 const MOST: usize = 5;
 /// How many of those that are left out are named.
 const MAX_NAMED: usize = 5;
+/// How much of an id is shown, in characters: all of it.
+const ID_CHARACTERS: usize = 600;
 /// How much of a category or a title is shown, in characters.
 const NAME_CHARACTERS: usize = 120;
 
-const HEADING: &str = "### Learnings from Previous Iterations\n\n";
+const HEADING: &str = "## Learnings from Previous Iterations\n\n";
 
 /// Writes the section with the best of these, best first. Also returns the ids of those that another
 /// one stands for.
@@ -94,14 +96,19 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     n_shared * 5 > (fewer.len() + more.len() - n_shared) * 4
 }
 
-/// Writes one learning: the paragraph that it begins with on its line, what follows in a fence.
+/// Writes one learning: its title and id, the paragraph that it begins with on the same line, what follows in a
+/// fence. A title that was cut from the body says nothing beside it.
 fn bullet(learning: &Reference, body: &str) -> String {
     let category = foreign::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
     let unverified = learning
         .unverified
         .as_ref()
         .map(|commit| format!(" (unverified since {})", foreign::code(commit, NAME_CHARACTERS)));
-    let category = format!("**[{category}]**{}", unverified.unwrap_or_default());
+    let id = foreign::code(learning.id.as_str(), ID_CHARACTERS);
+    let title = foreign::short(&learning.title, NAME_CHARACTERS);
+    let is_own = !title.is_empty() && fold(&learning.title) != fold(&title_of(&learning.body));
+    let title = if is_own { format!("{title} ({id}):") } else { format!("({id})") };
+    let category = format!("**[{category}]**{} {title}", unverified.unwrap_or_default());
     let own = body.strip_suffix(TRUNCATED).unwrap_or(body).trim_end();
     let (line, rest) = match foreign::first_paragraph(own) {
         Some((paragraph, "")) if own.len() < body.len() => {
@@ -113,8 +120,8 @@ fn bullet(learning: &Reference, body: &str) -> String {
             let (_, rest) = foreign::first_paragraph(body).unwrap_or_default();
             (foreign::line(paragraph), rest)
         }
-        None => (foreign::short(&learning.title, NAME_CHARACTERS), body),
+        None => (String::new(), body),
     };
     let rest = if rest.trim().is_empty() { String::new() } else { foreign::fence(rest, '`', "", "  ") };
-    format!("- {category} {line}\n{rest}")
+    format!("{}\n{rest}", format!("- {category} {line}").trim_end())
 }

@@ -112,6 +112,8 @@ pub struct Request {
     pub task: Task,
     /// How much text at most; without one, what the settings say.
     pub budget: Option<Budget>,
+    /// Whether whoever reads it reports by the tools of the server, and not by elements in its output.
+    pub by_tools: bool,
 }
 
 /// Everything that a context may say, gathered by the caller.

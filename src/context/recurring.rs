@@ -1,4 +1,4 @@
-//! What `### Loop Status` says of what comes back: errors, and files that a feature's iterations touch again
+//! What `## Loop Status` says of what comes back: errors, and files that a feature's iterations touch again
 //! and again. It takes the room that the rest of that section leaves.
 
 use std::collections::HashSet;

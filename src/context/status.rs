@@ -1,4 +1,4 @@
-//! `### Loop Status`: how the run and the task are going, what the last iteration said in vain, what comes
+//! `## Loop Status`: how the run and the task are going, what the last iteration said in vain, what comes
 //! back, and the warning to one that does not get on.
 
 use super::budget::Room;
@@ -76,7 +76,7 @@ fn musts(status: &Status) -> Vec<Parts> {
 
 fn join(bullets: &str, warning: &str) -> String {
     let parts = [bullets, warning].into_iter().filter(|part| !part.is_empty());
-    parts.fold("### Loop Status\n".to_owned(), |text, part| format!("{text}\n{part}"))
+    parts.fold("## Loop Status\n".to_owned(), |text, part| format!("{text}\n{part}"))
 }
 
 fn lines(status: &Status) -> String {

@@ -45,7 +45,7 @@ impl Memory {
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
         check_task(task)?;
         check_run_name(&run.id)?;
-        let budget = self.budget(run.budget, task)?;
+        let budget = self.budget(run.budget, &self.instructions(task, false))?;
         self.strategy(run)?;
         let task = Task { id: Some(task.own_id()), ..task.clone() };
         refuse_beside_agents(&self.begun()?)?;
@@ -103,7 +103,7 @@ impl Memory {
 
     /// Gathers what the iteration's agent should know, and keeps that.
     fn prepare(&self, iteration: &mut Iteration, run: &Run, budget: Budget) -> Result<()> {
-        let gathered = self.gather(&iteration.task, Some((run, iteration.number)), budget)?;
+        let gathered = self.gather(&iteration.task, Some((run, iteration.number)), budget, false)?;
         iteration.attempt = gathered.record.attempts + 1;
         iteration.rung = gathered.record.rung;
         Choice { model: iteration.model, rationale: iteration.rationale } = gathered.choice;
@@ -127,19 +127,21 @@ impl Memory {
     /// the instructions and the first section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
         check_task(&request.task)?;
-        let budget = self.budget(request.budget, &request.task)?;
-        Ok(self.gather(&request.task, None, budget)?.context)
+        let instructions = self.instructions(&request.task, request.by_tools);
+        let budget = self.budget(request.budget, &instructions)?;
+        Ok(self.gather(&request.task, None, budget, request.by_tools)?.context)
     }
 
-    fn budget(&self, asked: Option<Budget>, task: &Task) -> Result<Budget> {
-        let instructions = self.instructions(task);
-        let budget = asked.unwrap_or_else(|| context::default_budget(self.settings.context_budget, &instructions));
-        budget.check(&instructions)?;
+    fn budget(&self, asked: Option<Budget>, instructions: &Instructions) -> Result<Budget> {
+        let budget = asked.unwrap_or_else(|| context::default_budget(self.settings.context_budget, instructions));
+        budget.check(instructions)?;
         Ok(budget)
     }
 
-    fn instructions(&self, task: &Task) -> Instructions {
-        Instructions { suggests_events: self.settings.events_from_output, ..Instructions::new(task.own_id()) }
+    fn instructions(&self, task: &Task, by_tools: bool) -> Instructions {
+        let suggests_events = self.settings.events_from_output;
+        let models = self.settings.models.clone();
+        Instructions { suggests_events, models, by_tools, ..Instructions::new(task.own_id()) }
     }
 
     fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
@@ -151,8 +153,11 @@ impl Memory {
     }
 
     /// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
-    fn gather(&self, task: &Task, run: Option<(&Run, u32)>, budget: Budget) -> Result<Gathered> {
-        self.answer(&[Area::Live], |views, snapshot| self.gather_from(views, snapshot, task, run, budget))
+    fn gather(&self, task: &Task, run: Option<(&Run, u32)>, budget: Budget, by_tools: bool) -> Result<Gathered> {
+        let instructions = self.instructions(task, by_tools);
+        self.answer(&[Area::Live], |views, snapshot| {
+            self.gather_from(views, snapshot, task, run, (budget, &instructions))
+        })
     }
 
     fn gather_from(
@@ -161,7 +166,7 @@ impl Memory {
         snapshot: &Snapshot,
         task: &Task,
         run: Option<(&Run, u32)>,
-        budget: Budget,
+        (budget, instructions): (Budget, &Instructions),
     ) -> Result<Gathered> {
         let task_id = task.own_id();
         let task = &Task { id: Some(task_id.clone()), ..task.clone() };
@@ -201,7 +206,7 @@ impl Memory {
         let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
         events.extend(self.told_by_journal(&catalogs, task, n_noted));
         let material = Material {
-            instructions: self.instructions(task),
+            instructions: instructions.clone(),
             n_attempts: attempts.len(),
             attempts: attempts[first_read..].iter().filter_map(shown).collect(),
             learnings,

@@ -322,7 +322,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
             told("promote", memory.promote(&id, &Scope::from(name.clone())).map(|promoted| format!("{promoted:?}")));
         }
         let named = Task { id: Some(name.clone()), ..Task::new("A nightly task") };
-        let of_task = memory.context(&Request { task: named.clone(), budget: None });
+        let of_task = memory.context(&Request { task: named.clone(), ..Request::default() });
         told("context", of_task.map(|context| context.text));
         for (task, run) in [(named, Run::named("run-0000000b")), (Task::new("A task"), Run::named(name.clone()))] {
             let recorded = memory.begin(&task, &run).and_then(|iteration| {

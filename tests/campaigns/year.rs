@@ -146,7 +146,7 @@ fn needed(memory: &Memory, judged: &[Judged], names: &BTreeMap<String, Id>) -> (
     let mut found = BTreeSet::new();
     let mut all = 0;
     for (number, Judged { task, needed }) in judged.iter().enumerate() {
-        let context = memory.context(&Request { task: task.clone(), budget: None }).unwrap();
+        let context = memory.context(&Request { task: task.clone(), ..Request::default() }).unwrap();
         for id in needed {
             let own = &names[id];
             let by = memory.show(own).unwrap().entry.superseded_by;

@@ -308,7 +308,7 @@ fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
             let expected = if usage == Reported { Vec::new() } else { vec![format!(".ralph/{path}")] };
             assert_eq!(hits, expected, "{path}");
 
-            let request = Request { task: Task::new(&word), budget: None };
+            let request = Request { task: Task::new(&word), ..Request::default() };
             let context = quick(path, || memory.context(&request)).unwrap();
             let ids: Vec<Id> = if usage == Entry { Id::of_path(path).into_iter().collect() } else { Vec::new() };
             assert_eq!((context.entries, context.left_out), (ids, Vec::new()), "{path}");
@@ -332,7 +332,7 @@ fn no_call_rewrites_any_of_them() {
     found(&memory, "zzhealthy");
     memory.check().unwrap();
     quick("doctor", || memory.doctor()).unwrap();
-    memory.context(&Request { task: Task::new("fixture entries"), budget: None }).unwrap();
+    memory.context(&Request { task: Task::new("fixture entries"), ..Request::default() }).unwrap();
     quick("a new index", || memory.rebuild_index()).unwrap();
     quick("list", || memory.list(&Filter { archived: true, ..Filter::default() })).unwrap();
     quick("status", || memory.status()).unwrap();

@@ -42,7 +42,9 @@ fn a_tag_matches_a_word_before_a_comma() {
     let memory = Memory::open(&base.root()).unwrap();
     memory.add(&Knowledge::new("Nothing in common", ["tests"], "Zebra.")).unwrap();
     for title in ["Fix the tests, then go on", "Fix (tests)", "Make `tests` pass.", "TESTS"] {
-        let found = memory.context(&ralph_memory::Request { task: Task::new(title), budget: None }).unwrap();
+        let found = memory
+            .context(&ralph_memory::Request { task: Task::new(title), ..ralph_memory::Request::default() })
+            .unwrap();
         assert_eq!(found.entries.len(), 1, "{title}");
     }
 }

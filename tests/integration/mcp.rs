@@ -223,9 +223,7 @@ fn every_tool_answers_what_it_says_it_does() {
     );
     let text = context["context"].as_str().unwrap();
     assert!(
-        text.contains("### Previous Attempts")
-            && text.contains("The table was locked.")
-            && text.chars().count() <= 9000,
+        text.contains("## Previous Attempts") && text.contains("The table was locked.") && text.chars().count() <= 9000,
         "{text}"
     );
     assert_eq!(context["attempts"], json!(["journal/run-1a2b3c4d/0001"]));

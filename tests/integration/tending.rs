@@ -262,10 +262,10 @@ const TAGS: [&[&str]; 4] = [&["a"], &["a", "b"], &["b", "c"], &["c", "d", "e"]];
 fn folds(it: &Garden) -> Vec<String> {
     let mut folds = Vec::new();
     for topic in &TOPICS[..3] {
-        let request = ralph_memory::Request { task: Task::new(*topic), budget: None };
+        let request = ralph_memory::Request { task: Task::new(*topic), ..ralph_memory::Request::default() };
         let context = it.memory.context(&request).unwrap();
         let previous =
-            context.text.split("### Previous Attempts").nth(1).map(|text| text.split("\n## ").next().unwrap());
+            context.text.split("## Previous Attempts").nth(1).map(|text| text.split("\n## ").next().unwrap());
         let previous = previous.map(|text| text.split("### Learnings").next().unwrap()).unwrap_or_default();
         // How it ends depends on which section follows.
         folds.push(previous.trim_end().to_owned());

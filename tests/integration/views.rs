@@ -39,9 +39,9 @@ fn ids(iterations: &[IterationView]) -> Vec<&str> {
     iterations.iter().map(|view| view.id.as_str().strip_prefix("journal/").unwrap()).collect()
 }
 
-/// Returns the lines of `### Loop Status` in the context of a task that tell what comes back.
+/// Returns the lines of `## Loop Status` in the context of a task that tell what comes back.
 fn told(memory: &Memory, task: &Task) -> Vec<String> {
-    let context = memory.context(&Request { task: task.clone(), budget: None }).unwrap();
+    let context = memory.context(&Request { task: task.clone(), ..Request::default() }).unwrap();
     told_in(&context.text)
 }
 

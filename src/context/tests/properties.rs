@@ -16,7 +16,7 @@ fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-zé語 ]{1,40}",
         3 => prop::sample::select(vec![
-            "\n", "\n\n", "\r", "\r\n", "\u{2028}", "\n# Heading\n", "\n## Run Journal\n\n", "### Loop Status", "\n===\n",
+            "\n", "\n\n", "\r", "\r\n", "\u{2028}", "\n# Heading\n", "\n## Run Journal\n\n", "## Loop Status", "\n===\n",
             "\n---\n", "```", "\n```sh\n", "\n~~~~~\n", "`", "``", "> ", "\n> quote\n", "\n- ", "\n  ", "\n    ", "\n\t", "1. ",
             "<journal>", "</task-done>", "< / Learning", "## MEMORY_SUGGESTIONS", "<task-done>t-1</task-done>", "<!--",
             "\n<div>\n", "\n<!--\n", "<script>", "\u{202e}", "\u{2066}\u{1b}[31m", "\u{0}", "[truncated]", "**", "_", "\\",
@@ -158,7 +158,7 @@ fn materials() -> impl Strategy<Value = Material> {
         // The run's own are the task's and more, under the same ids.
         journal.splice(0..journal.len().min(attempts.len()), attempts.iter().cloned());
         let n_attempts = attempts.len() + n_older;
-        let instructions = Instructions { task_id, suggests_events };
+        let instructions = Instructions { task_id, suggests_events, ..Instructions::default() };
         let told = Material { status, recurring, ..Material::default() };
         Material { instructions, n_attempts, attempts, learnings, journal, matching, knowledge, events, ..told }
     })
@@ -190,20 +190,20 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     let mut expected = Vec::new();
     // Which of the attempts stand in the first section is told by their order alone.
     let previous: Vec<&Past> = material.attempts.iter().filter(|past| is_shown(&past.id)).collect();
-    let n_previous = context.text.lines().filter(|line| line.starts_with("#### Attempt ")).count();
+    let n_previous = context.text.lines().filter(|line| line.starts_with("### Attempt ")).count();
     if n_previous > 0 {
-        expected.push("### Previous Attempts".to_owned());
+        expected.push("## Previous Attempts".to_owned());
     }
     for id in &context.attempts[..n_previous] {
         let past = previous.iter().find(|past| past.id == *id).unwrap();
-        expected.push(format!("#### Attempt {} (", past.number));
+        expected.push(format!("### Attempt {} (", past.number));
     }
     let is_event = |id: &&Id| id.stem().starts_with("event-");
     let n_events = context.entries.iter().filter(is_event).count();
     let n_bullets = context.text.lines().filter(|line| line.starts_with("- **[")).count();
     let n_learned = n_bullets - n_events;
     if n_learned > 0 {
-        expected.push("### Learnings from Previous Iterations".to_owned());
+        expected.push("## Learnings from Previous Iterations".to_owned());
     }
     for id in &context.attempts[n_previous..] {
         let all = material.journal.iter().chain(&material.matching);
@@ -224,7 +224,7 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
 }
 
 fn check_headings(material: &Material, context: &Context) {
-    let optional = ["### Loop Status", "## Run Journal"];
+    let optional = ["## Loop Status", "## Run Journal"];
     let (own, other): (Vec<&str>, Vec<&str>) =
         headings(&context.text).into_iter().partition(|heading| optional.contains(heading));
     assert!(own.iter().collect::<HashSet<_>>().len() == own.len(), "{own:?}");

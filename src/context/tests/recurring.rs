@@ -28,9 +28,9 @@ fn attempts(said: &[(&str, &[&str])]) -> Vec<Past> {
 fn status_of(material: &Material, characters: usize) -> String {
     let material = Material { n_attempts: material.attempts.len(), ..material.clone() };
     let context = build(&material, default_budget(characters, &material.instructions), 500);
-    let start = context.text.find("### Loop Status\n");
+    let start = context.text.find("## Loop Status\n");
     let status = start.map(|start| &context.text[start..]).unwrap_or_default();
-    status.split("\n\n#").next().unwrap_or_default().replace("### Loop Status\n\n", "")
+    status.split("\n\n#").next().unwrap_or_default().replace("## Loop Status\n\n", "")
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn a_code_block_at_the_cut() {
         "- **[pitfall]** Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  Then that, and more.\n  ````\n",
     ];
     for (index, cut) in cuts.iter().enumerate() {
-        let expected = format!("### Learnings from Previous Iterations\n\n{cut}");
+        let expected = format!("## Learnings from Previous Iterations\n\n{cut}");
         let length = expected.chars().count();
         assert_eq!(learnings_in(&learning, room(length)), expected);
         if let Some(shorter) = index.checked_sub(1) {
@@ -275,7 +275,7 @@ fn an_attempt_stands_in_one_place() {
     assert_eq!(context.left_out, []);
     assert!(context.text.contains("\nLeft out for space: 2 more;"), "{}", context.text);
     for number in 1..=7 {
-        let marks = [format!("#### Attempt {number} ("), format!("### Iteration {number} [")];
+        let marks = [format!("### Attempt {number} ("), format!("### Iteration {number} [")];
         let n_places: usize = marks.iter().map(|mark| context.text.matches(mark).count()).sum();
         assert_eq!(n_places, 1, "{number}: {}", context.text);
     }
@@ -387,7 +387,7 @@ fn a_suggestion_that_is_shorter_whole_than_cut_stands_in_every_room() {
     for tokens in 52..200 {
         let text = attempts_in(&material, Room(Budget::tokens(tokens))).1;
         assert!(text.contains("\n**Suggested approach for this retry:**\n\\===\n"), "{tokens}: {text}");
-        assert!(text.contains("#### Attempt 1 ("), "{tokens}: {text}");
+        assert!(text.contains("### Attempt 1 ("), "{tokens}: {text}");
     }
 }
 
@@ -442,7 +442,7 @@ fn the_warning_and_the_newest_attempt_are_there_within_the_least_budget() {
         let text = &context.text;
         assert!(budget.cost(text) <= budget.amount);
         assert_eq!(lines(&context.attempts), ["journal/run-1a2b3c4d/0004"]);
-        assert!(text.contains("#### Attempt 4 (") && text.contains("_(truncated)_"), "{text}");
+        assert!(text.contains("### Attempt 4 (") && text.contains("_(truncated)_"), "{text}");
         assert!(text.contains("**Suggested approach for this retry:**\n"), "{text}");
         assert!(text.contains("Stuck loop detected") && text.contains("A person should look"), "{text}");
     }

@@ -118,7 +118,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         args.run.as_ref().is_none_or(|wanted| *wanted == run) && memory.open_iterations().iter().any(is_it)
     });
     if args.dry_run || is_begun {
-        let context = memory.context(&Request { task, budget })?;
+        let context = memory.context(&Request { task, budget, by_tools: false })?;
         if ui.json {
             let (entries, left_out) = (&context.entries, &context.left_out);
             ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;

@@ -76,7 +76,7 @@ impl Build {
             section: self.section,
             files: self.files.unwrap_or_default(),
         };
-        Ok(memory.context(&Request { task, budget })?)
+        Ok(memory.context(&Request { task, budget, by_tools: true })?)
     }
 }
 

@@ -276,7 +276,7 @@ mod tests {
         Parts {
             task,
             task_id: "t-1",
-            context: "### Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}",
+            context: "## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}",
             progress: "",
             model: "sonnet",
             iteration: 3,
@@ -299,7 +299,7 @@ mod tests {
         let task = task();
         let assigned =
             "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n\n### Description\n\nWith {{context}}.\n";
-        let context = "\n### Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}\n";
+        let context = "\n## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}\n";
         let mut parts = parts(&task);
         assert_eq!(parts.prompt(), format!("{assigned}{context}"));
         parts.progress = "Step 1.\n";
@@ -313,7 +313,7 @@ mod tests {
     fn values_stand_where_they_are_named() {
         check("", "");
         check("{{task_id}} {{ model }} {{{run_id}}} {{iteration}}", "t-1 sonnet run-1a2b3c4d 3");
-        check("  {{context}}|", "  ### Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}|");
+        check("  {{context}}|", "  ## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}|");
         check("{{#if progress}}P{{else}}none{{/if}}{{#unless progress}}!{{/unless}}", "none!");
         check("{{#if progress}}P{{else if model}}M{{/if}}", "M");
         check("{{#if (gt iteration 2)}}again{{/if}}", "again");
