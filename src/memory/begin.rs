@@ -95,9 +95,14 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] and [`Error::Io`].
+    /// [`Error::Invalid`] where another process works on it, [`Error::Locked`] and [`Error::Io`].
     pub fn cancel(&self, iteration: &Iteration) -> Result<()> {
         check_run_name(&iteration.run_id)?;
+        let other = iteration.holder.as_ref().filter(|holder| super::Holder::this_process().as_ref() != Some(holder));
+        if let Some(holder) = other.filter(|holder| holder.is_alive()) {
+            let reason = format!("process {} works on it", holder.pid());
+            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+        }
         self.close(&self.lock_within_git()?, iteration)
     }
 

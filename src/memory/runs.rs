@@ -16,6 +16,7 @@ use crate::error::{Error, Problem, Result};
 use crate::history::{self, Past};
 use crate::store::is_reserved_name;
 use crate::strategy::Strategy;
+use crate::text::shorten;
 
 /// The highest number that an iteration may have; runs end by far earlier.
 const MAX_NUMBER: u32 = 9_999_999;
@@ -28,6 +29,8 @@ const BRIEFLY: Duration = Duration::from_millis(250);
 /// How long is waited for an agent to end whose run was killed just now, and how often that is looked at.
 const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_LOOK: Duration = Duration::from_millis(10);
+/// How much of a task's title is told beside an iteration, in characters.
+const NAMED_TITLE: usize = 60;
 /// The longest name of a run or a task, in characters.
 const MAX_NAME: usize = 64;
 
@@ -271,7 +274,10 @@ impl Memory {
         };
         let mut open: Vec<Iteration> = self.begun()?.into_iter().filter(is_meant).collect();
         if open.len() > 1 {
-            let names: Vec<String> = open.iter().map(|open| format!("{} of {}", open.number, open.run_id)).collect();
+            let names: Vec<String> = open
+                .iter()
+                .map(|open| format!("{} of {} ({})", open.number, open.run_id, shorten(&open.task.title, NAMED_TITLE)))
+                .collect();
             let reason = format!("several are begun and not recorded: {}", names.join(", "));
             return Err(Error::Invalid { what: "iteration".to_owned(), reason });
         }

@@ -903,7 +903,7 @@ fn json_has_what_was_promised() {
         keys(&answer(&["context", "--task", "nightly"])),
         "context entries iteration left_out problems schema_version"
     );
-    assert_eq!(keys(&answer(&["status"])), "problems schema_version status");
+    assert_eq!(keys(&answer(&["status"])), "open problems schema_version status");
     assert_eq!(keys(&answer(&["index"])), "index problems schema_version");
     assert_eq!(keys(&answer(&["supersede", "bench", "wal"])["superseded"]), "changed new old");
     assert_eq!(keys(&answer(&["restore", "old"])["restored"]), "exchanged from id path");

@@ -259,3 +259,28 @@ fn a_suggestion_stays_until_somebody_followed_it() {
     let text = context(&base, &[]);
     assert!(!text.contains("Suggested approach"), "{text}");
 }
+
+/// What was seen: after three calls of `context` without `record`, `record` refused, and nothing listed or ended them.
+#[test]
+fn iterations_that_nobody_recorded_are_listed_and_canceled() {
+    let base = TestBase::new();
+    for title in ["one", "two", "three"] {
+        assert_eq!(base.run(["context", "--task", title, "--run", "run-0000000a"]).code, Some(0));
+    }
+    let status = base.run(["status"]);
+    assert!(status.stdout.contains("run-0000000a/2  two (begun 2026-11-20T10:00:00Z)"), "{status}");
+    assert_eq!(base.run(["status", "--json"]).json(0)["open"][2]["id"], "run-0000000a/3");
+    let refused = base.with(["record"]).input("x").run();
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("1 of run-0000000a (one), 2 of run-0000000a (two)"), "{refused}");
+    assert!(refused.stderr.contains("context --cancel"), "{refused}");
+    for id in ["run-0000000a/1", "journal/run-0000000a/0003"] {
+        assert_eq!(base.run(["context", "--cancel", id]).code, Some(0));
+    }
+    let unknown = base.run(["context", "--cancel", "run-0000000a/1"]);
+    assert_eq!(unknown.code, Some(2), "{unknown}");
+    assert!(unknown.stderr.contains("open: `run-0000000a/2`"), "{unknown}");
+    assert_eq!(base.with(["record"]).input("<task-failed>x</task-failed>").run().code, Some(0));
+    assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
+    assert_eq!(base.run(["context", "--dry-run"]).code, Some(2));
+}

@@ -339,7 +339,9 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     begin("two");
     let several = record(&[], &failed);
     assert_eq!(several.code, Some(2), "{several}");
-    assert!(several.stderr.contains("several are begun and not recorded: 2 of run-0a1b2c3d, 3 of run-0a1b2c3d"));
+    assert!(
+        several.stderr.contains("several are begun and not recorded: 2 of run-0a1b2c3d (one), 3 of run-0a1b2c3d (two)")
+    );
     assert_eq!(record(&["--run", RUN, "--iteration", "1"], &failed).code, Some(0));
     assert_eq!(record(&["--run", RUN, "--iteration", "2"], &failed).code, Some(0));
     assert_eq!(record(&["--iteration", "3"], "").code, Some(0));

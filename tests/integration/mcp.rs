@@ -387,6 +387,32 @@ fn what_means_the_same_is_found() {
     assert_eq!(agent.call("search_memory", &json!({"query": "nightly"}))["isError"], false);
 }
 
+/// What was seen: an agent read the claim of a refuted attempt, and nothing of what a person had said.
+#[test]
+fn agents_are_told_what_refuted_an_attempt_and_what_a_person_said() {
+    let base = TestBase::new();
+    let attempt = |number: u32, outcome: &str, rest: &str| {
+        let text = format!(
+            "---\nrun_id: run-1\niteration: {number}\ntask_id: t-1\ntask_title: Tables\noutcome: {outcome}\n\
+             started_at: \"2026-11-19T10:{number:02}:00Z\"\n{rest}"
+        );
+        base.write(&format!(".ralph/journal/run-1/{number:04}.md"), text);
+    };
+    let refuted = "validation: {command: cargo test, exit_code: 101, duration_ms: 1}\n---\n\n## Summary\n\n> All is well.\n\n\
+                   ## Validation output\n\n> 3 tests failed\n\n## Feedback\n\n> Leave the lock alone.\n";
+    for number in 1..=3 {
+        attempt(number, "retried", refuted);
+    }
+    let mut agent = agent(&base);
+    let failed = agent.call("get_failed_attempts", &json!({"task_id": "t-1"}))["structuredContent"].to_string();
+    assert!(failed.contains("`cargo test` failed with exit code 101:\\n3 tests failed"), "{failed}");
+    assert!(failed.contains("Leave the lock alone.") && !failed.contains("All is well"), "{failed}");
+    // It is stuck, and whoever asks for a context over MCP is told.
+    let built =
+        agent.call("build_context", &json!({"task": "Tables", "task_id": "t-1"}))["structuredContent"].to_string();
+    assert!(built.contains("Stuck loop detected") && !built.contains("All is well"), "{built}");
+}
+
 #[test]
 fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
     let base = sample();

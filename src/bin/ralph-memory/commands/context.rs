@@ -2,7 +2,7 @@
 
 use ralph_memory::memory::{Iteration, Run};
 use ralph_memory::strategy::Strategy;
-use ralph_memory::{Budget, Id, Request, Task};
+use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
@@ -19,7 +19,8 @@ use crate::{parse, project_paths};
 #[command(after_help = "Examples:
   ralph-memory context --task \"Speed up the catalog scan\" --file src/catalog/scan.rs
   ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md
-  ralph-memory context --task \"Fix the login\" --dry-run")]
+  ralph-memory context --task \"Fix the login\" --dry-run
+  ralph-memory context --cancel run-1a2b3c4d/3")]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
@@ -38,14 +39,17 @@ pub(crate) struct Args {
     /// Print the context without beginning an iteration: nothing is written
     #[arg(long)]
     dry_run: bool,
+    /// Give up an iteration that was begun and never recorded: RUN/NUMBER, as `status` lists it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["task", "run", "dry_run"])]
+    cancel: Option<String>,
 }
 
 /// What is to be done.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
     /// What is to be done, in a line
-    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
-    task: String,
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true, required_unless_present = "cancel")]
+    task: Option<String>,
     /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
@@ -65,13 +69,14 @@ pub(crate) struct TaskArgs {
 
 impl TaskArgs {
     fn task(self) -> anyhow::Result<Task> {
-        if self.task.trim().is_empty() {
+        let title = self.task.unwrap_or_default();
+        if title.trim().is_empty() {
             let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
             return Err(Usage { message: "the task's title is empty".to_owned(), hint }.into());
         }
-        let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&self.task));
+        let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&title));
         Ok(Task {
-            title: self.task,
+            title,
             description: self.description,
             id: Some(id),
             feature: self.feature,
@@ -108,6 +113,9 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+    if let Some(id) = &args.cancel {
+        return cancel(ui, &globals.open()?, id);
+    }
     let budget = args.budget.budget();
     let task = args.task.task()?;
     let memory = globals.open()?;
@@ -145,4 +153,30 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Gives up an iteration that was begun and never recorded.
+fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
+    let open = memory.open_iterations();
+    let named = id.trim_start_matches("journal/").rsplit_once('/');
+    let named = named.and_then(|(run, number)| Some((run, number.parse::<u32>().ok()?)));
+    let found = open.iter().find(|open| named == Some((open.run_id.as_str(), open.number)));
+    let Some(iteration) = found else {
+        let ids: Vec<String> = open.iter().map(|open| format!("`{}/{}`", open.run_id, open.number)).collect();
+        let hint =
+            if ids.is_empty() { "there is no open iteration".to_owned() } else { format!("open: {}", ids.join(", ")) };
+        return Err(Usage { message: format!("no open iteration is called `{id}`"), hint }.into());
+    };
+    memory.cancel(iteration)?;
+    if ui.json {
+        ui.json(Canceled { canceled: format!("{}/{}", iteration.run_id, iteration.number) }, &[])?;
+    } else {
+        ui.line(format!("canceled {}/{}", iteration.run_id, iteration.number))?;
+    }
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Canceled {
+    canceled: String,
 }

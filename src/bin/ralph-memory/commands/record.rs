@@ -290,8 +290,8 @@ fn which(error: Error) -> anyhow::Error {
     match error {
         Error::Invalid { what, reason } if what == "iteration" => Usage {
             message: format!("cannot tell which iteration ends: {reason}"),
-            hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `--task-id` \
-                   records an attempt that was not begun here"
+            hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `ralph-memory \
+                   context --cancel RUN/NUMBER` gives one up; `--task-id` records an attempt that was not begun here"
                 .to_owned(),
         }
         .into(),

@@ -1,6 +1,7 @@
 //! `status`: how much of what there is.
 
-use ralph_memory::memory::Status;
+use chrono::SecondsFormat;
+use ralph_memory::memory::{Iteration, Status};
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -17,13 +18,35 @@ pub(crate) struct Args {}
 #[derive(Serialize)]
 struct Answer<'a> {
     status: &'a Status,
+    open: Vec<Open>,
+}
+
+/// An iteration that was begun and not recorded.
+#[derive(Serialize)]
+struct Open {
+    id: String,
+    task_id: String,
+    task_title: String,
+    started_at: String,
+}
+
+impl Open {
+    fn of(iteration: &Iteration) -> Open {
+        Open {
+            id: format!("{}/{}", iteration.run_id, iteration.number),
+            task_id: iteration.task_id(),
+            task_title: iteration.task.title.clone(),
+            started_at: iteration.started_at.to_rfc3339_opts(SecondsFormat::Secs, true),
+        }
+    }
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let status = memory.status()?;
+    let open: Vec<Open> = memory.open_iterations().iter().map(Open::of).collect();
     if ui.json {
-        ui.json(Answer { status: &status }, &[])?;
+        ui.json(Answer { status: &status, open }, &[])?;
         return Ok(Exit::Done);
     }
     let root = ui.styled(TITLE, &status.root);
@@ -62,6 +85,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
     ];
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         ui.field(name, PLAIN, value)?;
+    }
+    for Open { id, task_title, started_at, .. } in &open {
+        ui.field("open", PLAIN, &format!("{id}  {task_title} (begun {started_at})"))?;
+    }
+    if !open.is_empty() {
+        ui.note("hint: `record` ends an open iteration; `ralph-memory context --cancel RUN/NUMBER` gives one up");
     }
     Ok(Exit::Done)
 }
