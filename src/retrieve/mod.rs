@@ -180,15 +180,16 @@ pub fn search(
                 .filter(|(row, _)| rows.contains(row))
                 .collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
-            let told = |(((found, head), parts), evidence): (((Found, Head), Vec<(Part, i64)>), Evidence)| {
+            let mut told = Vec::with_capacity(hits.len());
+            for (((found, head), parts), evidence) in hits.into_iter().zip(explained).zip(evidence) {
                 let similarity = similar.get(&(found.catalog, found.row)).copied();
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
                 let is_tagged = parts.iter().any(|(part, _)| part.is_of_tags());
                 let share = if is_meant || is_tagged { 1.0 } else { evidence.share };
                 let evidence = Evidence { share, ..evidence };
-                Hit { similarity: similarity.map(f64::from), evidence, ..hit(found, head, &parts) }
-            };
-            return Ok(hits.into_iter().zip(explained).zip(evidence).map(told).collect());
+                told.push(Hit { similarity: similarity.map(f64::from), evidence, ..hit(found, head, &parts) });
+            }
+            return Ok(told);
         }
         n_asked = n_asked.saturating_mul(4);
     }

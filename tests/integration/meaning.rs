@@ -382,7 +382,7 @@ fn others_write_while_one_waits() {
         assert!(begun.elapsed() < Duration::from_secs(50), "it asks the server");
         std::thread::yield_now();
     }
-    let other = base.with(["add", "--title", "Other", "--tags", "x", "--body", "b"]);
+    let other = base.with(["add", "--title", "Other", "--tags", "y", "--body", "Not alike."]);
     other.env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "0").run().answer(0);
     assert!(waiting.try_wait().unwrap().is_none(), "it waits still");
     waiting.kill().unwrap();

@@ -175,9 +175,9 @@ fn copy_of(memory: &Path) -> (tempfile::TempDir, Memory) {
         for entry in fs::read_dir(from).unwrap() {
             let (entry, to) = (entry.as_ref().unwrap(), to.join(entry.as_ref().unwrap().file_name()));
             if entry.file_type().unwrap().is_dir() {
-                copy(&entry.path(), &to)
+                copy(&entry.path(), &to);
             } else {
-                drop(fs::copy(entry.path(), to))
+                drop(fs::copy(entry.path(), to));
             }
         }
     }

@@ -126,8 +126,12 @@ impl Qdrant {
         for collection in &collections {
             match self.search_one(&clock, collection, wanted) {
                 Ok((found, also)) => {
-                    found.into_values().for_each(|found| keep_best(&mut near, found));
-                    also.into_values().for_each(|found| keep_best(&mut named, found));
+                    for found in found.into_values() {
+                        keep_best(&mut near, found);
+                    }
+                    for found in also.into_values() {
+                        keep_best(&mut named, found);
+                    }
                 }
                 // Nothing was stored of this feature yet; or it was deleted just now.
                 Err(trouble) if trouble.is_missing_collection() && *collection != self.collection => {
@@ -270,9 +274,11 @@ impl Qdrant {
             let found = self.query(clock, collection, &bodies)?;
             for (number, found) in open.into_iter().zip(found) {
                 let (asked, best) = (&mut asked[number], &mut best[number]);
-                let read = found.points.iter().filter_map(|scored| self.read_match(scored));
-                read.filter(|found| number == 1 || found.score >= wanted.min_score)
-                    .for_each(|found| keep_best(best, found));
+                for found in found.points.iter().filter_map(|scored| self.read_match(scored)) {
+                    if number == 1 || found.score >= wanted.min_score {
+                        keep_best(best, found);
+                    }
+                }
                 let is_all =
                     found.points.len() < asked.n_chunks || asked.n_chunks >= asked.n_entries.saturating_mul(MAX_CHUNKS);
                 let is_done = is_all || best.len() >= asked.n_entries;
