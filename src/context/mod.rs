@@ -46,6 +46,13 @@ pub const MAX_CANDIDATES: usize = 100;
 /// 18, .45 keeps .84 and shows 5.
 const RELEVANT_SHARE: f64 = 0.3;
 
+/// So many words of a task an entry must share with it, whatever the score of the best: where nothing is about the task,
+/// the best shares a word with it that happens to be there, and would bring its like along. Three would lose .08 of the
+/// entries that the golden set's tasks need and are shown; two lose less than .02, those with one word of 15 and more.
+const LEAST_WORDS: usize = 2;
+/// One word is enough where it is this much of what the task says: a short task has no more to share.
+const LEAST_SHARE: f64 = 1.0 / 3.0;
+
 /// What the score of an entry is worth that names files which are gone, or have changed much since.
 const UNVERIFIED_SHARE: f64 = 0.5;
 
@@ -270,10 +277,11 @@ pub struct Context {
     pub problems: Vec<Problem>,
 }
 
-/// Returns the hits that are near enough to the best one, in order.
+/// Returns the hits that are near enough to the best one, and for which something speaks besides, in order.
 pub fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE).collect()
+    let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS || hit.evidence.share >= LEAST_SHARE;
+    hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE && is_about(hit)).collect()
 }
 
 /// Returns what an entry says as a context shows it: in a fence that it cannot end, with sigils defused and nothing

@@ -2,10 +2,25 @@
 
 use std::collections::HashMap;
 
+use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, TERMINATED};
 
 use super::score::{Candidate, Scores};
+
+/// Up to so many paths are looked up one by one; for more, all paths of a segment are gone through, in order.
+const FEW: usize = 64;
+
+/// Points for the document of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bonus {
+    /// The file, relative to `.ralph/`.
+    pub path: String,
+    /// How much is added, in millionths.
+    pub points: i64,
+    /// Whether they make it a candidate where no word of the query does.
+    pub alone: bool,
+}
 
 /// What was added to the scores of documents, by their segments and numbers.
 pub(super) type Extra = HashMap<(u32, DocId), i64>;
@@ -16,33 +31,67 @@ impl Scores<'_> {
         self.candidates.iter().map(|candidate| candidate.score).max().unwrap_or(0)
     }
 
-    /// Adds points, in millionths, to the live documents of these paths, whether a word of the query stands there or
-    /// not. What the query's filters leave out is for the caller to leave out here, too.
+    /// Adds points to the live documents of some paths: to those that have a score already, and to those for which
+    /// they count [alone](Bonus::alone). Of these, what the query's filters leave out is for the caller to leave out.
     ///
     /// # Errors
     ///
     /// Those of reading the index.
-    pub fn add(&mut self, points: &[(String, i64)]) -> tantivy::Result<()> {
+    pub fn add(&mut self, bonuses: &[Bonus]) -> tantivy::Result<()> {
+        let mut left = self.documents(bonuses)?;
+        for candidate in &mut self.candidates {
+            let document = (candidate.segment, candidate.doc);
+            if let Some((points, _)) = left.remove(&document) {
+                candidate.score += points;
+                *self.extra.entry(document).or_default() += points;
+            }
+        }
+        let mut left: Vec<_> = left
+            .into_iter()
+            .filter(|(_, (_, alone))| *alone)
+            .map(|(document, (points, _))| (document, points))
+            .collect();
+        left.sort_unstable();
+        for ((segment, doc), score) in left {
+            self.extra.insert((segment, doc), score);
+            self.candidates.push(Candidate { score, segment, doc });
+        }
+        Ok(())
+    }
+
+    /// Returns the live documents that are given points, how many, and whether these count alone.
+    fn documents(&self, bonuses: &[Bonus]) -> tantivy::Result<HashMap<(u32, DocId), (i64, bool)>> {
+        let bonuses: HashMap<&[u8], &Bonus> =
+            bonuses.iter().filter(|bonus| bonus.points > 0).map(|bonus| (bonus.path.as_bytes(), bonus)).collect();
+        let mut found = HashMap::with_capacity(bonuses.len());
         for (number, segment) in self.snapshot.segments.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            for (path, points) in points.iter().filter(|(_, points)| *points > 0) {
-                let postings = segment.postings(self.snapshot.fields.path, path, IndexRecordOption::Basic)?;
-                let Some(mut postings) = postings else { continue };
+            let inverted = segment.reader.inverted_index(self.snapshot.fields.path)?;
+            let mut take = |info: &TermInfo, bonus: &Bonus| -> tantivy::Result<()> {
+                let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
                 while postings.doc() != TERMINATED {
                     if segment.dead.binary_search(&postings.doc()).is_err() {
-                        *self.extra.entry((number, postings.doc())).or_default() += points;
+                        found.insert((number, postings.doc()), (bonus.points, bonus.alone));
                     }
                     postings.advance();
                 }
+                Ok(())
+            };
+            if bonuses.len() <= FEW {
+                for (path, bonus) in &bonuses {
+                    if let Some(info) = inverted.terms().get(path)? {
+                        take(&info, bonus)?;
+                    }
+                }
+            } else {
+                let mut paths = inverted.terms().stream()?;
+                while let Some((path, info)) = paths.next() {
+                    if let Some(bonus) = bonuses.get(path) {
+                        take(info, bonus)?;
+                    }
+                }
             }
         }
-        let mut left = self.extra.clone();
-        for candidate in &mut self.candidates {
-            candidate.score += left.remove(&(candidate.segment, candidate.doc)).unwrap_or(0);
-        }
-        let mut left: Vec<_> = left.into_iter().collect();
-        left.sort_unstable();
-        self.candidates.extend(left.into_iter().map(|((segment, doc), score)| Candidate { score, segment, doc }));
-        Ok(())
+        Ok(found)
     }
 }

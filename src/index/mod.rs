@@ -14,6 +14,7 @@ mod guard;
 mod overlay;
 mod query;
 mod score;
+mod share;
 mod snapshot;
 mod tokens;
 
@@ -28,10 +29,12 @@ use tantivy::{IndexSettings, TantivyError};
 pub(crate) use commit::reseal;
 pub use commit::{Committed, Writer};
 pub use document::{Document, Filter};
+pub use extra::Bonus;
 pub use guard::{guarded, is_guarded};
 pub use overlay::{Overlay, OverlayBuilder};
 pub use query::{Part, TextQuery, Weights};
 pub use score::{Candidate, Scores};
+pub use share::Evidence;
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.

@@ -82,6 +82,11 @@ impl Part {
         Part::Semantic,
     ];
 
+    /// Returns whether it says that a tag matches.
+    pub fn is_of_tags(self) -> bool {
+        matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags)
+    }
+
     /// Returns the name that explanations show.
     pub fn as_str(self) -> &'static str {
         match self {

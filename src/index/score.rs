@@ -20,6 +20,7 @@ use tantivy::{DocId, DocSet, TERMINATED};
 use super::document::{Filter, N_OF_STREAM, N_TEXTS, TAG_SEPARATOR};
 use super::extra::Extra;
 use super::query::{Part, TextQuery, Weights};
+use super::share;
 use super::snapshot::{Segment, Snapshot, path_of};
 use super::tokens::{self, Stems};
 
@@ -43,31 +44,35 @@ pub struct Candidate {
 /// The scores of every live document that a query matches.
 pub struct Scores<'a> {
     pub(super) snapshot: &'a Snapshot,
-    terms: Vec<PlannedTerm>,
+    pub(super) terms: Vec<PlannedTerm>,
     tags: Vec<TagPoints>,
     weights: Weights,
     coverage_total: f64,
+    /// What the words of the query are worth in all, known or not, by stream.
+    pub(super) asked: [f64; 2],
     pub(super) candidates: Vec<Candidate>,
     pub(super) extra: Extra,
 }
 
 /// A term to look for in one stream, the same in all segments.
-struct PlannedTerm {
+pub(super) struct PlannedTerm {
     text: String,
     /// For each of the stream's fields: its index, the factor of its BM25 score, and where the
     /// segments have it.
-    fields: Vec<PlannedField>,
+    pub(super) fields: Vec<PlannedField>,
     /// The term's weight in the coverage, and its bit.
     coverage: f64,
     bit: u16,
     /// Its worth for the choice of terms: how rare it is, times its weight in the query.
     worth: f64,
+    /// What it says of a document that the document has it.
+    pub(super) says: f64,
 }
 
-struct PlannedField {
-    field: usize,
+pub(super) struct PlannedField {
+    pub(super) field: usize,
     factor: f32,
-    postings: Vec<Option<TermInfo>>,
+    pub(super) postings: Vec<Option<TermInfo>>,
 }
 
 /// A tag in one segment that gives points to the documents that have it.
@@ -86,6 +91,7 @@ impl<'a> Scores<'a> {
             tags: Vec::new(),
             weights,
             coverage_total: 0.0,
+            asked: [0.0; 2],
             candidates: Vec::new(),
             extra: Extra::new(),
         };
@@ -209,7 +215,7 @@ impl<'a> Scores<'a> {
             let share = if stream == 0 { 1.0 - weights.parts_share } else { weights.parts_share };
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
-                let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0 };
+                let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
                 let looked_up = [0, 1, 2, 3].map(|within| self.look_up(stream * N_OF_STREAM + within, &term.text));
                 let mut most_frequent = 0;
                 let mut postings = Vec::with_capacity(N_OF_STREAM);
@@ -228,6 +234,8 @@ impl<'a> Scores<'a> {
                     }
                 }
                 term.coverage = self.idf(most_frequent);
+                // What no entry has is no more telling than what one has: in a small memory most of a task is unknown.
+                term.says = self.idf(most_frequent.max(1)) * query_weight;
                 term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
                 terms.push(term);
             }
@@ -237,6 +245,7 @@ impl<'a> Scores<'a> {
                     term.bit = 1 << index;
                 }
             }
+            self.asked[stream] = share::heaviest(&terms, weights.max_terms);
             terms.retain(|term| !term.fields.is_empty());
             if terms.len() > weights.max_terms {
                 terms.sort_by(|one, other| other.worth.total_cmp(&one.worth).then_with(|| one.text.cmp(&other.text)));
@@ -405,7 +414,7 @@ fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores
 
 /// Moves the postings on to `doc`, which must not be before where they stand, and returns whether they
 /// have it.
-fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
+pub(super) fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
     postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc)
 }
 

@@ -1,9 +1,13 @@
 //! How text becomes the terms of the index: two token streams, for entries and queries alike.
 //!
 //! The *word* stream has words in lower case, without stop words, stemmed for English. The *part*
-//! stream has the parts of identifiers in lower case and nothing else done: `parseHttpRequest`,
+//! stream has the parts of identifiers in lower case, without stop words, and not stemmed: `parseHttpRequest`,
 //! `parse_http_request` and `src/parse/http.rs` share theirs. Both split at everything that is
 //! neither a letter nor a digit, and take text in the composed form (NFC), whichever it was written in.
+//!
+//! Chinese, Japanese and Korean have no spaces, or none between a word and its endings. A run of their
+//! characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
+//! characters is found. A character that stands alone is a token of its own.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::text::nfc;
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The name under which the schema knows the word stream.
 pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
@@ -37,43 +41,102 @@ const STOP_WORDS: [&str; 57] = [
 /// Calls `give` with each token of the word stream.
 pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
-    for run in runs(&nfc(text)) {
-        lower_case(run, &mut lower);
-        if lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower.as_str()).is_err() {
-            give(stems.stem(&lower));
+    each_piece(text, &mut |piece| match piece {
+        Piece::Pair(pair) => give(pair),
+        Piece::Word(word) => {
+            lower_case(word, &mut lower);
+            if is_token(&lower) {
+                give(stems.stem(&lower));
+            }
         }
-    }
+    });
 }
 
 /// Calls `give` with each token of the part stream.
 pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
-    for run in runs(&nfc(text)) {
-        let mut rest = run;
-        while !rest.is_empty() {
-            let (part, behind) = rest.split_at(camel_end(rest));
-            rest = behind;
-            lower_case(part, &mut lower);
-            if lower.len() <= MAX_TOKEN_BYTES {
-                give(&lower);
+    each_piece(text, &mut |piece| match piece {
+        Piece::Pair(pair) => give(pair),
+        Piece::Word(mut rest) => {
+            while !rest.is_empty() {
+                let (part, behind) = rest.split_at(camel_end(rest));
+                rest = behind;
+                lower_case(part, &mut lower);
+                if is_token(&lower) {
+                    give(&lower);
+                }
             }
         }
-    }
+    });
+}
+
+fn is_token(lower: &str) -> bool {
+    lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower).is_err()
 }
 
 /// Returns the stems of the words of a tag, a feature or a path, stop words included, each once and
 /// sorted: what tags are compared by.
 pub(super) fn tag_words(text: &str, stems: &mut Stems) -> Vec<String> {
     let mut lower = String::new();
-    let mut words: Vec<String> = runs(&nfc(text))
-        .map(|run| {
-            lower_case(run, &mut lower);
-            stems.stem(&lower).to_owned()
-        })
-        .collect();
+    let mut words = Vec::new();
+    each_piece(text, &mut |piece| match piece {
+        Piece::Pair(pair) => words.push(pair.to_owned()),
+        Piece::Word(word) => {
+            lower_case(word, &mut lower);
+            words.push(stems.stem(&lower).to_owned());
+        }
+    });
     words.sort_unstable();
     words.dedup();
     words
+}
+
+/// A piece of a run of letters and digits.
+#[derive(Clone, Copy)]
+enum Piece<'a> {
+    /// What is written with spaces around it.
+    Word(&'a str),
+    /// Two characters of a script without spaces, or one that stands alone.
+    Pair(&'a str),
+}
+
+/// Calls `give` with each piece of a text.
+fn each_piece(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
+    for run in runs(&nfc(text)) {
+        if run.is_ascii() || !run.contains(is_unspaced) {
+            give(Piece::Word(run));
+            continue;
+        }
+        let mut rest = run;
+        while let Some(first) = rest.chars().next() {
+            let unspaced = is_unspaced(first);
+            let end = rest.find(|character| is_unspaced(character) != unspaced).unwrap_or(rest.len());
+            let (piece, behind) = rest.split_at(end);
+            rest = behind;
+            if unspaced { each_pair(piece, give) } else { give(Piece::Word(piece)) }
+        }
+    }
+}
+
+/// Calls `give` with each two neighbours; with a single character where there is but one.
+fn each_pair(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
+    let mut ends = text.char_indices().map(|(at, character)| at + character.len_utf8());
+    let (mut start, Some(mut middle)) = (0, ends.next()) else { return };
+    if middle == text.len() {
+        give(Piece::Pair(text));
+    }
+    for end in ends {
+        give(Piece::Pair(&text[start..end]));
+        (start, middle) = (middle, end);
+    }
+}
+
+/// Returns whether a character is one of Han, kana or Hangul. Half-width forms are among them.
+fn is_unspaced(character: char) -> bool {
+    matches!(u32::from(character),
+        0x1100..=0x11FF | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0x3130..=0x318F // Hangul
+        | 0x3005..=0x3007 | 0x3041..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFFDC // marks, kana, half-width forms
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF) // Han
 }
 
 /// Returns the runs of letters and digits.
@@ -267,7 +330,7 @@ mod tests {
     #[test]
     fn words_are_stemmed_and_stop_words_left_out() {
         assert_eq!(words_of("Don't use the Migrations, migrating_tables!"), "use migrat migrat tabl");
-        assert_eq!(words_of("ÄÖ 日本語 E0502"), "äö 日本語 e0502");
+        assert_eq!(words_of("ÄÖ E0502"), "äö e0502");
         assert_eq!(words_of(&"x".repeat(41)), "");
         // A letter and an accent are one character.
         assert_eq!(words_of("cafe\u{301}s, gro\u{308}\u{df}e"), words_of("caf\u{e9}s, gr\u{f6}\u{df}e"));
@@ -279,7 +342,31 @@ mod tests {
             parts_of("parseHTTPRequest src/parse_http.rs v2Beta"),
             "parse http request src parse http rs v2 beta"
         );
-        assert_eq!(parts_of("the XMLs ABC aB éÀb"), "the xm ls abc a b éàb");
+        assert_eq!(parts_of("some XMLs ABC xB éÀb"), "some xm ls abc x b éàb");
+    }
+
+    #[test]
+    fn stop_words_are_no_parts() {
+        assert_eq!(parts_of("the isEmpty of into_inner"), "empty inner");
+        assert_eq!(parts_of("Don't paint the kitchen"), "paint kitchen");
+    }
+
+    #[test]
+    fn scripts_without_spaces_become_pairs() {
+        for of in [words_of, parts_of] {
+            assert_eq!(of("数据库连接池"), "数据 据库 库连 连接 接池");
+            assert_eq!(of("メモリの上限"), "メモ モリ リの の上 上限");
+            assert_eq!(of("데이터베이스를 잠가"), "데이 이터 터베 베이 이스 스를 잠가");
+            // One that stands alone is itself; digits and letters beside them stay words.
+            assert_eq!(of("锁, 第3章"), "锁 第 3 章");
+            assert_eq!(of("SQL数据库v2"), "sql 数据 据库 v2");
+            // A long run is not left out as a long token is.
+            assert_eq!(of(&"漢字".repeat(30)).split(' ').count(), 59);
+            // In the decomposed form it is the same.
+            assert_eq!(of("\u{1103}\u{1166}\u{110b}\u{1175}"), of("데이"));
+            assert_eq!(of("か\u{3099}き"), of("がき"));
+        }
+        assert_eq!(tag_words("数据库", &mut Stems::new()), ["据库", "数据"]);
     }
 
     #[test]

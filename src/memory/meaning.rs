@@ -14,9 +14,12 @@ use super::Memory;
 use super::embed::Failed;
 use super::sync::View;
 use crate::catalog::{Catalog, RowId};
+use crate::entry::{Id, Kind};
 use crate::error::{Message, Problem, Severity};
-use crate::retrieve::{Meaning, Query, come};
+use crate::index::Snapshot;
+use crate::retrieve::{Meaning, Query, by_words, come};
 use crate::secret::redact;
+use crate::semantic::qdrant::Wanted;
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
 use crate::semantic::{Ollama, Qdrant, Trouble};
 
@@ -30,6 +33,9 @@ const MAX_PAUSE: u64 = 4_096;
 const FEW: usize = 8;
 /// How many more entries are asked of a server than are wanted: of some it does not know that they are not.
 const SPARE: usize = 3;
+/// Of how many entries of each kind that words found, the best, a server is asked how alike they are: of as many as a
+/// context looks at.
+const BY_WORDS: usize = crate::context::MAX_CANDIDATES;
 
 /// The servers of the settings, and what is known of them.
 #[derive(Default)]
@@ -99,7 +105,12 @@ impl Memory {
     }
 
     /// Returns how alike the entries of the views and a query are, where that can be said, and what stands in the way.
-    pub(super) fn meaning(&self, views: &[View], query: &Query) -> (Option<Meaning>, Vec<Problem>) {
+    pub(super) fn meaning(
+        &self,
+        views: &[View],
+        snapshot: &Snapshot,
+        query: &Query,
+    ) -> (Option<Meaning>, Vec<Problem>) {
         let weight = query.semantic_weight.unwrap_or(self.settings.semantic.weight);
         let Some(ollama) = self.ollama().filter(|_| weight > 0.0 && !query.text.trim().is_empty()) else {
             return (None, Vec::new());
@@ -112,13 +123,14 @@ impl Memory {
         let query = &Query { text, ..query.clone() };
         let begun = Instant::now();
         let result = match self.qdrant() {
-            Some(qdrant) => self.similar_there(ollama, qdrant, views, query),
+            Some(qdrant) => self.similar_there(ollama, qdrant, views, snapshot, query),
             None => self.similar_here(ollama, views, query),
         };
         match result {
             Ok((similar, problems)) => {
                 let limit = self.settings.semantic.limit;
-                (Some(Meaning { similar, weight, limit }), self.once(problems))
+                let min_score = self.least(ollama);
+                (Some(Meaning { similar, weight, limit, min_score }), self.once(problems))
             }
             Err((failed, mut problems)) => {
                 self.pause_after(&failed, begun.elapsed());
@@ -152,12 +164,10 @@ impl Memory {
         if is_half(&pending, &catalogs) {
             return Ok((Similar::new(), problems));
         }
-        let least = self.least(ollama);
         let mut similar = Similar::new();
         for (number, catalog) in catalogs.iter().enumerate() {
             let rows = catalog.rows().filter_map(|row| Some((row, *looked.best.get(&catalog.fingerprint(row))?)));
-            similar
-                .extend(rows.filter(|(_, best)| *best >= least && *best > 0.0).map(|(row, best)| (number, row, best)));
+            similar.extend(rows.filter(|(_, best)| *best > 0.0).map(|(row, best)| (number, row, best)));
         }
         sort(&mut similar, &catalogs, self.now());
         Ok((similar, problems))
@@ -170,6 +180,7 @@ impl Memory {
         ollama: &Ollama,
         qdrant: &Qdrant,
         views: &[View],
+        snapshot: &Snapshot,
         query: &Query,
     ) -> Result<(Similar, Vec<Problem>), (Failed, Vec<Problem>)> {
         let vector = ollama.embed_query(&query.text);
@@ -189,11 +200,15 @@ impl Memory {
             return Ok((Similar::new(), problems));
         }
         let limit = self.settings.semantic.limit * SPARE;
-        let feature = query.in_feature.as_deref();
-        let least = f64::from(self.least(ollama));
-        #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
-        let found = qdrant.search(&vector, limit, least as f32, feature, query.kind);
-        let found = match found {
+        let wanted = Wanted {
+            vector: &vector,
+            limit,
+            min_score: self.least(ollama),
+            feature: query.in_feature.as_deref(),
+            kind: query.kind,
+            also: &self.found_by_words(&catalogs, snapshot, query),
+        };
+        let found = match qdrant.search_with(&wanted) {
             Ok(found) => found,
             Err(trouble) => return Err((Failed::of_shared(qdrant, trouble), problems)),
         };
@@ -212,6 +227,22 @@ impl Memory {
         }
         sort(&mut similar, &catalogs, self.now());
         Ok((similar, problems))
+    }
+
+    /// Returns the live entries that words find, with their features: those whose cosines are asked for by name.
+    fn found_by_words(&self, catalogs: &[&Catalog], snapshot: &Snapshot, query: &Query) -> Vec<(Id, Option<String>)> {
+        // A context shows both kinds, each beside its own best.
+        let kinds = query.kind.map_or_else(|| vec![Kind::Knowledge, Kind::Journal], |kind| vec![kind]);
+        let mut also = Vec::new();
+        for kind in kinds {
+            let query = Query { kind: Some(kind), ..self.weighed(query) };
+            // What is wrong with the index the search itself says.
+            let found = by_words(catalogs, snapshot, &query, BY_WORDS, self.now()).unwrap_or_default();
+            // The server has no archived ones.
+            let live = found.into_iter().filter(|(catalog, _)| *catalog == 0);
+            also.extend(live.filter_map(|(_, row)| Some((catalogs[0].id(row)?, catalogs[0].head(row).feature))));
+        }
+        also
     }
 
     /// Embeds the entries that have no vector, if they are few, and says so if they are not.

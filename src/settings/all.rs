@@ -243,7 +243,7 @@ pub const ALL: [Setting; 51] = [
     },
     whole(
         "semantic.limit",
-        "entries that are found by their meaning at most",
+        "entries that are found by their meaning alone at most",
         (1.0, 10_000.0),
         |settings| settings.semantic.limit as f64,
         |settings, value| settings.semantic.limit = value as usize,

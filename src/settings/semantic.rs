@@ -8,10 +8,10 @@ pub struct Semantic {
     /// `semantic.weight`: the share of meaning in a score, from 0 (it is not looked at, and no server is asked) to
     /// 0.99; words have the rest.
     pub weight: f64,
-    /// `semantic.min_score`: the least cosine of the angle between a query and an entry that counts; below 0 for
-    /// the model's own, which [`Ollama::min_score`] knows.
+    /// `semantic.min_score`: the least cosine of the angle between a query and an entry that no word of it finds; below
+    /// 0 for the model's own, which [`Ollama::min_score`] knows.
     pub min_score: f64,
-    /// `semantic.limit`: how many entries are found by their meaning at most.
+    /// `semantic.limit`: how many entries are found by their meaning alone at most.
     pub limit: usize,
 }
 

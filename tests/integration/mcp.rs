@@ -530,7 +530,7 @@ fn prompts_have_what_the_memory_has() {
     // How to write sigils stands in the prompt of a loop, and in no other.
     assert!(!recall.contains("<task-done>") && !recall.contains("## Memory"), "{recall}");
     // Nor does what an entry says end it; and what was decided is in it.
-    base.entry("heads", "Headings of readers", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
+    base.entry("heads", "Headings that readers go by", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
     let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
     assert!(recall.contains("Last.") && recall.contains("### WAL mode"), "{recall}");

@@ -67,6 +67,68 @@ fn what_means_the_same_is_found() {
     assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-9, "the parts add up: {hit}");
 }
 
+/// Two entries that say "checkout" in the same place, of which one is about what is slow, and four that are about
+/// nothing else and do not say it.
+fn checkouts() -> TestBase {
+    let base = TestBase::new();
+    base.entry("a-blue", "Checkout flow", "x", "Here it is blue.");
+    base.entry("b-slow", "Checkout flow", "x", "Here it is slow.");
+    for name in ["c", "d", "e", "f"] {
+        base.entry(name, "Performance", "x", "Benchmark speed.");
+    }
+    base
+}
+
+/// The places of what is slow and of what is blue, and how many others there are.
+#[track_caller]
+fn places(answer: &Value) -> (usize, usize, usize) {
+    let ids = ids(answer);
+    let place = |id: &str| ids.iter().position(|found| found == id).unwrap();
+    (place("knowledge/b-slow"), place("knowledge/a-blue"), ids.len() - 2)
+}
+
+#[test]
+fn what_words_found_always_counts_how_alike_it_is() {
+    let (base, ollama, server) = (checkouts(), Standin::start(), qdrant::Standin::start(None));
+    let words = base.run(["search", "checkout latency", "--json"]).json(0);
+    assert_eq!(ids(&words), ["knowledge/a-blue", "knowledge/b-slow"], "words cannot tell them apart");
+    shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
+    let narrow = |run: Run<'_>, limit: &str, least: &str| {
+        let run = run.env("RALPH_MEMORY_SEMANTIC__LIMIT", limit).env("RALPH_MEMORY_SEMANTIC__MIN_SCORE", least);
+        run.run().json(0)
+    };
+    // The others are more alike than both: they take all of the limit, and one of them is found by that.
+    for (limit, least, n_alone) in [("1", "0.2", 1), ("20", "0.2", 4), ("20", "0.9999", 0)] {
+        let here = narrow(search(&base, &ollama.url, "checkout latency"), limit, least);
+        let (slow, blue, n_others) = places(&here);
+        assert!(slow < blue && n_others == n_alone, "{limit} {least}: {here}");
+        let n_calls = server.knobs.n_calls.load(Ordering::SeqCst);
+        let run = shared(base.with(["search", "checkout latency", "--json"]), &ollama, &server);
+        let there = narrow(run, limit, least);
+        assert_eq!(ids(&there), ids(&here), "{limit} {least}");
+        assert_eq!(server.knobs.n_calls.load(Ordering::SeqCst), n_calls + 1, "in one call");
+    }
+}
+
+#[test]
+fn the_first_entry_of_a_feature_makes_its_collection() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| {
+        let run = shared(base.with(arguments), &ollama, &server);
+        run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", "per-feature").run()
+    };
+    there(&["index", "--remote"]).answer(0);
+    let fact =
+        ["--title", "Sessions", "--tags", "auth", "--feature", "sign-in", "--body", "The password is checked twice."];
+    let added = there(&[&["add", "--json"][..], &fact].concat()).json(0);
+    assert_eq!(added["problems"].as_array().unwrap().len(), 0, "{added}");
+    let found = there(&["search", "authentication", "--feature", "sign-in", "--json"]).json(0);
+    assert_eq!(ids(&found), ["knowledge/sessions"]);
+    assert_eq!(found["problems"].as_array().unwrap().len(), 0, "{found}");
+    // As `index --remote` would have made it.
+    assert_eq!(there(&["index", "--remote"]).answer(0), "the index has 4 entries\nthe server has 4 entries, 0 new\n");
+}
+
 #[test]
 fn filters_hold_for_what_is_found_by_its_meaning() {
     let (base, ollama) = (base(), Standin::start());
@@ -320,7 +382,7 @@ fn others_write_while_one_waits() {
         assert!(begun.elapsed() < Duration::from_secs(50), "it asks the server");
         std::thread::yield_now();
     }
-    let other = base.with(["add", "--title", "Other", "--tags", "x", "--body", "c"]);
+    let other = base.with(["add", "--title", "Other", "--tags", "y", "--body", "Not alike."]);
     other.env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "0").run().answer(0);
     assert!(waiting.try_wait().unwrap().is_none(), "it waits still");
     waiting.kill().unwrap();

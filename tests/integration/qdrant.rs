@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process;
 
 use ralph_memory::semantic::Patience;
-use ralph_memory::semantic::qdrant::{Anew, Difference, Match, Point, Prepared, Qdrant, Stored};
+use ralph_memory::semantic::qdrant::{Anew, Difference, Match, Point, Prepared, Qdrant, Stored, Wanted};
 use ralph_memory::{Id, Kind, settings};
 use serde_json::{Value, json};
 use ureq::tls::{RootCerts, TlsConfig};
@@ -172,6 +172,14 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert_eq!(shown(&of_login), [all[0], all[3]]);
     assert_eq!(qdrant.search(&x, 10, 0.4, Some("nobody's"), None).unwrap(), []);
 
+    // What is named is told of, too, though it is under the score and beyond the limit; what is not there is not.
+    let named = ["knowledge/other", "knowledge/wal", "knowledge/never-there"];
+    let named = named.map(|id| (Id::parse(id).unwrap(), None));
+    let wanted = Wanted { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
+    let with_other = [all[0], all[1], "knowledge/other#0 0.00"];
+    assert_eq!(shown(&qdrant.search_with(&wanted).unwrap()), with_other);
+    assert_eq!(shown(&qdrant.search_with(&Wanted { limit: 0, ..wanted }).unwrap()), [all[0], with_other[2]]);
+
     // Another model's vectors and another project's entries are not found, and stay.
     let other_model = Qdrant::new(&home.settings, "nomic-embed-text").unwrap();
     assert_eq!(other_model.search(&x, 10, 0.0, None, None).unwrap(), []);
@@ -241,10 +249,15 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     let mut names = [base.clone(), collection_of(login)];
     names.sort();
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login)]).unwrap()), names);
-    // Nothing was stored of that one yet, which is no trouble, unless it is to be stored now.
+    // Nothing was stored of that one yet, which is no trouble; the first write makes it as it should be.
     assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
     let wal = point("knowledge/wal", 0, 1, x, Some(search));
-    assert!(qdrant.put(&[wal], Patience::Batch).unwrap_err().is_missing_collection());
+    for patience in [Patience::Query, Patience::Batch] {
+        qdrant.put(std::slice::from_ref(&wal), patience).unwrap();
+        assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), ["knowledge/wal#0 1.00"]);
+        assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [""; 0]);
+        home.raw("DELETE", &format!("/collections/{}", collection_of(search)), &Value::Null);
+    }
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [collection_of(search)]);
 
     let points = [

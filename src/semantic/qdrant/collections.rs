@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Collection, Count};
 use super::{Qdrant, path};
-use crate::semantic::http::Trouble;
+use crate::semantic::http::{Clock, Trouble};
 
 /// The fields by which points are looked for.
 const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
@@ -110,7 +110,7 @@ impl Qdrant {
     pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Prepared, Trouble> {
         let mut prepared = Prepared::default();
         for name in self.homes(features) {
-            self.prepare_one(&name, dimensions, &mut prepared)?;
+            self.prepare_one(&self.each(), &name, dimensions, &mut prepared)?;
         }
         Ok(prepared)
     }
@@ -129,7 +129,7 @@ impl Qdrant {
         names.dedup();
         let (mut to_delete, mut to_empty) = (Vec::new(), Vec::new());
         for name in names {
-            let Some(collection) = self.look(&name)? else { continue };
+            let Some(collection) = self.look(&self.each(), &name)? else { continue };
             let own = self.count(&name, &json!({ "must": [self.own()] }))?;
             let others = self.count(&name, &json!({ "must_not": [self.own()] }))?;
             let is_right =
@@ -160,13 +160,20 @@ impl Qdrant {
         names
     }
 
-    fn prepare_one(&self, name: &str, dimensions: usize, prepared: &mut Prepared) -> Result<(), Trouble> {
-        let mut collection = self.look(name)?;
+    /// Makes a collection if it is missing, and the indexes that it lacks.
+    pub(super) fn prepare_one(
+        &self,
+        clock: &Clock,
+        name: &str,
+        dimensions: usize,
+        prepared: &mut Prepared,
+    ) -> Result<(), Trouble> {
+        let mut collection = self.look(clock, name)?;
         if collection.is_none() {
-            if self.make(name, dimensions)? {
+            if self.make(clock, name, dimensions)? {
                 prepared.made.push(name.to_owned());
             }
-            collection = self.look(name)?;
+            collection = self.look(clock, name)?;
         }
         let Some(mut there) = collection else {
             return Err(Trouble::Broken(format!("collection `{name}` is gone as soon as it is made")));
@@ -177,11 +184,11 @@ impl Qdrant {
             let is_tenant = *field == "feature" && !self.is_per_feature;
             let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
             let body = json!({ "field_name": field, "field_schema": schema });
-            self.call::<Value>(&self.each(), "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
+            self.call::<Value>(clock, "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
         }
         if !missing.is_empty() {
             there = self
-                .look(name)?
+                .look(clock, name)?
                 .ok_or_else(|| Trouble::Broken(format!("collection `{name}` is gone while its indexes are made")))?;
         }
         self.compare(name, dimensions, &there, &mut prepared.differences);
@@ -189,14 +196,14 @@ impl Qdrant {
     }
 
     /// Makes a collection; returns whether it was this call that did.
-    fn make(&self, name: &str, dimensions: usize) -> Result<bool, Trouble> {
+    fn make(&self, clock: &Clock, name: &str, dimensions: usize) -> Result<bool, Trouble> {
         let graph = self.graph;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
             "on_disk_payload": true,
         });
-        match self.call::<Value>(&self.each(), "PUT", &path(name), Some(&body)) {
+        match self.call::<Value>(clock, "PUT", &path(name), Some(&body)) {
             Ok(_) => Ok(true),
             // Another machine was faster; or this one was, in a try whose answer was lost.
             Err(Trouble::Refused { status: 409, .. }) => Ok(false),
@@ -205,8 +212,8 @@ impl Qdrant {
     }
 
     /// Returns a collection as the server has it; none where it has none.
-    fn look(&self, name: &str) -> Result<Option<Collection>, Trouble> {
-        match self.call(&self.each(), "GET", &path(name), None::<&()>) {
+    fn look(&self, clock: &Clock, name: &str) -> Result<Option<Collection>, Trouble> {
+        match self.call(clock, "GET", &path(name), None::<&()>) {
             Ok(collection) => Ok(Some(collection)),
             Err(trouble) if trouble.is_missing_collection() => Ok(None),
             Err(trouble) => Err(trouble),

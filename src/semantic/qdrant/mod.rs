@@ -26,6 +26,7 @@ use crate::entry::{Id, Kind};
 use crate::settings;
 
 pub use collections::{Anew, Difference, Prepared};
+pub use points::Wanted;
 
 /// What the ids of all points are made in; this never changes, as other machines would then make points anew.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_5a0e_93b4_4f6e_8f0c_2a6d_41e7_b935);

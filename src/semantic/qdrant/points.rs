@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
-use super::{Match, Point, Qdrant, Stored, path};
+use super::{Match, Point, Prepared, Qdrant, Stored, path};
 use crate::entry::{Id, Kind};
 use crate::semantic::Patience;
 use crate::semantic::http::{Clock, Trouble};
@@ -55,7 +55,16 @@ impl Qdrant {
                     })
                     .collect();
                 let to = format!("{}/points?wait=true", path(home));
-                self.call::<Value>(clock, "PUT", &to, Some(&json!({ "points": points })))?;
+                let body = json!({ "points": points });
+                match self.call::<Value>(clock, "PUT", &to, Some(&body)) {
+                    // The first of its feature.
+                    Err(trouble) if trouble.is_missing_collection() && *home != self.collection => {
+                        let dimensions = batch.first().map_or(0, |point| point.vector.len());
+                        self.prepare_one(clock, home, dimensions, &mut Prepared::default())?;
+                        self.call::<Value>(clock, "PUT", &to, Some(&body))?;
+                    }
+                    answer => drop(answer?),
+                }
             }
             self.remove_surplus(clock, home, points)?;
         }
@@ -98,22 +107,32 @@ impl Qdrant {
         feature: Option<&str>,
         kind: Option<Kind>,
     ) -> Result<Vec<Match>, Trouble> {
-        if limit == 0 {
+        self.search_with(&Wanted { vector, limit, min_score, feature, kind, also: &[] })
+    }
+
+    /// Returns what [`search`](Qdrant::search) does, and how well some other entries fit, however little that is, in
+    /// the same calls.
+    pub fn search_with(&self, wanted: &Wanted<'_>) -> Result<Vec<Match>, Trouble> {
+        let Wanted { limit, feature, .. } = *wanted;
+        if limit == 0 && wanted.also.is_empty() {
             return Ok(Vec::new());
         }
         let clock = self.together();
-        let mut conditions = vec![self.own(), is("model", &self.model)];
-        conditions.extend(feature.map(|feature| is("feature", feature)));
-        conditions.extend(kind.map(is_kind));
-        let wanted = Wanted { vector, limit, min_score, filter: json!({ "must": conditions }) };
         let collections = match feature {
             Some(feature) => vec![self.home(Some(feature))],
             None => self.collections(&clock)?,
         };
-        let mut best = HashMap::new();
+        let (mut near, mut named) = (HashMap::new(), HashMap::new());
         for collection in &collections {
-            match self.search_one(&clock, collection, &wanted) {
-                Ok(found) => found.into_iter().for_each(|found| keep_best(&mut best, found)),
+            match self.search_one(&clock, collection, wanted) {
+                Ok((found, also)) => {
+                    for found in found.into_values() {
+                        keep_best(&mut near, found);
+                    }
+                    for found in also.into_values() {
+                        keep_best(&mut named, found);
+                    }
+                }
                 // Nothing was stored of this feature yet; or it was deleted just now.
                 Err(trouble) if trouble.is_missing_collection() && *collection != self.collection => {
                     let path = path(&self.collection);
@@ -122,16 +141,24 @@ impl Qdrant {
                 // What is wrong with the call itself the collection of the settings says too, or else it is this one that
                 // is not for such vectors: another project's, whose features have the same name and whose model is another.
                 Err(trouble @ Trouble::Refused { status: 400, .. }) if *collection != self.collection => {
-                    if feature.is_some() && self.search_one(&clock, &self.collection, &wanted).is_err() {
+                    if feature.is_some() && self.search_one(&clock, &self.collection, wanted).is_err() {
                         return Err(trouble);
                     }
                 }
                 Err(trouble) => return Err(trouble),
             }
         }
-        let mut found: Vec<Match> = best.into_values().collect();
-        found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
+        let sort = |found: &mut Vec<Match>| {
+            found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
+        };
+        let mut found: Vec<Match> = near.into_values().collect();
+        sort(&mut found);
         found.truncate(limit);
+        // A graph may miss the best chunk of an entry, and a list of few entries does not.
+        found.retain(|found| !named.get(&found.entry).is_some_and(|named| named.score >= found.score));
+        let near: HashSet<Id> = found.iter().map(|found| found.entry.clone()).collect();
+        found.extend(named.into_values().filter(|named| !near.contains(&named.entry)));
+        sort(&mut found);
         Ok(found)
     }
 
@@ -214,50 +241,105 @@ impl Qdrant {
         self.call::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
     }
 
-    /// Finds the best chunk of each entry in a collection.
+    /// Finds the best chunk of each entry in a collection: of those that fit best, and of those that are named and lie
+    /// there.
     ///
     /// Entries have any number of chunks, so more chunks are asked for than entries are wanted, and more again as long
     /// as there are some and they are of too few entries.
-    fn search_one(&self, clock: &Clock, collection: &str, wanted: &Wanted<'_>) -> Result<Vec<Match>, Trouble> {
-        let mut n_chunks = wanted.limit.saturating_mul(CHUNKS);
+    fn search_one(&self, clock: &Clock, collection: &str, wanted: &Wanted<'_>) -> Result<(Best, Best), Trouble> {
+        let mut own = vec![self.own(), is("model", &self.model)];
+        own.extend(wanted.feature.map(|feature| is("feature", feature)));
+        own.extend(wanted.kind.map(is_kind));
+        let also = wanted.also.iter().filter(|(_, feature)| self.home(feature.as_deref()) == collection);
+        let also: Vec<&str> = also.map(|(entry, _)| entry.as_str()).collect();
+        let named: Vec<Value> = own.iter().cloned().chain([is_any("entry", &also)]).collect();
+        // It gives what is better than this, and what is as good counts too.
+        let near = json!({ "filter": { "must": own }, "score_threshold": wanted.min_score.next_down() });
+        let mut asked = [
+            Asked { body: near, n_entries: wanted.limit, n_chunks: wanted.limit.saturating_mul(CHUNKS) },
+            Asked {
+                body: json!({ "filter": { "must": named } }),
+                n_entries: also.len(),
+                n_chunks: also.len() * CHUNKS,
+            },
+        ];
+        let mut best = [Best::new(), Best::new()];
         loop {
-            let body = json!({
-                "query": wanted.vector,
-                "limit": n_chunks,
-                "filter": wanted.filter,
-                // It gives what is better than this, and what is as good counts too.
-                "score_threshold": wanted.min_score.next_down(),
-                "params": { "hnsw_ef": self.hnsw_ef },
-                "with_payload": FIELDS_OF_MATCH,
-            });
-            let to = format!("{}/points/query", path(collection));
-            let found: Found = self.call(clock, "POST", &to, Some(&body))?;
-            let points = &found.points;
-            let mut best = HashMap::new();
-            for scored in points {
-                if let Some(found) = self.read_match(scored).filter(|found| found.score >= wanted.min_score) {
-                    keep_best(&mut best, found);
+            let open: Vec<usize> = (0..asked.len()).filter(|number| asked[*number].n_chunks > 0).collect();
+            if open.is_empty() {
+                let [near, named] = best;
+                return Ok((near, named));
+            }
+            let bodies: Vec<Value> = open.iter().map(|number| self.body(wanted, &asked[*number])).collect();
+            let found = self.query(clock, collection, &bodies)?;
+            for (number, found) in open.into_iter().zip(found) {
+                let (asked, best) = (&mut asked[number], &mut best[number]);
+                for found in found.points.iter().filter_map(|scored| self.read_match(scored)) {
+                    if number == 1 || found.score >= wanted.min_score {
+                        keep_best(best, found);
+                    }
                 }
+                let is_all =
+                    found.points.len() < asked.n_chunks || asked.n_chunks >= asked.n_entries.saturating_mul(MAX_CHUNKS);
+                let is_done = is_all || best.len() >= asked.n_entries;
+                asked.n_chunks = if is_done { 0 } else { asked.n_chunks.saturating_mul(CHUNKS) };
             }
-            let is_all = points.len() < n_chunks || n_chunks >= wanted.limit.saturating_mul(MAX_CHUNKS);
-            if is_all || best.len() >= wanted.limit {
-                return Ok(best.into_values().collect());
-            }
-            n_chunks = n_chunks.saturating_mul(CHUNKS);
         }
+    }
+
+    fn body(&self, wanted: &Wanted<'_>, asked: &Asked) -> Value {
+        let mut body = asked.body.clone();
+        body["query"] = json!(wanted.vector);
+        body["limit"] = json!(asked.n_chunks);
+        body["params"] = json!({ "hnsw_ef": self.hnsw_ef });
+        body["with_payload"] = json!(FIELDS_OF_MATCH);
+        body
+    }
+
+    /// Makes one query, or several in one call.
+    fn query(&self, clock: &Clock, collection: &str, bodies: &[Value]) -> Result<Vec<Found>, Trouble> {
+        let to = format!("{}/points/query", path(collection));
+        if let [body] = bodies {
+            return Ok(vec![self.call(clock, "POST", &to, Some(body))?]);
+        }
+        let found: Vec<Found> =
+            self.call(clock, "POST", &format!("{to}/batch"), Some(&json!({ "searches": bodies })))?;
+        if found.len() == bodies.len() {
+            return Ok(found);
+        }
+        Err(Trouble::Broken(format!("it answers {} queries of {}", found.len(), bodies.len())))
     }
 }
 
 /// What is looked for.
-struct Wanted<'a> {
-    vector: &'a [f32],
-    limit: usize,
-    min_score: f32,
-    filter: Value,
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What it means.
+    pub vector: &'a [f32],
+    /// How many entries at most.
+    pub limit: usize,
+    /// How well they fit at least.
+    pub min_score: f32,
+    /// Their feature.
+    pub feature: Option<&'a str>,
+    /// Their kind.
+    pub kind: Option<Kind>,
+    /// Entries that are told of, however little they fit, beyond the limit, and the feature of each.
+    pub also: &'a [(Id, Option<String>)],
+}
+
+/// The best chunk of each entry.
+type Best = HashMap<Id, Match>;
+
+/// A query, and how much of it is wanted: no chunks any more where all of it is there.
+struct Asked {
+    body: Value,
+    n_entries: usize,
+    n_chunks: usize,
 }
 
 /// Keeps the better one of two chunks of an entry; of two that are equally good the first.
-fn keep_best(best: &mut HashMap<Id, Match>, found: Match) {
+fn keep_best(best: &mut Best, found: Match) {
     let is_better = |known: &Match| match found.score.total_cmp(&known.score) {
         std::cmp::Ordering::Equal => found.number < known.number,
         order => order.is_gt(),

@@ -178,6 +178,12 @@ fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &V
         }
         ("POST", ["collections", name, "points", "scroll"]) => scrolled(there(state, name)?, body),
         ("POST", ["collections", name, "points", "query"]) => queried(there(state, name)?, body),
+        ("POST", ["collections", name, "points", "query", "batch"]) => {
+            let there = there(state, name)?;
+            let searches = body["searches"].as_array().ok_or_else(|| format_error("missing field `searches`"))?;
+            // One that is wrong refuses all.
+            searches.iter().map(|search| queried(there, search)).collect()
+        }
         _ => {
             state.unknown.push(format!("{method} /{}", parts.join("/")));
             Err((404, "Not found".to_owned()))
