@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::budget::{Filling, Part, Room};
 use super::events;
-use super::instructions::HEADING;
 use super::section::Section;
 use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
 use crate::entry::{Id, Kind};
@@ -13,7 +12,6 @@ use crate::entry::{Id, Kind};
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
-    let instructions = material.instructions.below_heading();
     let total = budget.amount.saturating_sub(budget.cost(&material.instructions.text()));
     let mut filling = Filling::new(budget, total, reserve(material, budget, total));
 
@@ -56,17 +54,11 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     again(&mut learned, &mut learned_text, &known.shown);
     again(&mut run, &mut run_text, &happened.shown);
 
-    let texts = [previous_text, learned_text, status_text, run_text, known_text];
+    let texts = [previous_text, learned_text, status_text, run_text, known_text, happened_text];
     let mut text: String =
         texts.iter().filter(|text| !text.is_empty()).flat_map(|text| [text.as_str(), "\n"]).collect();
-    let mut notes_end = text.len();
-    text.push_str(HEADING);
-    if !happened_text.is_empty() {
-        text.push_str(&happened_text);
-        text.push('\n');
-        notes_end = text.len();
-    }
-    text.push_str(&instructions);
+    let notes_end = text.len();
+    text.push_str(&material.instructions.text());
     let mut left_out: Vec<Id> = Vec::new();
     for id in [&previous, &learned, &run, &known, &happened].into_iter().flat_map(|section| &section.left_out.ids) {
         if !left_out.contains(id) {

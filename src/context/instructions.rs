@@ -12,7 +12,7 @@ const ERROR_CATEGORIES: &str =
     "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout";
 
 /// The heading.
-pub(super) const HEADING: &str = "## What to Report\n\n";
+const HEADING: &str = "## What to Report\n\n";
 
 /// The text up to the task's id. Its examples are placeholders and stand in code fences, so an agent
 /// that repeats them says nothing by it.

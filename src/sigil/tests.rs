@@ -125,10 +125,12 @@ fn of_several_the_first_or_the_last_counts() {
 }
 
 /// The lines of the instructions that have sigils, without their fences.
-const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<task-failed>TASK-ID</task-failed>\n<journal>\n…\n</journal>\n\
-    <knowledge tags=\"tag1,tag2\" title=\"Short descriptive title\">\n…\n</knowledge>\n<learning category=\"pitfall\" tags=\"tag1,tag2\">\n…\n</learning>\n\
-    <failure-report>\nwhat_tried: …\nwhy_failed: …\nerror_category: …\nrelevant_files: …\n</failure-report>\n<retry-suggestion>…</retry-suggestion>\n\
-    <difficulty-estimate>trivial, easy, moderate, hard or blocked</difficulty-estimate>\n<next-model>…</next-model>\n";
+const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<journal>…</journal>\n\
+    <difficulty-estimate>trivial, easy, moderate, hard or blocked</difficulty-estimate>\n\
+    <knowledge tags=\"tag1\" title=\"…\" questions=\"…\">…</knowledge>\n\
+    <learning category=\"pitfall\" tags=\"tag1\" questions=\"…\">…</learning>\n<task-failed>TASK-ID</task-failed>\n\
+    <failure-report>\nwhat_tried: …\nwhy_failed: …\nerror_category: …\nrelevant_files: …\nstack_trace: …\n</failure-report>\n\
+    <retry-suggestion>…</retry-suggestion>\n<next-model>…</next-model>\n";
 
 #[test]
 fn repeated_instructions_say_nothing() {

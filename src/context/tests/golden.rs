@@ -7,7 +7,7 @@ use super::*;
 /// Returns the sections of a context of default size, without the instructions.
 fn sections(material: &Material) -> String {
     let context = build(material, default_budget(27_000, &material.instructions), 500);
-    let (sections, instructions) = context.text.split_at(context.text.find("## Memory\n").unwrap());
+    let (sections, instructions) = context.text.split_at(context.text.find("## What to Report\n").unwrap());
     assert_eq!(instructions, material.instructions.text());
     assert_eq!(context.left_out, []);
     sections.to_owned()

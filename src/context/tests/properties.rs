@@ -219,7 +219,8 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
         let reference = material.knowledge.iter().find(|reference| reference.id == *id).unwrap();
         expected.push(format!("### {}", foreign::line(&reference.title)).trim_end().to_owned());
     }
-    expected.push("## Memory".to_owned());
+    expected.extend((n_events > 0).then(|| "## Memory".to_owned()));
+    expected.push("## What to Report".to_owned());
     expected
 }
 

@@ -169,7 +169,12 @@ fn a_long_top_entry_does_not_empty_its_section() {
     let short = reference("short", Some("pitfall"), "short");
     // The next one is shown instead, and the long one named.
     let text = learnings_in(&[long.clone(), short.clone()], room(300));
-    assert!(text.contains("- **[pitfall]** short\n\nLeft out for space: `knowledge/long`;"), "{text}");
+    assert!(
+        text.contains(
+            "- **[pitfall]** About short (`knowledge/short`): short\n\nLeft out for space: `knowledge/long`;"
+        ),
+        "{text}"
+    );
     let text = knowledge_in(&[long.clone(), short], room(500));
     assert!(text.contains("short\n~~~\n\nLeft out for space: `knowledge/long`;"), "{text}");
     // Where there is no other, as much of it as there is room for.
@@ -197,10 +202,10 @@ fn a_code_block_at_the_cut() {
     let learning = [reference("code", Some("pitfall"), body)];
     // Each is shown from the room on that it needs.
     let cuts = [
-        "- **[pitfall]** Do [truncated]\n",
-        "- **[pitfall]** Do this: [truncated]\n",
-        "- **[pitfall]** Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  [truncated]\n  ````\n",
-        "- **[pitfall]** Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  Then that, and more.\n  ````\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do [truncated]\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do this: [truncated]\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  [truncated]\n  ````\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  Then that, and more.\n  ````\n",
     ];
     for (index, cut) in cuts.iter().enumerate() {
         let expected = format!("## Learnings from Previous Iterations\n\n{cut}");
@@ -333,7 +338,7 @@ fn five_learnings_are_shown_and_the_others_named() {
     let learnings: Vec<Reference> =
         (0..8).map(|number| reference(&format!("l{number}"), Some("other"), &format!("Number {number}."))).collect();
     let text = learnings_in(&learnings, room(1_500));
-    assert_eq!(text.matches("- **[other]** Number").count(), 5);
+    assert_eq!(text.matches("`): Number").count(), 5);
     let line =
         "Left out for space: `knowledge/l5`, `knowledge/l6`, `knowledge/l7`; `ralph-memory show ID` prints one.\n";
     assert!(text.ends_with(line), "{text}");
@@ -372,9 +377,9 @@ fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
         assert_eq!((count("ť"), count("š")), expected, "{text}");
     };
     check(100, 100, 3_000, (100, 100));
-    check(2_000, 2_000, 1_000, (190, 203));
-    check(2_000, 20, 1_000, (374, 20));
-    check(20, 2_000, 1_000, (20, 381));
+    check(2_000, 2_000, 998, (191, 202));
+    check(2_000, 20, 998, (374, 20));
+    check(20, 2_000, 998, (20, 381));
 }
 
 #[test]
@@ -404,7 +409,7 @@ fn feedback_is_cut_last() {
         assert!(text.contains("\n- **Feedback from a person:** Please use the other table.\n"), "{text}");
         assert_eq!(text.contains("Error output"), has_output, "{text}");
     }
-    let text = attempts_in(&material, room(200)).1;
+    let text = attempts_in(&material, room(198)).1;
     assert!(text.contains("- **Feedback from a person:** Please use…\n\n_(truncated)_\n"), "{text}");
 }
 
@@ -514,13 +519,13 @@ fn events_stand_by_scope_the_most_important_first() {
 }
 
 #[test]
-fn events_stand_between_the_heading_and_the_instructions() {
+fn events_stand_under_their_heading_before_the_instructions() {
     let material = Material { events: vec![event("a", "project", 50, 1, "It happened.")], ..of_task(Vec::new()) };
     let context = build(&material, default_budget(27_000, &material.instructions), 500);
-    let (events, instructions) =
-        context.text.strip_prefix("## Memory\n\n").unwrap().split_once("\n\nThis project").unwrap();
+    let (events, instructions) = context.text.split_once("\n\n## What to Report\n\n").unwrap();
+    assert!(events.starts_with("## Memory\n\nWhat happened before"), "{events}");
     assert!(events.ends_with("- **[decision]** It happened. (reviewer, 1970-01-02)"), "{events}");
-    assert!(instructions.starts_with(" keeps a memory"));
+    assert!(instructions.starts_with("End your final answer"));
     assert_eq!(lines(&context.entries), ["knowledge/a"]);
 }
 

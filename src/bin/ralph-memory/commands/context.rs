@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Print the context without beginning an iteration: nothing is written
     #[arg(long)]
     dry_run: bool,
+    /// Leave the task itself out, which the text begins with
+    #[arg(long)]
+    no_task: bool,
     /// Give up an iteration that was begun and never recorded: RUN/NUMBER, as `status` lists it
     #[arg(long, value_name = "ID", conflicts_with_all = ["task", "run", "dry_run"])]
     cancel: Option<String>,
@@ -120,6 +123,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let task = args.task.task()?;
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
+    // As `run` does. In JSON it stands in the iteration.
+    let assigned = if args.no_task { String::new() } else { prompt::assigned(&task, &task.own_id()) + "\n" };
     // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();
@@ -131,7 +136,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
             let (entries, left_out) = (&context.entries, &context.left_out);
             ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
         } else {
-            ui.text(&context.text)?;
+            ui.text(&format!("{assigned}{}", context.text))?;
             ui.problems(&context.problems);
         }
         return Ok(Exit::Done);
@@ -145,7 +150,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         ui.json(Answer { iteration: Some(&iteration), context, entries, left_out }, &iteration.problems)?;
     } else {
         // The text goes to an agent as it is; what a terminal must not get was taken out of it.
-        ui.text(&iteration.context)?;
+        ui.text(&format!("{assigned}{}", iteration.context))?;
         ui.problems(&iteration.problems);
         ui.note(&format!(
             "iteration {} of {}: {} ({})",

@@ -95,7 +95,6 @@ mod tests {
 
     #[test]
     fn what_may_be_left_out_is_not_called_null() {
-        /// What it is.
         #[derive(serde::Deserialize, JsonSchema)]
         #[expect(dead_code, reason = "only its schema is made")]
         struct Sample {
@@ -108,8 +107,6 @@ mod tests {
         assert_eq!(
             Value::Object(input::<Sample>().as_ref().clone()),
             serde_json::json!({
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
-                "description": "What it is.",
                 "type": "object",
                 "properties": {
                     "a": {"description": "Needed", "type": "string"},

@@ -57,21 +57,21 @@ struct Values<'a> {
     run_id: &'a str,
 }
 
-impl Parts<'_> {
-    /// Returns the task as markdown.
-    fn assigned(&self) -> String {
-        let title = self.task.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut text = format!("## Assigned Task\n\n**ID:** {}\n**Title:** {title}\n", self.task_id);
-        let description = self.task.description.trim();
-        if !description.is_empty() {
-            text.push_str(&format!("\n### Description\n\n{description}\n"));
-        }
-        text
+/// Returns a task as markdown.
+pub(crate) fn assigned(task: &Task, id: &str) -> String {
+    let title = task.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = format!("## Assigned Task\n\n**ID:** {id}\n**Title:** {title}\n");
+    let description = task.description.trim();
+    if !description.is_empty() {
+        text.push_str(&format!("\n### Description\n\n{description}\n"));
     }
+    text
+}
 
+impl Parts<'_> {
     /// Returns the prompt where there is no template.
     pub(crate) fn prompt(&self) -> String {
-        let mut text = self.assigned();
+        let mut text = assigned(self.task, self.task_id);
         if !self.context.trim().is_empty() {
             text.push_str(&format!("\n{}\n", self.context.trim()));
         }
@@ -135,7 +135,7 @@ impl Template {
     pub(crate) fn prompt(&self, parts: &Parts<'_>) -> Result<String, Usage> {
         let Parts { context, progress, task_id, model, iteration, run_id, task } = *parts;
         let values = Values {
-            task: parts.assigned(),
+            task: assigned(parts.task, parts.task_id),
             context,
             progress,
             task_id,
