@@ -13,6 +13,8 @@ pub(super) const VERSION: u32 = 4;
 /// How many fields of text each stream has, and how many there are.
 pub(super) const N_OF_STREAM: usize = 4;
 pub(super) const N_TEXTS: usize = 2 * N_OF_STREAM;
+/// Which of a stream's fields has the questions.
+pub(super) const QUESTIONS: usize = 3;
 
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';

@@ -8,7 +8,7 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::commit::Committed;
-use super::document::{Fields, N_TEXTS};
+use super::document::{Fields, N_OF_STREAM, N_TEXTS, QUESTIONS};
 use super::overlay::Overlay;
 
 /// The live documents of one or more indexes.
@@ -94,11 +94,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Returns the average number of tokens in a text field of the live documents that have it: where few have
-    /// questions, those of one are not long. It is at least a little.
+    /// Returns the average number of tokens of a live document in a text field, at least a little. Of questions it is
+    /// that of the documents that have some: where few do, those of one are not long. Taken so for all fields, .02
+    /// nDCG@10 were lost on notes without titles.
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
     pub(super) fn average_length(&self, field: usize) -> f32 {
-        let average = self.n_tokens[field] as f32 / self.n_with[field].max(1) as f32;
+        let n_documents = if field % N_OF_STREAM == QUESTIONS { self.n_with[field] } else { self.n_live };
+        let average = self.n_tokens[field] as f32 / n_documents.max(1) as f32;
         // No document has a token there: nothing will be scored by it, and nothing must divide by 0.
         if average > 0.0 { average } else { 1.0 }
     }

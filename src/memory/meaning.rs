@@ -281,6 +281,13 @@ impl Memory {
         }
     }
 
+    /// Returns how alike in meaning what only meaning finds must be, from -1 to 1: what the settings say, else what
+    /// suits the model.
+    pub fn least_similarity(&self) -> f64 {
+        let set = self.settings.semantic.min_score;
+        if set < 0.0 { self.settings.ollama.min_score() } else { set }
+    }
+
     #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
     fn least(&self, ollama: &Ollama) -> f32 {
         let set = self.settings.semantic.min_score;

@@ -580,7 +580,7 @@ fn what_is_kept_names_the_memory_that_was_meant() {
     // A memory in a folder of a repository, and one that is named from outside of it.
     fs::create_dir(base.at(".git")).unwrap();
     fs::create_dir(base.at("sub")).unwrap();
-    assert_eq!(base.with(["init"]).folder(base.at("sub")).run().code, Some(0));
+    assert_eq!(base.with(["init", "--here"]).folder(base.at("sub")).run().code, Some(0));
     let inside = base.with(["record"]).folder(base.at("sub")).input(SAID).run();
     let path = kept(&base);
     let root = base.at("sub").canonicalize().unwrap();

@@ -257,7 +257,10 @@ fn every_tool_answers_what_it_says_it_does() {
     assert_eq!(call("get_failed_attempts", json!({}))["iterations"], failed["iterations"]);
     assert_eq!(call("get_failed_attempts", json!({"task_id": "t-2"}))["iterations"], json!([]));
     let files = call("get_feature_files", json!({"feature": "storage"}));
-    assert_eq!(files["files"], json!([{"path": "src/db.rs", "iterations": 1, "suggested": false}]));
+    assert_eq!(
+        files["files"],
+        json!([{"path": "src/db.rs", "iterations": 1, "created": 0, "modified": 1, "read": 0, "suggested": false}])
+    );
     assert_eq!(call("get_feature_files", json!({}))["total"], 1);
 }
 

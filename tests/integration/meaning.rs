@@ -712,7 +712,7 @@ fn projects_are_told_apart() {
     shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
     let other = TestBase::new();
     fs::create_dir(other.at("inner")).unwrap();
-    other.with(["init"]).folder(other.at("inner")).run().answer(0);
+    other.with(["init", "--here"]).folder(other.at("inner")).run().answer(0);
     // A file that comes with a repository cannot make it another project.
     other.write("inner/.ralph/config.toml", "format = 1\n[qdrant]\nproject = \"project\"\n");
     other.write("inner/.ralph/knowledge/wal.md", "---\ntitle: \"W\"\ntags: [x]\n---\n\nA crash.\n");

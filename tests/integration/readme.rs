@@ -90,6 +90,80 @@ fn every_command_in_the_readme_is_understood() {
     }
 }
 
+/// Returns the commands of a `console` block, each with what the README says that it prints.
+fn session(block: &str) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut goes_on = false;
+    for line in block.lines() {
+        let command = if goes_on { Some(line) } else { line.strip_prefix("$ ") };
+        match (command, all.last_mut()) {
+            (Some(line), Some((last, _))) if goes_on => last.push_str(&format!("\n{line}")),
+            (Some(line), _) => all.push((line.to_owned(), String::new())),
+            (None, Some((_, printed))) => printed.push_str(&format!("{line}\n")),
+            (None, None) => panic!("{line}"),
+        }
+        goes_on = command.is_some_and(|line| line.ends_with(['\\', '|']));
+    }
+    all
+}
+
+/// What was seen in 0.1.0: the README showed what the program had printed some time ago.
+#[test]
+fn two_minutes_go_as_the_readme_says() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let block = readme.split_once("## Two minutes").unwrap().1.split_once("```console\n").unwrap().1;
+    let session = session(block.split_once("```").unwrap().0);
+    assert!(session.len() >= 5, "{session:?}");
+    let base = TestBase::without_memory();
+    let programs = base.home().join("bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph-memory"), programs.join("ralph-memory")).unwrap();
+    // The agent is one that does what it is asked, where it may edit files; the tests pass.
+    let claude = "#!/bin/sh\ncase \"$*\" in *acceptEdits*) ;; *) exit 9;; esac\nid=$(sed -n 's/^\\*\\*ID:\\*\\* //p')\n\
+                  echo \"<task-done>$id</task-done>\"\n";
+    for (name, script) in [("claude", claude), ("cargo", "#!/bin/sh\n[ \"$1\" = test ]\n")] {
+        std::fs::write(programs.join(name), script).unwrap();
+        std::fs::set_permissions(programs.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    for (command, expected) in session {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs.display());
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &command]).current_dir(base.root()).env_clear().env("PATH", path).env("HOME", base.home());
+        let ran = shell.output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{command}\n{out}{err}");
+        if expected.is_empty() {
+            assert!(command.contains(" run "), "{command}");
+            assert!(base.at(".ralph/journal").read_dir().unwrap().count() == 1, "{out}{err}");
+        } else {
+            assert_eq!(out, expected, "{command}");
+        }
+    }
+}
+
+/// The demonstration on this repository's own memory prints what the README shows of it.
+#[test]
+fn the_demonstration_prints_what_the_readme_shows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let demonstration = readme.split_once("this prints what it knows").unwrap().1;
+    let (command, rest) = demonstration.split_once("```sh\n").unwrap().1.split_once("```").unwrap();
+    let shown = rest.split_once("```text\n").unwrap().1.split_once("\n```\n").unwrap().0;
+    let base = TestBase::without_memory();
+    for file in walkdir::WalkDir::new(root.join(".ralph/knowledge")).into_iter().map(Result::unwrap) {
+        if file.file_type().is_file() {
+            let path = file.path().strip_prefix(root).unwrap();
+            base.write(path.to_str().unwrap(), std::fs::read(file.path()).unwrap());
+        }
+    }
+    let printed = base.run(&commands(&format!("```sh\n{command}```\n"))[0]).answer(0);
+    // What is left out stands for any text.
+    let mut rest = printed.as_str();
+    for part in shown.split('…').map(str::trim).filter(|part| !part.is_empty()) {
+        rest = rest.split_once(part).unwrap_or_else(|| panic!("{part}\nis not in\n{rest}")).1;
+    }
+}
+
 #[test]
 fn commands_are_found_in_code_blocks() {
     let readme = "ralph-memory no\n```sh\nralph-memory add --title \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\

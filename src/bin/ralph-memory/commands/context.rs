@@ -6,6 +6,7 @@ use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::error::{Exit, Usage};
+use crate::running::prompt;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
 use crate::{parse, project_paths};

@@ -126,6 +126,10 @@ struct File {
     path: String,
     /// How many iterations had to do with it
     iterations: usize,
+    /// How many of them created it, changed it and read it
+    created: usize,
+    modified: usize,
+    read: usize,
     /// Whether it is worth looking at first, since three or more iterations had to do with it
     suggested: bool,
 }
@@ -214,7 +218,8 @@ fn nothing(feature: Option<&str>) -> String {
 }
 
 fn file(file: &TouchedFile) -> File {
-    File { path: shown::line(&file.path), iterations: file.iterations, suggested: file.suggested }
+    let &TouchedFile { iterations, created, modified, read, suggested, .. } = file;
+    File { path: shown::line(&file.path), iterations, created, modified, read, suggested }
 }
 
 fn iteration(view: &IterationView) -> Attempt {

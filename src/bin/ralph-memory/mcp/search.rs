@@ -123,6 +123,9 @@ impl Offered for Search {
     }
 }
 
+/// How many entries of a feature are answered unless told.
+const OF_FEATURE: usize = 20;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchFeature {
@@ -132,11 +135,11 @@ pub(super) struct SearchFeature {
     /// The feature whose entries are looked at, as it is named in their `feature`.
     #[schemars(length(min = 1, max = 200))]
     feature: String,
-    /// How many entries at most; 10 unless told.
+    /// How many entries at most; 20 unless told.
     #[schemars(range(min = 1, max = 50))]
     limit: Option<usize>,
     /// How well an entry must match, from 0 to 1: how alike it is in meaning, where the project has embeddings, else
-    /// its score, which is that of the best entry for 1.
+    /// its score, which is that of the best entry for 1. Unless told, what the model of the embeddings asks for.
     #[schemars(range(min = 0.0, max = 1.0))]
     min_score: Option<f64>,
 }
@@ -151,12 +154,11 @@ impl Offered for SearchFeature {
     type Answer = Matches;
 
     fn call(self, memory: &Memory) -> anyhow::Result<Matches> {
-        let limit = self.limit.unwrap_or(memory.settings().search_limit).min(MAX_HITS);
-        let least = self.min_score.unwrap_or_default();
+        let limit = self.limit.unwrap_or(OF_FEATURE).min(MAX_HITS);
         let query = Query { text: self.query, in_feature: Some(self.feature.trim().to_owned()), ..Query::default() };
         let mut found = memory.search(&query, limit)?;
         let scores = relative(&found.hits);
-        let fitting = fitting(&found.hits, &scores, least);
+        let fitting = fitting(&found.hits, &scores, self.min_score, memory.least_similarity());
         let mut kept = fitting.iter();
         found.hits.retain(|_| kept.next().copied().unwrap_or_default());
         let scores = scores.into_iter().zip(fitting).filter(|(_, fits)| *fits).map(|(score, _)| score).collect();
@@ -171,8 +173,10 @@ fn relative(hits: &[Hit]) -> Vec<f64> {
 }
 
 /// Returns which of the hits match well enough: by their meaning, where that of any is known, else by their scores.
-fn fitting(hits: &[Hit], scores: &[f64], least: f64) -> Vec<bool> {
+/// Where nobody says what is enough, it is `least_similarity`, which is the model's own.
+fn fitting(hits: &[Hit], scores: &[f64], least: Option<f64>, least_similarity: f64) -> Vec<bool> {
     let by_meaning = hits.iter().any(|hit| hit.similarity.is_some());
+    let least = least.unwrap_or(if by_meaning { least_similarity } else { 0.0 });
     let value = |(hit, score): (&Hit, &f64)| if by_meaning { hit.similarity.unwrap_or_default() } else { *score };
     hits.iter().zip(scores).map(|pair| value(pair) >= least).collect()
 }
@@ -224,8 +228,13 @@ mod tests {
         assert_eq!(relative(&[hit(8.0), hit(2.0), hit(-1.0)]), [1.0, 0.25, 0.0]);
         assert_eq!(relative(&[hit(0.0)]), [0.0]);
         assert_eq!(relative(&[]), [0.0; 0]);
-        assert_eq!(fitting(&[hit(8.0), hit(2.0)], &[1.0, 0.25], 0.5), [true, false]);
+        assert_eq!(fitting(&[hit(8.0), hit(2.0)], &[1.0, 0.25], Some(0.5), 0.9), [true, false]);
+        assert_eq!(fitting(&[hit(8.0), hit(2.0)], &[1.0, 0.25], None, 0.9), [true, true]);
         let meant = |similarity| Hit { similarity, ..hit(1.0) };
-        assert_eq!(fitting(&[meant(Some(0.4)), meant(Some(0.6)), meant(None)], &[1.0; 3], 0.5), [false, true, false]);
+        assert_eq!(
+            fitting(&[meant(Some(0.4)), meant(Some(0.6)), meant(None)], &[1.0; 3], Some(0.5), 0.0),
+            [false, true, false]
+        );
+        assert_eq!(fitting(&[meant(Some(0.4)), meant(Some(0.6))], &[1.0; 2], None, 0.5), [false, true]);
     }
 }
