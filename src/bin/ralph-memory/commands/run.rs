@@ -1,10 +1,8 @@
 //! `run`: lets an agent work on tasks until they are done.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
-use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::{MODELS, Strategy};
@@ -22,6 +20,7 @@ use crate::running::live::Live;
 use crate::running::options::Kept;
 use crate::running::process::Patience;
 use crate::running::prompt::Template;
+use crate::running::resume::begin;
 use crate::running::setup;
 use crate::running::summary::Summary;
 use crate::session::Globals;
@@ -357,51 +356,6 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
             None
         }
     }
-}
-
-/// How far a run has come.
-#[derive(Debug, Default)]
-struct Last {
-    /// The number of its last iteration.
-    number: u32,
-    /// Its task.
-    task: Option<Task>,
-    /// Whether that is done.
-    is_done: bool,
-    /// How many attempts it made at each task since that was last done, by the task's id.
-    attempts: BTreeMap<String, u32>,
-}
-
-/// Returns the run that is to be gone on with, or a new one.
-fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
-    if !resume {
-        return Ok((memory.new_run(), Last::default()));
-    }
-    let id = memory.newest_run().ok_or_else(|| Usage {
-        message: "there is no run to go on with".to_owned(),
-        hint: "without `--resume` one begins".to_owned(),
-    })?;
-    let mut last = Last::default();
-    for (_, attempt) in memory.attempts_of_run(&id) {
-        let is_done = attempt.head.outcome == Outcome::Done;
-        if let Some(id) = &attempt.task_id {
-            let count = last.attempts.entry(id.clone()).or_default();
-            *count = if is_done { 0 } else { count.saturating_add(1) };
-        }
-        let task = Task {
-            id: attempt.task_id,
-            feature: attempt.feature,
-            section: attempt.head.section,
-            ..Task::new(attempt.task_title)
-        };
-        last = Last { number: attempt.head.iteration, task: Some(task), is_done, ..last };
-    }
-    for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
-        if open.number > last.number {
-            last = Last { number: open.number, task: Some(open.task), is_done: false, ..last };
-        }
-    }
-    Ok((Run::named(id), last))
 }
 
 /// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::transcript::{Format, Reader, Transcript, UNKNOWN_FORMAT};
+use ralph_memory::transcript::{Format, Reader, UNKNOWN_FORMAT};
 
+use super::attempt::{Begun, Keeper, Recorded, Report, Validated};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::live::{Ended, Live};
@@ -18,91 +19,9 @@ use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::setup::{no_command, not_found};
-use super::summary::{Iteration, Learned, Worked};
+use super::summary::{Iteration, Worked};
 use super::task_file::{self, Item, Next, Ticked};
 use crate::error::Usage;
-
-/// Who gives an iteration its context, and writes down what came of it.
-pub(crate) trait Keeper {
-    /// Begins an iteration of the task.
-    fn begin(&mut self, task: &Task) -> anyhow::Result<Begun>;
-    /// Notes the process of the agent that works on the iteration that began last.
-    fn started(&mut self, pid: u32);
-    /// Returns whether the command is to be run now that says whether the task is done.
-    fn wants_verification(&mut self, report: &Report) -> bool;
-    /// Gives up the iteration that began last, in which nothing happened.
-    fn abandon(&mut self);
-    /// Keeps what came of the iteration that began last, for the case that this process ends before it is written down.
-    fn keep(&mut self, report: &Report);
-    /// Writes down what came of the iteration that began last.
-    fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded>;
-}
-
-/// An iteration that began.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Begun {
-    /// The run.
-    pub(crate) run_id: String,
-    /// Its number in the run, from 1.
-    pub(crate) number: u32,
-    /// The task's id.
-    pub(crate) task_id: String,
-    /// The model that is to work on it.
-    pub(crate) model: String,
-    /// What the agent should know.
-    pub(crate) context: String,
-    /// What the iterations before have come to; may be empty.
-    pub(crate) progress: String,
-    /// What a person should be told who watches it.
-    pub(crate) warning: Option<String>,
-}
-
-/// What happened in an iteration.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Report {
-    /// What the agent said on its standard output.
-    pub(crate) said: Transcript,
-    /// What it wrote to its error output, or why it could not be run.
-    pub(crate) errors: String,
-    /// Its exit status; `None` where it could not be run.
-    pub(crate) agent_exit: Option<i32>,
-    /// How long it took.
-    pub(crate) duration: Duration,
-    /// The outcome, where it is not for the agent to say: `Error` and `Interrupted`.
-    pub(crate) outcome: Option<Outcome>,
-    /// How verification went.
-    pub(crate) validation: Option<Validated>,
-    /// What the person said who stopped it.
-    pub(crate) feedback: String,
-}
-
-/// How verification went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Validated {
-    /// The command line.
-    pub(crate) command: String,
-    /// Its exit status.
-    pub(crate) exit_code: i32,
-    /// What it wrote: the standard output, else the error output.
-    pub(crate) output: String,
-    /// How long it took.
-    pub(crate) duration: Duration,
-}
-
-/// What was written down.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Recorded {
-    /// The outcome that counts.
-    pub(crate) outcome: Outcome,
-    /// What it cost, in US dollars, where that is known.
-    pub(crate) cost_usd: Option<f64>,
-    /// The knowledge that came of it.
-    pub(crate) learned: Vec<Learned>,
-    /// How many things the agent said in a way that could not be taken over.
-    pub(crate) refused: usize,
-    /// What happened on the way that a person should look at.
-    pub(crate) warnings: Vec<String>,
-}
 
 /// Where tasks come from.
 #[derive(Debug, Clone, Copy)]

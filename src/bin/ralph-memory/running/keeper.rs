@@ -9,8 +9,8 @@ use ralph_memory::memory::{self, Iteration, Run};
 use ralph_memory::progress::{self, Finished, ProgressStrategy};
 use ralph_memory::{Memory, Task};
 
+use super::attempt::{Begun, Keeper, Recorded, Report};
 use super::command::{CommandLine, Values};
-use super::drive::{Begun, Keeper, Recorded, Report};
 use super::interrupt::Interrupt;
 use super::process::{self, Job, Patience};
 use super::summary::Learned;

@@ -2,6 +2,7 @@
 //!
 //! `drive` puts them in sequence, and `keeper` alone knows the memory.
 
+mod attempt;
 pub(crate) mod command;
 pub(crate) mod drive;
 mod family;
@@ -12,6 +13,7 @@ pub(crate) mod live;
 pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod prompt;
+pub(crate) mod resume;
 pub(crate) mod setup;
 pub(crate) mod summary;
 pub(crate) mod task_file;
