@@ -1,6 +1,7 @@
 //! `run`: lets an agent work on tasks until they are done.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum as _;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
@@ -112,6 +113,13 @@ pub(crate) struct Args {
     /// `run.max_attempts`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_attempts: Option<u32>,
+    /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// `blocked`, and the run goes on
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    timeout: Option<Duration>,
+    /// The longest that verification may take; then it has failed
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    verify_timeout: Option<Duration>,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
@@ -177,6 +185,8 @@ impl Args {
             progress: self.progress.map(|progress| progress.as_str().to_owned()),
             max_iterations: self.max_iterations,
             max_attempts: self.max_attempts,
+            timeout: self.timeout.map(|timeout| timeout.as_secs()),
+            verify_timeout: self.verify_timeout.map(|timeout| timeout.as_secs()),
             prompt: full(&self.prompt),
             task_file: full(&self.task_file),
             feature: self.feature.clone(),
@@ -200,6 +210,8 @@ impl Args {
             progress: self.progress.or(kept.progress.and_then(|name| Kind::parse(&name))),
             max_iterations: self.max_iterations.or(kept.max_iterations),
             max_attempts: self.max_attempts.or(kept.max_attempts),
+            timeout: self.timeout.or(kept.timeout.map(Duration::from_secs)),
+            verify_timeout: self.verify_timeout.or(kept.verify_timeout.map(Duration::from_secs)),
             prompt: self.prompt.clone().or(kept.prompt),
             task_file: self.task_file.clone().or(kept.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, kept.feature),
@@ -309,6 +321,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
         patience: Patience::default(),
+        timeout: args.timeout,
+        verify_timeout: args.verify_timeout,
         reader: &|| memory.reader(args.format.unwrap_or(Format::Auto).into()),
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
@@ -448,6 +462,7 @@ mod tests {
         check(&["--task", "x", "--progress", "none"], "system-captured");
         check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
         check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
+        check(&["--task", "x", "--timeout", "90"], "90s, 30m, 2h");
         let empty = parse(&["--task", " "]).unwrap().wanted().unwrap_err();
         assert_eq!(empty.message, "the task's title is empty");
     }

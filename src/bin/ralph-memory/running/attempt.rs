@@ -54,7 +54,7 @@ pub(crate) struct Report {
     pub(crate) agent_exit: Option<i32>,
     /// How long it took.
     pub(crate) duration: Duration,
-    /// The outcome, where it is not for the agent to say: `Error` and `Interrupted`.
+    /// The outcome, where it is not for the agent to say: `Error`, `Interrupted`, and `Blocked` where it took too long.
     pub(crate) outcome: Option<Outcome>,
     /// How verification went.
     pub(crate) validation: Option<Validated>,

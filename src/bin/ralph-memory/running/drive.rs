@@ -14,7 +14,7 @@ use ralph_memory::transcript::{Format, Reader, UNKNOWN_FORMAT};
 use super::attempt::{Begun, Keeper, Recorded, Report, Validated};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
-use super::live::{Ended, Live};
+use super::live::{self, Ended, Live};
 use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
@@ -22,6 +22,9 @@ use super::setup::{no_command, not_found};
 use super::summary::{Iteration, Worked};
 use super::task_file::{self, Item, Next, Ticked};
 use crate::error::Usage;
+
+/// The exit status of a verification that a time-out ended, as `timeout` reports it.
+const TIMED_OUT: i32 = 124;
 
 /// Where tasks come from.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +57,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) folder: &'a Path,
     /// How long is waited for them.
     pub(crate) patience: Patience,
+    /// How long the agent may take.
+    pub(crate) timeout: Option<Duration>,
+    /// How long verification may take.
+    pub(crate) verify_timeout: Option<Duration>,
     /// Makes what reads the agent's output.
     pub(crate) reader: &'a dyn Fn() -> Reader,
 }
@@ -195,9 +202,12 @@ fn iterate(
         Ok(ran) => Report {
             agent_exit: Some(ran.exit_code),
             duration: ran.duration,
-            outcome: ran.interrupted.then_some(Outcome::Interrupted),
+            outcome: match ran.timed_out {
+                Some(_) => Some(Outcome::Blocked),
+                None => ran.interrupted.then_some(Outcome::Interrupted),
+            },
             said: reader.finish(),
-            errors: ran.stderr.text,
+            errors: with_timeout(ran.stderr.text, "the agent", ran.timed_out),
             ..Report::default()
         },
         Err(error) if error.is::<Usage>() => return Err(error),
@@ -227,11 +237,13 @@ fn iterate(
             Ok(ran) => match not_found(Some(ran.exit_code), &ran.stderr.text) {
                 Some(line) => failed = Some(no_command("--verify", line).into()),
                 None => {
+                    let text = if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text };
                     report.validation = Some(Validated {
                         command: verify.to_string(),
-                        exit_code: ran.exit_code,
+                        // Whatever it says of itself, it verified nothing.
+                        exit_code: ran.timed_out.map_or(ran.exit_code, |_| TIMED_OUT),
                         duration: ran.duration,
-                        output: if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text },
+                        output: with_timeout(text, "this", ran.timed_out),
                     });
                 }
             },
@@ -254,6 +266,13 @@ fn iterate(
         }
     }
     Ok((report, failed))
+}
+
+/// Returns what a command wrote, and that a time-out ended it where one did.
+fn with_timeout(text: String, whom: &str, timed_out: Option<Duration>) -> String {
+    let Some(limit) = timed_out else { return text };
+    let line = format!("The time-out of {} ended {whom}.", live::duration(limit));
+    if text.trim().is_empty() { line } else { format!("{}\n{line}", text.trim_end()) }
 }
 
 fn agent(
@@ -328,8 +347,9 @@ fn run(
         environment: &environment,
         folder: plan.folder,
     };
+    let limit = if agent.is_some() { plan.timeout } else { plan.verify_timeout };
     let live = &*around.live;
-    process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
+    process::run(&job, around.interrupt, Patience { limit, ..plan.patience }, &mut |seen| match seen {
         Seen::Started(pid) => {
             if let Some((_, keeper)) = &mut agent {
                 keeper.started(pid);
@@ -349,6 +369,7 @@ fn run(
         }
         Seen::Aside(line) => live.line(line),
         Seen::Stopping => live.line("stopping; Ctrl-C again ends everything at once"),
+        Seen::TooLong => live.line("stopping: its time is up"),
     })
 }
 
@@ -507,6 +528,8 @@ mod tests {
                 earlier: &self.earlier,
                 folder: self.folder.path(),
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
+                timeout: None,
+                verify_timeout: None,
                 reader: &|| Reader::new(Options::default()),
             };
             let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());

@@ -177,8 +177,9 @@ impl Keeper for Journal<'_> {
 
 /// Returns what the memory is told of an attempt.
 fn told(report: &Report, progress: String) -> memory::Report {
-    let is_crash =
-        (report.agent_exit != Some(0) || report.said.is_failed) && report.outcome != Some(Outcome::Interrupted);
+    // What the loop says of an agent that it ended counts, whatever exit status that one had.
+    let is_crash = report.agent_exit != Some(0) || report.said.is_failed || report.outcome == Some(Outcome::Blocked);
+    let is_crash = is_crash && report.outcome != Some(Outcome::Interrupted);
     memory::Report {
         transcript: Some(report.said.clone()),
         agent_exit: report.agent_exit,

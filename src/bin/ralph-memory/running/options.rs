@@ -19,6 +19,9 @@ pub(crate) struct Kept {
     pub(crate) progress: Option<String>,
     pub(crate) max_iterations: Option<u32>,
     pub(crate) max_attempts: Option<u32>,
+    /// In seconds, as the next one.
+    pub(crate) timeout: Option<u64>,
+    pub(crate) verify_timeout: Option<u64>,
     /// The full path, since a run may be resumed from another folder; so are those below.
     pub(crate) prompt: Option<PathBuf>,
     pub(crate) task_file: Option<PathBuf>,

@@ -1,0 +1,87 @@
+//! Limits of a run: how long its agent and verification may take.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::{Ran, TestBase};
+
+fn run(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with([&["run", "--task", "x"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+/// Writes an agent, which stands beside the project, and returns its command.
+fn agent(base: &TestBase, script: &str) -> String {
+    let path = base.home().join("agent.sh");
+    fs::write(&path, format!("cd {}\n{script}\n", base.home().display())).unwrap();
+    format!("sh {}", path.display())
+}
+
+/// Returns what an agent left beside itself.
+fn left(base: &TestBase, name: &str) -> String {
+    fs::read_to_string(base.home().join(name)).unwrap_or_default()
+}
+
+/// Returns the journal's entries, in order.
+fn journal(base: &TestBase) -> Vec<String> {
+    let mut paths = base.files(".ralph/journal");
+    paths.sort();
+    paths.iter().map(|path| base.read(path)).collect()
+}
+
+const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
+
+#[test]
+fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
+    let base = TestBase::new();
+    // A child of it leaves its process group, and it says that it is done.
+    let script = format!(
+        "cat > prompt-$RALPH_ITERATION\n{DONE}\n[ $RALPH_ITERATION = 1 ] || exit 0\n\
+         setsid sh -c 'echo $$ > pid; exec sleep 1000' &\nyes 'a warning' | head -n 9000 >&2\nsleep 1000"
+    );
+    let ran = run(&base, &["--agent", &agent(&base, &script), "--timeout", "2s"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("2 (1 done, 1 blocked)"), "{ran}");
+    let first = &journal(&base)[0];
+    assert!(first.contains("\noutcome: blocked\n"), "{first}");
+    assert!(first.contains("> The time-out of 2 s ended the agent.\n"), "{first}");
+    let told = left(&base, "prompt-2");
+    assert!(told.contains("The time-out of 2 s ended the agent."), "{told}");
+    let state = fs::read_to_string(PathBuf::from(format!("/proc/{}/stat", left(&base, "pid").trim())));
+    assert!(state.as_ref().is_err() || state.as_ref().is_ok_and(|state| state.contains(") Z ")), "{state:?}");
+}
+
+#[test]
+fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
+    let base = TestBase::new();
+    let ran = run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!journal(&base)[0].contains("time-out"), "{}", journal(&base)[0]);
+}
+
+#[test]
+fn a_verification_that_takes_too_long_has_failed() {
+    let base = TestBase::new();
+    let agent = agent(&base, &format!("cat > prompt-$RALPH_ITERATION\n{DONE}"));
+    // It ends with success when it is asked to end.
+    let verify = "sh -c 'trap \"exit 0\" TERM; echo testing; while :; do sleep 0.01; done'";
+    let arguments = ["--agent", &agent, "--verify", verify, "--verify-timeout", "1s", "--max-iterations", "2"];
+    let ran = run(&base, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("2 (2 retried)"), "{ran}");
+    let first = &journal(&base)[0];
+    assert!(first.contains("exit_code: 124"), "{first}");
+    assert!(first.contains("> testing\n> The time-out of 1 s ended this.\n"), "{first}");
+    assert!(left(&base, "prompt-2").contains("The time-out of 1 s ended this."), "{}", left(&base, "prompt-2"));
+}
+
+#[test]
+fn a_run_that_is_resumed_keeps_its_time_outs() {
+    let base = TestBase::new();
+    let agent = agent(&base, "sleep 1000");
+    let arguments = ["--agent", &agent, "--timeout", "1s", "--verify-timeout", "7m", "--max-iterations", "1"];
+    assert_eq!(run(&base, &arguments).code, Some(1));
+    let ran = base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
+    assert_eq!(journal(&base).len(), 2);
+    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
+}
