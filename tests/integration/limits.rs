@@ -1,4 +1,4 @@
-//! Limits of a run: how long its agent and verification may take.
+//! Limits of a run: how long its agent and verification may take, and what it may spend.
 
 use std::fs;
 use std::path::PathBuf;
@@ -84,4 +84,57 @@ fn a_run_that_is_resumed_keeps_its_time_outs() {
     assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
     assert_eq!(journal(&base).len(), 2);
     assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
+}
+
+/// An agent whose stream says that it cost 30 cents and took 1,200 tokens, and not how the task stands.
+fn spender(base: &TestBase) -> String {
+    let stream = concat!(
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"claude-sonnet-4-5"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"I read on."}]},"session_id":"s"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","session_id":"s","is_error":false,"total_cost_usd":0.3,"usage":{"input_tokens":1000,"output_tokens":200},"result":"I read on."}"#,
+    );
+    fs::write(base.home().join("stream"), stream).unwrap();
+    agent(base, "cat stream")
+}
+
+/// Goes on with the newest run.
+fn resume(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with([&["run", "--resume"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+#[test]
+fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
+    let base = TestBase::new();
+    // Three times 30 cents are a little less than 90 in binary.
+    let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("3 (3 blocked)") && ran.stdout.contains("limit        --max-cost\n"), "{ran}");
+    assert!(ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with more"), "{ran}");
+    // What it spent before it was gone on with counts, and so does the limit.
+    let ran = resume(&base, &["--json"]);
+    assert_eq!((&ran.json(1)["iterations"], &ran.json(1)["limit"]), (&0.into(), &"--max-cost".into()), "{ran}");
+    let ran = resume(&base, &["--max-cost", "1"]);
+    assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
+    assert_eq!(journal(&base).len(), 4);
+}
+
+#[test]
+fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
+    let base = TestBase::new();
+    let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("2 (2 blocked)") && ran.stdout.contains("limit        --max-tokens\n"), "{ran}");
+    assert!(ran.stderr.contains("the run has used 2400 of 2000 tokens"), "{ran}");
+    assert!(resume(&base, &[]).stdout.contains("iterations   0\n"));
+}
+
+#[test]
+fn a_limit_that_cannot_be_counted_is_warned_of_once() {
+    let base = TestBase::new();
+    let arguments = ["--agent", &agent(&base, "echo hm"), "--max-iterations", "2", "--max-cost", "1"];
+    let ran = run(&base, &arguments);
+    assert!(ran.stdout.contains("limit        --max-iterations\n"), "{ran}");
+    assert_eq!(ran.stderr.matches("says nothing of its cost, so `--max-cost` cannot count it").count(), 1, "{ran}");
 }

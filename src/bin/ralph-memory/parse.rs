@@ -139,6 +139,14 @@ pub(crate) fn limit(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "not a whole number over 0".to_owned())
 }
 
+/// Reads an amount of money.
+pub(crate) fn dollars(text: &str) -> Result<f64, String> {
+    let amount: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount > 0.0)
+        .ok_or_else(|| "not an amount of US dollars (2.50) over 0".to_owned())
+}
+
 /// Reads a weight.
 pub(crate) fn weight(text: &str) -> Result<f64, String> {
     text.parse()

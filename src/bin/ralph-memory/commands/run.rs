@@ -120,6 +120,12 @@ pub(crate) struct Args {
     /// The longest that verification may take; then it has failed
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     verify_timeout: Option<Duration>,
+    /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
+    #[arg(long, value_name = "USD", value_parser = parse::dollars)]
+    max_cost: Option<f64>,
+    /// Begin no further iteration when the run has taken so many tokens, in and out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
@@ -187,6 +193,8 @@ impl Args {
             max_attempts: self.max_attempts,
             timeout: self.timeout.map(|timeout| timeout.as_secs()),
             verify_timeout: self.verify_timeout.map(|timeout| timeout.as_secs()),
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
             prompt: full(&self.prompt),
             task_file: full(&self.task_file),
             feature: self.feature.clone(),
@@ -212,6 +220,8 @@ impl Args {
             max_attempts: self.max_attempts.or(kept.max_attempts),
             timeout: self.timeout.or(kept.timeout.map(Duration::from_secs)),
             verify_timeout: self.verify_timeout.or(kept.verify_timeout.map(Duration::from_secs)),
+            max_cost: self.max_cost.or(kept.max_cost),
+            max_tokens: self.max_tokens.or(kept.max_tokens),
             prompt: self.prompt.clone().or(kept.prompt),
             task_file: self.task_file.clone().or(kept.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, kept.feature),
@@ -317,6 +327,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         verify: verify.as_ref(),
         template: template.as_ref(),
         max_iterations,
+        max_cost: args.max_cost,
+        max_tokens: args.max_tokens,
         earlier: &last.attempts,
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
@@ -328,7 +340,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);
     let mut live = Live::new(ui.err_colour);
-    let mut driven = Driven::default();
+    let mut driven = Driven { spent: last.spent, ..Driven::default() };
     let ended = drive(
         &plan,
         &mut keeper,
@@ -382,7 +394,13 @@ fn close(
     tended: Option<Tended>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(Stop::Done));
-    let summary = Summary { tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
+    let limit = match &ended {
+        Ok(Stop::Iterations) => Some("--max-iterations"),
+        Ok(Stop::Attempts) => Some("--max-attempts"),
+        Ok(Stop::Spent(option, _)) => Some(*option),
+        _ => None,
+    };
+    let summary = Summary { limit, tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
     // In JSON there is one object, and the error is it.
     if !ui.json {
         summary.show(ui)?;
@@ -399,6 +417,9 @@ fn close(
             "all iterations are used up; `--max-iterations N` allows more, `run --resume` goes on".to_owned(),
         ),
         Stop::Attempts => (Exit::No, "the task had all its attempts; `--max-attempts N` allows more".to_owned()),
+        Stop::Spent(option, told) => {
+            (Exit::No, format!("the run has used {told}; `run --resume {option}` with more goes on"))
+        }
         Stop::NotTicked(reason) => {
             (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
         }
@@ -462,6 +483,8 @@ mod tests {
         check(&["--task", "x", "--progress", "none"], "system-captured");
         check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
         check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
+        check(&["--task", "x", "--max-cost", "0"], "over 0");
+        check(&["--task", "x", "--max-cost", "inf"], "over 0");
         check(&["--task", "x", "--timeout", "90"], "90s, 30m, 2h");
         let empty = parse(&["--task", " "]).unwrap().wanted().unwrap_err();
         assert_eq!(empty.message, "the task's title is empty");
@@ -490,6 +513,8 @@ mod tests {
         check(Ok(Stop::Done), true, Some(Exit::Done), "{\"schema_version\":1,\"run_id\":\"run-1\"", "");
         check(Ok(Stop::Iterations), false, Some(Exit::No), "run-1  not done\n", "--max-iterations");
         check(Ok(Stop::Attempts), true, Some(Exit::No), "{", "--max-attempts");
+        let spent = || Ok(Stop::Spent("--max-cost", "$2.00 of $1.00".to_owned()));
+        check(spent(), false, Some(Exit::No), "run-1  not done\n", "used $2.00 of $1.00; `run --resume --max-cost`");
         check(Ok(Stop::Interrupted), false, Some(Exit::Interrupted), "run-1  not done\n", "--resume");
         check(Ok(Stop::NotTicked("x\u{1b}".into())), false, Some(Exit::Refused), "run-1", "ticked: x\\u{1b}");
         check(Err(anyhow::anyhow!("full")), false, None, "run-1  not done\n", "");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_memory::Task;
-use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::entry::attempt::{AttemptHead, Outcome};
 use ralph_memory::transcript::Transcript;
 
 use super::summary::Learned;
@@ -82,10 +82,36 @@ pub(crate) struct Recorded {
     pub(crate) outcome: Outcome,
     /// What it cost, in US dollars, where that is known.
     pub(crate) cost_usd: Option<f64>,
+    /// How many tokens it took, in and out, where that is known.
+    pub(crate) tokens: Option<u64>,
     /// The knowledge that came of it.
     pub(crate) learned: Vec<Learned>,
     /// How many things the agent said in a way that could not be taken over.
     pub(crate) refused: usize,
     /// What happened on the way that a person should look at.
     pub(crate) warnings: Vec<String>,
+}
+
+/// What the journal says that a run has spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spent {
+    /// In US dollars.
+    pub(crate) cost_usd: f64,
+    /// In tokens, in and out.
+    pub(crate) tokens: u64,
+}
+
+impl Spent {
+    /// Counts an attempt. What it does not say counts for nothing.
+    pub(crate) fn add(&mut self, cost_usd: Option<f64>, tokens: Option<u64>) {
+        // Sums of cents are no cents: they come out a little too low.
+        self.cost_usd = ((self.cost_usd + cost_usd.unwrap_or_default()) * 1e6).round() / 1e6;
+        self.tokens = self.tokens.saturating_add(tokens.unwrap_or_default());
+    }
+}
+
+/// Returns how many tokens an attempt took, where it says so.
+pub(crate) fn tokens(head: &AttemptHead) -> Option<u64> {
+    let (told, said) = (head.tokens_in, head.tokens_out);
+    (told.is_some() || said.is_some()).then(|| told.unwrap_or_default().saturating_add(said.unwrap_or_default()))
 }

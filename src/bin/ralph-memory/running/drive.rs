@@ -11,7 +11,7 @@ use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
 use ralph_memory::transcript::{Format, Reader, UNKNOWN_FORMAT};
 
-use super::attempt::{Begun, Keeper, Recorded, Report, Validated};
+use super::attempt::{Begun, Keeper, Recorded, Report, Spent, Validated};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::live::{self, Ended, Live};
@@ -51,6 +51,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_iterations: Option<u32>,
     /// How many attempts at one task at most.
     pub(crate) max_attempts: Option<u32>,
+    /// How many US dollars the run may cost.
+    pub(crate) max_cost: Option<f64>,
+    /// How many tokens it may take.
+    pub(crate) max_tokens: Option<u64>,
     /// How many attempts the run made at tasks before it was gone on with, by the task's id.
     pub(crate) earlier: &'a BTreeMap<String, u32>,
     /// Where commands are run.
@@ -74,6 +78,8 @@ pub(crate) enum Stop {
     Iterations,
     /// The task had all its attempts.
     Attempts,
+    /// It has spent what it may: by which option, and how much of how much.
+    Spent(&'static str, String),
     /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
     /// it would be the same task again.
     NotTicked(String),
@@ -88,6 +94,8 @@ pub(crate) struct Driven {
     pub(crate) iterations: Vec<Iteration>,
     /// Its tasks, in the order in which they were begun.
     pub(crate) tasks: Vec<Worked>,
+    /// What it has spent, also before it was gone on with.
+    pub(crate) spent: Spent,
 }
 
 /// The outside of a run.
@@ -110,6 +118,8 @@ pub(crate) fn drive(
     driven: &mut Driven,
 ) -> anyhow::Result<Stop> {
     let mut last = None;
+    // Limits of which somebody was told that they do not hold.
+    let mut unsaid: Vec<&str> = Vec::new();
     // A box stays the one that is worked on until its task is done, whatever an agent does to the file.
     let mut current: Option<(Task, Option<Item>)> = None;
     loop {
@@ -130,6 +140,9 @@ pub(crate) fn drive(
         if plan.max_iterations.is_some_and(|most| driven.iterations.len() >= most as usize) {
             return Ok(Stop::Iterations);
         }
+        if let Some(stop) = spent(plan, driven.spent) {
+            return Ok(stop);
+        }
         let begun = keeper.begin(&task)?;
         // A run that is gone on with does not begin at 1.
         let last = *last.get_or_insert(plan.max_iterations.map(|most| begun.number.saturating_add(most - 1)));
@@ -146,11 +159,21 @@ pub(crate) fn drive(
             }
         };
         let recorded = keeper.finish(&report)?;
-        let Recorded { outcome, cost_usd, refused, ref warnings, .. } = recorded;
+        let Recorded { outcome, cost_usd, tokens, refused, ref warnings, .. } = recorded;
         around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
         for warning in warnings {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
         }
+        for (most, told, option) in [
+            (plan.max_cost.is_some(), cost_usd.is_some(), "--max-cost"),
+            (plan.max_tokens.is_some(), tokens.is_some(), "--max-tokens"),
+        ] {
+            if most && !told && !unsaid.contains(&option) {
+                unsaid.push(option);
+                let _ = writeln!(around.err, "warning: {}", uncounted(begun.number, option));
+            }
+        }
+        driven.spent.add(cost_usd, tokens);
         driven.note(&task, begun, report.duration, recorded);
         if let Some(error) = failed {
             return Err(error);
@@ -167,6 +190,20 @@ pub(crate) fn drive(
             current = Some((task, Some(item)));
         }
     }
+}
+
+/// Returns why no further iteration begins, where the run has spent what it may.
+fn spent(plan: &Plan<'_>, spent: Spent) -> Option<Stop> {
+    let cost = plan.max_cost.filter(|most| spent.cost_usd >= *most);
+    let tokens = plan.max_tokens.filter(|most| spent.tokens >= *most);
+    cost.map(|most| Stop::Spent("--max-cost", format!("{} of {}", live::dollars(spent.cost_usd), live::dollars(most))))
+        .or(tokens.map(|most| Stop::Spent("--max-tokens", format!("{} of {most} tokens", spent.tokens))))
+}
+
+/// Says that an iteration counts nothing for a limit.
+fn uncounted(number: u32, option: &str) -> String {
+    let what = if option == "--max-cost" { "cost" } else { "tokens" };
+    format!("iteration {number} says nothing of its {what}, so `{option}` cannot count it; event streams say it")
 }
 
 /// Returns the task that is next, with its box where it has one.
@@ -461,7 +498,14 @@ mod tests {
             let said = if report.said.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
             let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
             let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
-            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0, warnings: Vec::new() })
+            Ok(Recorded {
+                outcome,
+                cost_usd: None,
+                tokens: None,
+                learned: Vec::new(),
+                refused: 0,
+                warnings: Vec::new(),
+            })
         }
     }
 
@@ -525,6 +569,8 @@ mod tests {
                 template: template.as_ref(),
                 max_iterations: Some(4),
                 max_attempts: self.max_attempts,
+                max_cost: None,
+                max_tokens: None,
                 earlier: &self.earlier,
                 folder: self.folder.path(),
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },

@@ -9,7 +9,7 @@ use ralph_memory::memory::{self, Iteration, Run};
 use ralph_memory::progress::{self, Finished, ProgressStrategy};
 use ralph_memory::{Memory, Task};
 
-use super::attempt::{Begun, Keeper, Recorded, Report};
+use super::attempt::{Begun, Keeper, Recorded, Report, tokens};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::process::{self, Job, Patience};
@@ -168,6 +168,7 @@ impl Keeper for Journal<'_> {
         Ok(Recorded {
             outcome: recorded.outcome,
             cost_usd: recorded.attempt.head.cost_usd,
+            tokens: tokens(&recorded.attempt.head),
             learned: learned.collect(),
             refused: recorded.refused.len(),
             warnings: recorded.problems.iter().map(ToString::to_string).collect(),

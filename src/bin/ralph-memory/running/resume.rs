@@ -6,6 +6,7 @@ use ralph_memory::entry::Outcome;
 use ralph_memory::memory::Run;
 use ralph_memory::{Memory, Task};
 
+use super::attempt::{Spent, tokens};
 use crate::error::Usage;
 
 /// How far a run has come.
@@ -19,6 +20,8 @@ pub(crate) struct Last {
     pub(crate) is_done: bool,
     /// How many attempts it made at each task since that was last done, by the task's id.
     pub(crate) attempts: BTreeMap<String, u32>,
+    /// What the run has spent.
+    pub(crate) spent: Spent,
 }
 
 /// Returns the run that is to be gone on with, or a new one.
@@ -33,6 +36,7 @@ pub(crate) fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)
     let mut last = Last::default();
     for (_, attempt) in memory.attempts_of_run(&id) {
         let is_done = attempt.head.outcome == Outcome::Done;
+        last.spent.add(attempt.head.cost_usd, tokens(&attempt.head));
         if let Some(id) = &attempt.task_id {
             let count = last.attempts.entry(id.clone()).or_default();
             *count = if is_done { 0 } else { count.saturating_add(1) };
