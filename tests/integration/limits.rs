@@ -1,4 +1,5 @@
-//! Limits of a run: how long its agent and verification may take, and what it may spend.
+//! Limits of a run: how long its agent and verification may take, and what it may spend; and
+//! the log of what its agents wrote.
 
 use std::fs;
 use std::path::PathBuf;
@@ -137,4 +138,61 @@ fn a_limit_that_cannot_be_counted_is_warned_of_once() {
     let ran = run(&base, &arguments);
     assert!(ran.stdout.contains("limit        --max-iterations\n"), "{ran}");
     assert_eq!(ran.stderr.matches("says nothing of its cost, so `--max-cost` cannot count it").count(), 1, "{ran}");
+}
+
+/// A secret, as a scanner would see it.
+const SECRET: &str = concat!("ghp_", "x7Kq2mVb9TzR4nWc8LpY3sHd6JfG1aQe5uXo");
+
+#[test]
+fn a_log_has_all_that_an_agent_wrote() {
+    let base = TestBase::new();
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(base.root()).status();
+    assert!(git.unwrap().success());
+    // More than is kept of an error output.
+    let script = format!("echo first $RALPH_ITERATION\nyes 0123456 | head -n 200000 >&2\necho {SECRET}");
+    let ran = run(&base, &["--agent", &agent(&base, &script), "--max-iterations", "2", "--log", "logs/of agents"]);
+    assert!(ran.stdout.contains("2 (2 blocked)"), "{ran}");
+    let run = base.files(".ralph/journal")[0].split('/').nth(2).unwrap().to_owned();
+    let path = |number: u32| format!("logs/of agents/{run}-{number:04}.log");
+    assert_eq!(base.files("logs"), ["logs/of agents/.gitignore".to_owned(), path(1), path(2)]);
+    for number in [1, 2] {
+        let text = base.read(&path(number));
+        // Two outputs, which may come between each other anywhere.
+        let errors = text.replacen(&format!("first {number}\n"), "", 1).replacen(&format!("{SECRET}\n"), "", 1);
+        assert!(errors == "0123456\n".repeat(200_000) && text.len() > errors.len() + SECRET.len(), "{}", text.len());
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(base.at(&path(number))).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // The memory has no secret, and no attempt made a log.
+    for entry in journal(&base) {
+        assert!(!entry.contains(SECRET) && !entry.contains("logs/"), "{entry}");
+    }
+    // What is there is left alone, and a run that goes on keeps its log.
+    fs::write(base.at(&path(3)), "mine").unwrap();
+    assert_eq!(resume(&base, &["--max-iterations", "1"]).code, Some(1));
+    assert_eq!(base.read(&path(3)), "mine");
+    let other = base.read(&path(3).replace(".log", "-2.log"));
+    assert!(other.contains("first 3\n"), "{}", other.len());
+}
+
+#[test]
+fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
+    let base = TestBase::new();
+    base.write("file", "x").write("sub/x", "");
+    std::os::unix::fs::symlink(base.at(".ralph/journal"), base.at("link")).unwrap();
+    let before = base.files(".ralph");
+    let agent = agent(&base, "touch worked");
+    let inside = [".ralph/knowledge", ".ralph/journal/logs", "sub/../.ralph/logs", "link/logs"];
+    for (folder, says) in inside.map(|folder| (folder, "lies in the memory")).into_iter().chain([
+        ("file/logs", "cannot write the output of agents to file/logs"),
+        ("/proc/logs", "cannot write the output of agents to /proc/logs"),
+        ("absent/../.ralph/logs", "cannot write the output of agents to absent/../.ralph/logs"),
+    ]) {
+        let ran = run(&base, &["--agent", &agent, "--log", folder]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(says) && ran.stderr.contains("hint: name "), "{ran}");
+    }
+    assert_eq!(base.files(".ralph"), before);
+    assert!(!base.home().join("worked").exists() && !base.at("absent").exists());
 }

@@ -18,6 +18,7 @@ use crate::running::feedback;
 use crate::running::interrupt::Interrupt;
 use crate::running::keeper::{Journal, Summarize};
 use crate::running::live::Live;
+use crate::running::log::Log;
 use crate::running::options::Kept;
 use crate::running::process::Patience;
 use crate::running::prompt::Template;
@@ -129,6 +130,9 @@ pub(crate) struct Args {
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
+    /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
+    #[arg(long, value_name = "FOLDER")]
+    log: Option<PathBuf>,
     /// Resume the newest run with the options that it was started with; options given now win. Without a task it
     /// resumes the checklist or the last task
     #[arg(long)]
@@ -196,6 +200,7 @@ impl Args {
             max_cost: self.max_cost,
             max_tokens: self.max_tokens,
             prompt: full(&self.prompt),
+            log: full(&self.log),
             task_file: full(&self.task_file),
             feature: self.feature.clone(),
             section: self.section.clone(),
@@ -223,6 +228,7 @@ impl Args {
             max_cost: self.max_cost.or(kept.max_cost),
             max_tokens: self.max_tokens.or(kept.max_tokens),
             prompt: self.prompt.clone().or(kept.prompt),
+            log: self.log.clone().or(kept.log),
             task_file: self.task_file.clone().or(kept.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, kept.feature),
             section: of_list(&self.section, kept.section),
@@ -272,6 +278,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         memory = memory.with_models(setup::models_of(&agent).unwrap_or_default());
     }
     let template = args.prompt.as_deref().map(Template::read).transpose()?;
+    let log = args.log.as_deref().map(|folder| Log::open(folder, memory.root())).transpose()?;
     let max_iterations = Some(args.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0);
     let (task, path) = match wanted {
         Wanted::Task(task) => (task, None),
@@ -335,6 +342,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         patience: Patience::default(),
         timeout: args.timeout,
         verify_timeout: args.verify_timeout,
+        log: log.as_ref(),
         reader: &|| memory.reader(args.format.unwrap_or(Format::Auto).into()),
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });

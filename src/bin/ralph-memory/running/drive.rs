@@ -15,6 +15,7 @@ use super::attempt::{Begun, Keeper, Recorded, Report, Spent, Validated};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::live::{self, Ended, Live};
+use super::log::{Log, Logged};
 use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
@@ -65,6 +66,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) timeout: Option<Duration>,
     /// How long verification may take.
     pub(crate) verify_timeout: Option<Duration>,
+    /// What keeps the agent's output.
+    pub(crate) log: Option<&'a Log>,
     /// Makes what reads the agent's output.
     pub(crate) reader: &'a dyn Fn() -> Reader,
 }
@@ -333,26 +336,19 @@ fn agent(
         Some(template) => template.prompt(&parts)?,
         None => parts.prompt(),
     };
-    if plan.agent.wants_prompt_file() {
+    let mut logged = plan.log.map(|log| log.begin(&begun.run_id, begun.number)).transpose()?;
+    let told = Some(Told { reader, keeper, logged: logged.as_mut() });
+    let ran = if plan.agent.wants_prompt_file() {
         let file = PromptFile::write(&prompt)?;
-        run(
-            plan,
-            around,
-            plan.agent,
-            begun,
-            &Fed { prompt_file: Some(file.path()?), stdin: b"" },
-            Some((reader, keeper)),
-        )
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: Some(file.path()?), stdin: b"" }, told)
     } else {
-        run(
-            plan,
-            around,
-            plan.agent,
-            begun,
-            &Fed { prompt_file: None, stdin: prompt.as_bytes() },
-            Some((reader, keeper)),
-        )
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: None, stdin: prompt.as_bytes() }, told)
+    };
+    if let Some(warning) = logged.and_then(|logged| logged.warning()) {
+        around.live.clear();
+        let _ = writeln!(around.err, "warning: {}", one_line(&warning));
     }
+    ran
 }
 
 /// What a command is given.
@@ -362,6 +358,13 @@ struct Fed<'a> {
     stdin: &'a [u8],
 }
 
+/// Who is told of an agent.
+struct Told<'a> {
+    reader: &'a mut Reader,
+    keeper: &'a mut dyn Keeper,
+    logged: Option<&'a mut Logged>,
+}
+
 /// Runs a command. What an agent writes goes to its reader as well, so that no length of it is too long.
 fn run(
     plan: &Plan<'_>,
@@ -369,7 +372,7 @@ fn run(
     command: &CommandLine,
     begun: &Begun,
     fed: &Fed<'_>,
-    mut agent: Option<(&mut Reader, &mut dyn Keeper)>,
+    mut agent: Option<Told<'_>>,
 ) -> anyhow::Result<Ran> {
     let Begun { run_id, task_id, model, number, .. } = begun;
     let prompt_file = fed.prompt_file;
@@ -388,20 +391,28 @@ fn run(
     let live = &*around.live;
     process::run(&job, around.interrupt, Patience { limit, ..plan.patience }, &mut |seen| match seen {
         Seen::Started(pid) => {
-            if let Some((_, keeper)) = &mut agent {
-                keeper.started(pid);
+            if let Some(told) = &mut agent {
+                told.keeper.started(pid);
             }
         }
         Seen::Bytes(bytes) => {
-            let Some((reader, _)) = &mut agent else { return };
+            let Some(Told { reader, logged, .. }) = &mut agent else { return };
             reader.push(bytes);
+            if let Some(logged) = logged {
+                logged.push(bytes);
+            }
             if let Some(text) = reader.take_latest() {
                 live.line(&text);
             }
         }
         Seen::Line(line) => {
-            if agent.as_ref().is_none_or(|(reader, _)| is_shown(reader.format(), line)) {
+            if agent.as_ref().is_none_or(|told| is_shown(told.reader.format(), line)) {
                 live.line(line);
+            }
+        }
+        Seen::AsideBytes(bytes) => {
+            if let Some(Told { logged: Some(logged), .. }) = &mut agent {
+                logged.push(bytes);
             }
         }
         Seen::Aside(line) => live.line(line),
@@ -576,6 +587,7 @@ mod tests {
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
                 timeout: None,
                 verify_timeout: None,
+                log: None,
                 reader: &|| Reader::new(Options::default()),
             };
             let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());

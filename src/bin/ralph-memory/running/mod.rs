@@ -10,6 +10,7 @@ pub(crate) mod feedback;
 pub(crate) mod interrupt;
 pub(crate) mod keeper;
 pub(crate) mod live;
+pub(crate) mod log;
 pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod prompt;

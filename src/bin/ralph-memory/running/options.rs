@@ -26,6 +26,7 @@ pub(crate) struct Kept {
     pub(crate) max_tokens: Option<u64>,
     /// The full path, since a run may be resumed from another folder; so are those below.
     pub(crate) prompt: Option<PathBuf>,
+    pub(crate) log: Option<PathBuf>,
     pub(crate) task_file: Option<PathBuf>,
     pub(crate) feature: Option<String>,
     pub(crate) section: Option<String>,

@@ -102,6 +102,8 @@ pub(crate) enum Seen<'a> {
     Bytes(&'a [u8]),
     /// It wrote this line to its standard output.
     Line(&'a str),
+    /// It wrote this to its error output; its lines follow.
+    AsideBytes(&'a [u8]),
     /// It wrote this line to its error output.
     Aside(&'a str),
     /// It was interrupted, and gets time to end.
@@ -156,6 +158,7 @@ pub(crate) fn run(
                 watched.stdout.take(&bytes, &mut |line| see(Seen::Line(line)));
             }
             Ok(Event::Bytes(Output::Error, bytes)) => {
+                see(Seen::AsideBytes(&bytes));
                 watched.stderr.take(&bytes, &mut |line| see(Seen::Aside(line)));
             }
             Ok(Event::Closed(output)) => watched.output(output).is_closed = true,
@@ -469,7 +472,7 @@ mod tests {
 
     fn told(seen: Seen<'_>) -> Option<String> {
         match seen {
-            Seen::Bytes(_) | Seen::Started(_) => None,
+            Seen::Bytes(_) | Seen::AsideBytes(_) | Seen::Started(_) => None,
             Seen::Line(line) | Seen::Aside(line) => Some(line.to_owned()),
             Seen::Stopping => Some("(stopping)".to_owned()),
             Seen::TooLong => Some("(too long)".to_owned()),
