@@ -1,5 +1,5 @@
 //! Limits of a run: how long its agent and verification may take, and what it may spend; and
-//! the log of what its agents wrote.
+//! what it shows and keeps of its agents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -195,4 +195,27 @@ fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
     }
     assert_eq!(base.files(".ralph"), before);
     assert!(!base.home().join("worked").exists() && !base.at("absent").exists());
+}
+
+#[test]
+fn the_title_of_a_box_stands_above_its_iterations() {
+    let base = TestBase::new();
+    base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
+    // Each box is done at the second attempt, and the first one moves in the file.
+    let script = format!(
+        "[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
+        base.at("todo.md").display()
+    );
+    let agent = agent(&base, &script);
+    let checklist = ["run", "--task-file", "todo.md", "--agent", &agent];
+    let ran = base.with(checklist).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.matches('·').count() < 2).collect();
+    let iteration = |number: u32| format!("iteration {number} of 10 · sonnet");
+    assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
+    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
+    assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
+    // One task needs no title: whoever gave it knows it.
+    let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
+    assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
 }

@@ -123,6 +123,8 @@ pub(crate) fn drive(
     let mut last = None;
     // Limits of which somebody was told that they do not hold.
     let mut unsaid: Vec<&str> = Vec::new();
+    // The title that stands above what is shown, until its box is done: the next one may have the same.
+    let mut titled: Option<String> = None;
     // A box stays the one that is worked on until its task is done, whatever an agent does to the file.
     let mut current: Option<(Task, Option<Item>)> = None;
     loop {
@@ -151,6 +153,10 @@ pub(crate) fn drive(
         let last = *last.get_or_insert(plan.max_iterations.map(|most| begun.number.saturating_add(most - 1)));
         if let Some(warning) = &begun.warning {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
+        }
+        if item.is_some() && titled.as_ref() != Some(&task.title) {
+            around.live.task(around.err, &task.title);
+            titled = Some(task.title.clone());
         }
         around.live.begin(around.err, begun.number, last, &begun.model);
         let (report, failed) = match iterate(plan, keeper, around, &task, &begun) {
@@ -186,6 +192,7 @@ pub(crate) fn drive(
         }
         let (Work::Checklist(path, _), Some(item)) = (plan.work, item) else { continue };
         if outcome == Outcome::Done {
+            titled = None;
             if let Ticked::Not(reason) = task_file::tick(path, &item)? {
                 return Ok(Stop::NotTicked(reason));
             }
@@ -705,6 +712,8 @@ mod tests {
         let came = trial.run();
         assert_eq!(came.stop.as_ref().unwrap(), &Stop::Attempts);
         assert_eq!(came.fake.titles, ["Same", "First", "Same", "Second"]);
+        let shown: Vec<&str> = came.err.lines().filter(|line| !line.contains("·")).collect();
+        assert_eq!(shown, ["Same", "First", "Same", "Second"]);
         assert_eq!(outcomes(&came), ["done", "done", "done", "blocked"]);
         assert_eq!(trial.file("tasks.md"), "- [x] First\n  - [x] Same\n- [x] Zeroth\n- [x] Same\n- [ ] Second\n");
         let tasks: Vec<(&str, bool)> = came.driven.tasks.iter().map(|task| (task.title.as_str(), task.done)).collect();
