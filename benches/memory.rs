@@ -146,7 +146,7 @@ fn benches(criterion: &mut Criterion) {
         bencher.iter_batched(&mut query, |query| memory.search(&query, 10), BatchSize::SmallInput);
     });
     group.bench_function("context", |bencher| {
-        let request = |query: Query| Request { task: Task::new(query.text), budget: None };
+        let request = |query: Query| Request { task: Task::new(query.text), budget: None, by_tools: false };
         bencher.iter_batched(|| request(query()), |request| memory.context(&request), BatchSize::SmallInput);
     });
     group.finish();

@@ -146,7 +146,7 @@ impl Memory {
     fn instructions(&self, task: &Task, by_tools: bool) -> Instructions {
         let suggests_events = self.settings.events_from_output;
         let models = self.settings.models.clone();
-        Instructions { suggests_events, models, by_tools, ..Instructions::new(task.own_id()) }
+        Instructions { models, suggests_events, by_tools, ..Instructions::new(task.own_id()) }
     }
 
     fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
