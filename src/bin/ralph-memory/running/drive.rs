@@ -283,16 +283,7 @@ fn iterate(
         match run(plan, around, verify, begun, &Fed::default(), None) {
             Ok(ran) => match not_found(Some(ran.exit_code), &ran.stderr.text) {
                 Some(line) => failed = Some(no_command("--verify", line).into()),
-                None => {
-                    let text = if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text };
-                    report.validation = Some(Validated {
-                        command: verify.to_string(),
-                        // Whatever it says of itself, it verified nothing.
-                        exit_code: ran.timed_out.map_or(ran.exit_code, |_| TIMED_OUT),
-                        duration: ran.duration,
-                        output: with_timeout(text, "this", ran.timed_out),
-                    });
-                }
+                None => report.validation = Some(validated(verify, ran)),
             },
             Err(error) => failed = Some(error),
         }
@@ -313,6 +304,18 @@ fn iterate(
         }
     }
     Ok((report, failed))
+}
+
+/// Returns how verification went.
+fn validated(verify: &CommandLine, ran: Ran) -> Validated {
+    let text = if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text };
+    Validated {
+        command: verify.to_string(),
+        // Whatever it says of itself, it verified nothing.
+        exit_code: ran.timed_out.map_or(ran.exit_code, |_| TIMED_OUT),
+        duration: ran.duration,
+        output: with_timeout(text, "this", ran.timed_out),
+    }
 }
 
 /// Returns what a command wrote, and that a time-out ended it where one did.
