@@ -188,7 +188,12 @@ pub(super) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome
         summary: report.summary.clone(),
         tried: failure.tried,
         why: failure.why,
-        error_output: trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default(),
+        error_output: [trace.map(|trace| trace.chars().take(STACK_TRACE).collect()), ended_by(report)]
+            .into_iter()
+            .flatten()
+            .filter(|part: &String| !part.trim().is_empty())
+            .collect::<Vec<_>>()
+            .join("\n"),
         retry_suggestion: said.retry_suggestion.unwrap_or_default(),
         decisions: report.decisions.clone(),
         errors: report.errors.clone(),
@@ -196,6 +201,12 @@ pub(super) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
     }
+}
+
+/// Returns why a caller ended the agent, which is the last line of the errors: the next attempt is told so.
+fn ended_by(report: &Report) -> Option<String> {
+    let line = report.errors.trim_end().lines().next_back();
+    line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)
 }
 
 /// Returns what is known of a failure of which the agent says nothing.

@@ -56,6 +56,7 @@ mod last_step; // what fails behind an agent's end
 mod last_steps; // what holds then
 mod leaks; // how well secrets are found
 mod lessons; // what broke other memories, one test each
+mod limits; // how long a run, its agent and its verification may go on, and what it keeps of them
 mod loop_setup; // programs, models, limits and options of a run, and what is told of a task that is stuck
 mod loops; // a scripted agent, driven in three ways
 mod mcp; // the server for agents, at the other end of two pipes

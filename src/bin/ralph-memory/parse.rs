@@ -107,20 +107,9 @@ impl Expiry {
 
 /// Reads an expiry.
 pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
-    let hours = |unit: char| match unit {
-        'h' => Some(1),
-        'd' => Some(24),
-        'w' => Some(24 * 7),
-        _ => None,
-    };
     let text = text.trim();
-    let duration = text.char_indices().last().and_then(|(at, unit)| {
-        // Five digits of weeks are 2,000 years, which every calendar here can still count.
-        let number: i64 = text[..at].parse::<u32>().ok().filter(|number| *number < 100_000)?.into();
-        Some(Duration::hours(number * hours(unit)?))
-    });
-    match duration {
-        Some(duration) => Ok(Expiry::In(duration)),
+    match amount(text, &[('h', 1), ('d', 24), ('w', 24 * 7)]) {
+        Some(hours) => Ok(Expiry::In(Duration::hours(hours.into()))),
         None => parse_time(text).map(Expiry::At).ok_or_else(|| {
             "no date (2027-01-31), time (2027-01-31T12:00:00Z) or number of hours, days or weeks (12h, 30d, 8w)"
                 .to_owned()
@@ -128,9 +117,34 @@ pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
     }
 }
 
+/// Reads how long something may take.
+pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let seconds = amount(text.trim(), &[('s', 1), ('m', 60), ('h', 3600)]).filter(|seconds| *seconds > 0);
+    let seconds =
+        seconds.ok_or_else(|| "not a number of seconds, minutes or hours (90s, 30m, 2h) over 0".to_owned())?;
+    Ok(std::time::Duration::from_secs(seconds.into()))
+}
+
+/// Reads a whole number and its unit, and returns how many of the smallest unit that is.
+fn amount(text: &str, units: &[(char, u32)]) -> Option<u32> {
+    let (at, unit) = text.char_indices().last()?;
+    let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
+    // Five digits of weeks are 2,000 years, which every calendar here can still count.
+    let number = text[..at].parse::<u32>().ok().filter(|number| *number < 100_000)?;
+    number.checked_mul(*size)
+}
+
 /// Reads how many at most.
 pub(crate) fn limit(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "not a whole number over 0".to_owned())
+}
+
+/// Reads an amount of money.
+pub(crate) fn dollars(text: &str) -> Result<f64, String> {
+    let amount: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount > 0.0)
+        .ok_or_else(|| "not an amount of US dollars (2.50) over 0".to_owned())
 }
 
 /// Reads a weight.
@@ -174,6 +188,20 @@ mod tests {
             check(text, None);
         }
         assert!(Expiry::In(Duration::weeks(99_999)).from(time("2026-01-01").unwrap()) > time("3000-01-01").unwrap());
+    }
+
+    #[test]
+    fn durations_are_seconds_minutes_or_hours() {
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(duration(text).ok().map(|duration| duration.as_secs()), expected, "{text}");
+        };
+        check("90s", Some(90));
+        check(" 30m ", Some(1800));
+        check("2h", Some(7200));
+        check("99999h", Some(359_996_400));
+        for text in ["", "s", "0s", "-1s", "1.5h", "90", "1d", "100000s", "2 h", "é"] {
+            check(text, None);
+        }
     }
 
     #[test]

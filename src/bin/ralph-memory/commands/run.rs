@@ -1,10 +1,9 @@
 //! `run`: lets an agent work on tasks until they are done.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum as _;
-use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::{MODELS, Strategy};
@@ -19,9 +18,11 @@ use crate::running::feedback;
 use crate::running::interrupt::Interrupt;
 use crate::running::keeper::{Journal, Summarize};
 use crate::running::live::Live;
+use crate::running::log::Log;
 use crate::running::options::Kept;
 use crate::running::process::Patience;
 use crate::running::prompt::Template;
+use crate::running::resume::begin;
 use crate::running::setup;
 use crate::running::summary::Summary;
 use crate::session::Globals;
@@ -113,9 +114,25 @@ pub(crate) struct Args {
     /// `run.max_attempts`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_attempts: Option<u32>,
+    /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// `blocked`, and the run goes on
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    timeout: Option<Duration>,
+    /// The longest that verification may take; then it has failed
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    verify_timeout: Option<Duration>,
+    /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
+    #[arg(long, value_name = "USD", value_parser = parse::dollars)]
+    max_cost: Option<f64>,
+    /// Begin no further iteration when the run has taken so many tokens, in and out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
+    /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
+    #[arg(long, value_name = "FOLDER")]
+    log: Option<PathBuf>,
     /// Resume the newest run with the options that it was started with; options given now win. Without a task it
     /// resumes the checklist or the last task
     #[arg(long)]
@@ -178,7 +195,12 @@ impl Args {
             progress: self.progress.map(|progress| progress.as_str().to_owned()),
             max_iterations: self.max_iterations,
             max_attempts: self.max_attempts,
+            timeout: self.timeout.map(|timeout| timeout.as_secs()),
+            verify_timeout: self.verify_timeout.map(|timeout| timeout.as_secs()),
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
             prompt: full(&self.prompt),
+            log: full(&self.log),
             task_file: full(&self.task_file),
             feature: self.feature.clone(),
             section: self.section.clone(),
@@ -201,7 +223,12 @@ impl Args {
             progress: self.progress.or(kept.progress.and_then(|name| Kind::parse(&name))),
             max_iterations: self.max_iterations.or(kept.max_iterations),
             max_attempts: self.max_attempts.or(kept.max_attempts),
+            timeout: self.timeout.or(kept.timeout.map(Duration::from_secs)),
+            verify_timeout: self.verify_timeout.or(kept.verify_timeout.map(Duration::from_secs)),
+            max_cost: self.max_cost.or(kept.max_cost),
+            max_tokens: self.max_tokens.or(kept.max_tokens),
             prompt: self.prompt.clone().or(kept.prompt),
+            log: self.log.clone().or(kept.log),
             task_file: self.task_file.clone().or(kept.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, kept.feature),
             section: of_list(&self.section, kept.section),
@@ -251,6 +278,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         memory = memory.with_models(setup::models_of(&agent).unwrap_or_default());
     }
     let template = args.prompt.as_deref().map(Template::read).transpose()?;
+    let log = args.log.as_deref().map(|folder| Log::open(folder, memory.root())).transpose()?;
     let max_iterations = Some(args.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0);
     let (task, path) = match wanted {
         Wanted::Task(task) => (task, None),
@@ -306,16 +334,21 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         verify: verify.as_ref(),
         template: template.as_ref(),
         max_iterations,
+        max_cost: args.max_cost,
+        max_tokens: args.max_tokens,
         earlier: &last.attempts,
         max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
         folder,
         patience: Patience::default(),
+        timeout: args.timeout,
+        verify_timeout: args.verify_timeout,
+        log: log.as_ref(),
         reader: &|| memory.reader(args.format.unwrap_or(Format::Auto).into()),
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);
     let mut live = Live::new(ui.err_colour);
-    let mut driven = Driven::default();
+    let mut driven = Driven { spent: last.spent, ..Driven::default() };
     let ended = drive(
         &plan,
         &mut keeper,
@@ -359,51 +392,6 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
     }
 }
 
-/// How far a run has come.
-#[derive(Debug, Default)]
-struct Last {
-    /// The number of its last iteration.
-    number: u32,
-    /// Its task.
-    task: Option<Task>,
-    /// Whether that is done.
-    is_done: bool,
-    /// How many attempts it made at each task since that was last done, by the task's id.
-    attempts: BTreeMap<String, u32>,
-}
-
-/// Returns the run that is to be gone on with, or a new one.
-fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
-    if !resume {
-        return Ok((memory.new_run(), Last::default()));
-    }
-    let id = memory.newest_run().ok_or_else(|| Usage {
-        message: "there is no run to go on with".to_owned(),
-        hint: "without `--resume` one begins".to_owned(),
-    })?;
-    let mut last = Last::default();
-    for (_, attempt) in memory.attempts_of_run(&id) {
-        let is_done = attempt.head.outcome == Outcome::Done;
-        if let Some(id) = &attempt.task_id {
-            let count = last.attempts.entry(id.clone()).or_default();
-            *count = if is_done { 0 } else { count.saturating_add(1) };
-        }
-        let task = Task {
-            id: attempt.task_id,
-            feature: attempt.feature,
-            section: attempt.head.section,
-            ..Task::new(attempt.task_title)
-        };
-        last = Last { number: attempt.head.iteration, task: Some(task), is_done, ..last };
-    }
-    for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
-        if open.number > last.number {
-            last = Last { number: open.number, task: Some(open.task), is_done: false, ..last };
-        }
-    }
-    Ok((Run::named(id), last))
-}
-
 /// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
 /// done before.
 fn close(
@@ -414,7 +402,13 @@ fn close(
     tended: Option<Tended>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(Stop::Done));
-    let summary = Summary { tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
+    let limit = match &ended {
+        Ok(Stop::Iterations) => Some("--max-iterations"),
+        Ok(Stop::Attempts) => Some("--max-attempts"),
+        Ok(Stop::Spent(option, _)) => Some(*option),
+        _ => None,
+    };
+    let summary = Summary { limit, tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
     // In JSON there is one object, and the error is it.
     if !ui.json {
         summary.show(ui)?;
@@ -431,6 +425,9 @@ fn close(
             "all iterations are used up; `--max-iterations N` allows more, `run --resume` goes on".to_owned(),
         ),
         Stop::Attempts => (Exit::No, "the task had all its attempts; `--max-attempts N` allows more".to_owned()),
+        Stop::Spent(option, told) => {
+            (Exit::No, format!("the run has used {told}; `run --resume {option}` with more goes on"))
+        }
         Stop::NotTicked(reason) => {
             (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
         }
@@ -494,6 +491,9 @@ mod tests {
         check(&["--task", "x", "--progress", "none"], "system-captured");
         check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
         check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
+        check(&["--task", "x", "--max-cost", "0"], "over 0");
+        check(&["--task", "x", "--max-cost", "inf"], "over 0");
+        check(&["--task", "x", "--timeout", "90"], "90s, 30m, 2h");
         let empty = parse(&["--task", " "]).unwrap().wanted().unwrap_err();
         assert_eq!(empty.message, "the task's title is empty");
     }
@@ -521,6 +521,8 @@ mod tests {
         check(Ok(Stop::Done), true, Some(Exit::Done), "{\"schema_version\":1,\"run_id\":\"run-1\"", "");
         check(Ok(Stop::Iterations), false, Some(Exit::No), "run-1  not done\n", "--max-iterations");
         check(Ok(Stop::Attempts), true, Some(Exit::No), "{", "--max-attempts");
+        let spent = || Ok(Stop::Spent("--max-cost", "$2.00 of $1.00".to_owned()));
+        check(spent(), false, Some(Exit::No), "run-1  not done\n", "used $2.00 of $1.00; `run --resume --max-cost`");
         check(Ok(Stop::Interrupted), false, Some(Exit::Interrupted), "run-1  not done\n", "--resume");
         check(Ok(Stop::NotTicked("x\u{1b}".into())), false, Some(Exit::Refused), "run-1", "ticked: x\\u{1b}");
         check(Err(anyhow::anyhow!("full")), false, None, "run-1  not done\n", "");

@@ -9,100 +9,23 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::transcript::{Format, Reader, Transcript, UNKNOWN_FORMAT};
+use ralph_memory::transcript::{Format, Reader, UNKNOWN_FORMAT};
 
+use super::attempt::{Begun, Keeper, Recorded, Report, Spent, Validated};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
-use super::live::{Ended, Live};
+use super::live::{self, Ended, Live};
+use super::log::{Log, Logged};
 use super::one_line;
 use super::process::{self, Job, Patience, Ran, Seen};
 use super::prompt::{Parts, PromptFile, Template};
 use super::setup::{no_command, not_found};
-use super::summary::{Iteration, Learned, Worked};
+use super::summary::{Iteration, Worked};
 use super::task_file::{self, Item, Next, Ticked};
 use crate::error::Usage;
 
-/// Who gives an iteration its context, and writes down what came of it.
-pub(crate) trait Keeper {
-    /// Begins an iteration of the task.
-    fn begin(&mut self, task: &Task) -> anyhow::Result<Begun>;
-    /// Notes the process of the agent that works on the iteration that began last.
-    fn started(&mut self, pid: u32);
-    /// Returns whether the command is to be run now that says whether the task is done.
-    fn wants_verification(&mut self, report: &Report) -> bool;
-    /// Gives up the iteration that began last, in which nothing happened.
-    fn abandon(&mut self);
-    /// Keeps what came of the iteration that began last, for the case that this process ends before it is written down.
-    fn keep(&mut self, report: &Report);
-    /// Writes down what came of the iteration that began last.
-    fn finish(&mut self, report: &Report) -> anyhow::Result<Recorded>;
-}
-
-/// An iteration that began.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Begun {
-    /// The run.
-    pub(crate) run_id: String,
-    /// Its number in the run, from 1.
-    pub(crate) number: u32,
-    /// The task's id.
-    pub(crate) task_id: String,
-    /// The model that is to work on it.
-    pub(crate) model: String,
-    /// What the agent should know.
-    pub(crate) context: String,
-    /// What the iterations before have come to; may be empty.
-    pub(crate) progress: String,
-    /// What a person should be told who watches it.
-    pub(crate) warning: Option<String>,
-}
-
-/// What happened in an iteration.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Report {
-    /// What the agent said on its standard output.
-    pub(crate) said: Transcript,
-    /// What it wrote to its error output, or why it could not be run.
-    pub(crate) errors: String,
-    /// Its exit status; `None` where it could not be run.
-    pub(crate) agent_exit: Option<i32>,
-    /// How long it took.
-    pub(crate) duration: Duration,
-    /// The outcome, where it is not for the agent to say: `Error` and `Interrupted`.
-    pub(crate) outcome: Option<Outcome>,
-    /// How verification went.
-    pub(crate) validation: Option<Validated>,
-    /// What the person said who stopped it.
-    pub(crate) feedback: String,
-}
-
-/// How verification went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Validated {
-    /// The command line.
-    pub(crate) command: String,
-    /// Its exit status.
-    pub(crate) exit_code: i32,
-    /// What it wrote: the standard output, else the error output.
-    pub(crate) output: String,
-    /// How long it took.
-    pub(crate) duration: Duration,
-}
-
-/// What was written down.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Recorded {
-    /// The outcome that counts.
-    pub(crate) outcome: Outcome,
-    /// What it cost, in US dollars, where that is known.
-    pub(crate) cost_usd: Option<f64>,
-    /// The knowledge that came of it.
-    pub(crate) learned: Vec<Learned>,
-    /// How many things the agent said in a way that could not be taken over.
-    pub(crate) refused: usize,
-    /// What happened on the way that a person should look at.
-    pub(crate) warnings: Vec<String>,
-}
+/// The exit status of a verification that a time-out ended, as `timeout` reports it.
+const TIMED_OUT: i32 = 124;
 
 /// Where tasks come from.
 #[derive(Debug, Clone, Copy)]
@@ -129,12 +52,22 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_iterations: Option<u32>,
     /// How many attempts at one task at most.
     pub(crate) max_attempts: Option<u32>,
+    /// How many US dollars the run may cost.
+    pub(crate) max_cost: Option<f64>,
+    /// How many tokens it may take.
+    pub(crate) max_tokens: Option<u64>,
     /// How many attempts the run made at tasks before it was gone on with, by the task's id.
     pub(crate) earlier: &'a BTreeMap<String, u32>,
     /// Where commands are run.
     pub(crate) folder: &'a Path,
     /// How long is waited for them.
     pub(crate) patience: Patience,
+    /// How long the agent may take.
+    pub(crate) timeout: Option<Duration>,
+    /// How long verification may take.
+    pub(crate) verify_timeout: Option<Duration>,
+    /// What keeps the agent's output.
+    pub(crate) log: Option<&'a Log>,
     /// Makes what reads the agent's output.
     pub(crate) reader: &'a dyn Fn() -> Reader,
 }
@@ -148,6 +81,8 @@ pub(crate) enum Stop {
     Iterations,
     /// The task had all its attempts.
     Attempts,
+    /// It has spent what it may: by which option, and how much of how much.
+    Spent(&'static str, String),
     /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
     /// it would be the same task again.
     NotTicked(String),
@@ -162,6 +97,8 @@ pub(crate) struct Driven {
     pub(crate) iterations: Vec<Iteration>,
     /// Its tasks, in the order in which they were begun.
     pub(crate) tasks: Vec<Worked>,
+    /// What it has spent, also before it was gone on with.
+    pub(crate) spent: Spent,
 }
 
 /// The outside of a run.
@@ -184,6 +121,10 @@ pub(crate) fn drive(
     driven: &mut Driven,
 ) -> anyhow::Result<Stop> {
     let mut last = None;
+    // Limits of which somebody was told that they do not hold.
+    let mut unsaid: Vec<&str> = Vec::new();
+    // The title that stands above what is shown, until its box is done: the next one may have the same.
+    let mut titled: Option<String> = None;
     // A box stays the one that is worked on until its task is done, whatever an agent does to the file.
     let mut current: Option<(Task, Option<Item>)> = None;
     loop {
@@ -204,11 +145,18 @@ pub(crate) fn drive(
         if plan.max_iterations.is_some_and(|most| driven.iterations.len() >= most as usize) {
             return Ok(Stop::Iterations);
         }
+        if let Some(stop) = spent(plan, driven.spent) {
+            return Ok(stop);
+        }
         let begun = keeper.begin(&task)?;
         // A run that is gone on with does not begin at 1.
         let last = *last.get_or_insert(plan.max_iterations.map(|most| begun.number.saturating_add(most - 1)));
         if let Some(warning) = &begun.warning {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
+        }
+        if item.is_some() && titled.as_ref() != Some(&task.title) {
+            around.live.task(around.err, &task.title);
+            titled = Some(task.title.clone());
         }
         around.live.begin(around.err, begun.number, last, &begun.model);
         let (report, failed) = match iterate(plan, keeper, around, &task, &begun) {
@@ -220,11 +168,21 @@ pub(crate) fn drive(
             }
         };
         let recorded = keeper.finish(&report)?;
-        let Recorded { outcome, cost_usd, refused, ref warnings, .. } = recorded;
+        let Recorded { outcome, cost_usd, tokens, refused, ref warnings, .. } = recorded;
         around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
         for warning in warnings {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
         }
+        for (most, told, option) in [
+            (plan.max_cost.is_some(), cost_usd.is_some(), "--max-cost"),
+            (plan.max_tokens.is_some(), tokens.is_some(), "--max-tokens"),
+        ] {
+            if most && !told && !unsaid.contains(&option) {
+                unsaid.push(option);
+                let _ = writeln!(around.err, "warning: {}", uncounted(begun.number, option));
+            }
+        }
+        driven.spent.add(cost_usd, tokens);
         driven.note(&task, begun, report.duration, recorded);
         if let Some(error) = failed {
             return Err(error);
@@ -234,6 +192,7 @@ pub(crate) fn drive(
         }
         let (Work::Checklist(path, _), Some(item)) = (plan.work, item) else { continue };
         if outcome == Outcome::Done {
+            titled = None;
             if let Ticked::Not(reason) = task_file::tick(path, &item)? {
                 return Ok(Stop::NotTicked(reason));
             }
@@ -241,6 +200,20 @@ pub(crate) fn drive(
             current = Some((task, Some(item)));
         }
     }
+}
+
+/// Returns why no further iteration begins, where the run has spent what it may.
+fn spent(plan: &Plan<'_>, spent: Spent) -> Option<Stop> {
+    let cost = plan.max_cost.filter(|most| spent.cost_usd >= *most);
+    let tokens = plan.max_tokens.filter(|most| spent.tokens >= *most);
+    cost.map(|most| Stop::Spent("--max-cost", format!("{} of {}", live::dollars(spent.cost_usd), live::dollars(most))))
+        .or(tokens.map(|most| Stop::Spent("--max-tokens", format!("{} of {most} tokens", spent.tokens))))
+}
+
+/// Says that an iteration counts nothing for a limit.
+fn uncounted(number: u32, option: &str) -> String {
+    let what = if option == "--max-cost" { "cost" } else { "tokens" };
+    format!("iteration {number} says nothing of its {what}, so `{option}` cannot count it; event streams say it")
 }
 
 /// Returns the task that is next, with its box where it has one.
@@ -276,9 +249,12 @@ fn iterate(
         Ok(ran) => Report {
             agent_exit: Some(ran.exit_code),
             duration: ran.duration,
-            outcome: ran.interrupted.then_some(Outcome::Interrupted),
+            outcome: match ran.timed_out {
+                Some(_) => Some(Outcome::Blocked),
+                None => ran.interrupted.then_some(Outcome::Interrupted),
+            },
             said: reader.finish(),
-            errors: ran.stderr.text,
+            errors: with_timeout(ran.stderr.text, "the agent", ran.timed_out),
             ..Report::default()
         },
         Err(error) if error.is::<Usage>() => return Err(error),
@@ -307,14 +283,7 @@ fn iterate(
         match run(plan, around, verify, begun, &Fed::default(), None) {
             Ok(ran) => match not_found(Some(ran.exit_code), &ran.stderr.text) {
                 Some(line) => failed = Some(no_command("--verify", line).into()),
-                None => {
-                    report.validation = Some(Validated {
-                        command: verify.to_string(),
-                        exit_code: ran.exit_code,
-                        duration: ran.duration,
-                        output: if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text },
-                    });
-                }
+                None => report.validation = Some(validated(verify, ran)),
             },
             Err(error) => failed = Some(error),
         }
@@ -335,6 +304,25 @@ fn iterate(
         }
     }
     Ok((report, failed))
+}
+
+/// Returns how verification went.
+fn validated(verify: &CommandLine, ran: Ran) -> Validated {
+    let text = if ran.stdout.text.trim().is_empty() { ran.stderr.text } else { ran.stdout.text };
+    Validated {
+        command: verify.to_string(),
+        // Whatever it says of itself, it verified nothing.
+        exit_code: ran.timed_out.map_or(ran.exit_code, |_| TIMED_OUT),
+        duration: ran.duration,
+        output: with_timeout(text, "this", ran.timed_out),
+    }
+}
+
+/// Returns what a command wrote, and that a time-out ended it where one did.
+fn with_timeout(text: String, whom: &str, timed_out: Option<Duration>) -> String {
+    let Some(limit) = timed_out else { return text };
+    let line = format!("The time-out of {} ended {whom}.", live::duration(limit));
+    if text.trim().is_empty() { line } else { format!("{}\n{line}", text.trim_end()) }
 }
 
 fn agent(
@@ -358,26 +346,19 @@ fn agent(
         Some(template) => template.prompt(&parts)?,
         None => parts.prompt(),
     };
-    if plan.agent.wants_prompt_file() {
+    let mut logged = plan.log.map(|log| log.begin(&begun.run_id, begun.number)).transpose()?;
+    let told = Some(Told { reader, keeper, logged: logged.as_mut() });
+    let ran = if plan.agent.wants_prompt_file() {
         let file = PromptFile::write(&prompt)?;
-        run(
-            plan,
-            around,
-            plan.agent,
-            begun,
-            &Fed { prompt_file: Some(file.path()?), stdin: b"" },
-            Some((reader, keeper)),
-        )
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: Some(file.path()?), stdin: b"" }, told)
     } else {
-        run(
-            plan,
-            around,
-            plan.agent,
-            begun,
-            &Fed { prompt_file: None, stdin: prompt.as_bytes() },
-            Some((reader, keeper)),
-        )
+        run(plan, around, plan.agent, begun, &Fed { prompt_file: None, stdin: prompt.as_bytes() }, told)
+    };
+    if let Some(warning) = logged.and_then(|logged| logged.warning()) {
+        around.live.clear();
+        let _ = writeln!(around.err, "warning: {}", one_line(&warning));
     }
+    ran
 }
 
 /// What a command is given.
@@ -387,6 +368,13 @@ struct Fed<'a> {
     stdin: &'a [u8],
 }
 
+/// Who is told of an agent.
+struct Told<'a> {
+    reader: &'a mut Reader,
+    keeper: &'a mut dyn Keeper,
+    logged: Option<&'a mut Logged>,
+}
+
 /// Runs a command. What an agent writes goes to its reader as well, so that no length of it is too long.
 fn run(
     plan: &Plan<'_>,
@@ -394,7 +382,7 @@ fn run(
     command: &CommandLine,
     begun: &Begun,
     fed: &Fed<'_>,
-    mut agent: Option<(&mut Reader, &mut dyn Keeper)>,
+    mut agent: Option<Told<'_>>,
 ) -> anyhow::Result<Ran> {
     let Begun { run_id, task_id, model, number, .. } = begun;
     let prompt_file = fed.prompt_file;
@@ -409,27 +397,37 @@ fn run(
         environment: &environment,
         folder: plan.folder,
     };
+    let limit = if agent.is_some() { plan.timeout } else { plan.verify_timeout };
     let live = &*around.live;
-    process::run(&job, around.interrupt, plan.patience, &mut |seen| match seen {
+    process::run(&job, around.interrupt, Patience { limit, ..plan.patience }, &mut |seen| match seen {
         Seen::Started(pid) => {
-            if let Some((_, keeper)) = &mut agent {
-                keeper.started(pid);
+            if let Some(told) = &mut agent {
+                told.keeper.started(pid);
             }
         }
         Seen::Bytes(bytes) => {
-            let Some((reader, _)) = &mut agent else { return };
+            let Some(Told { reader, logged, .. }) = &mut agent else { return };
             reader.push(bytes);
+            if let Some(logged) = logged {
+                logged.push(bytes);
+            }
             if let Some(text) = reader.take_latest() {
                 live.line(&text);
             }
         }
         Seen::Line(line) => {
-            if agent.as_ref().is_none_or(|(reader, _)| is_shown(reader.format(), line)) {
+            if agent.as_ref().is_none_or(|told| is_shown(told.reader.format(), line)) {
                 live.line(line);
+            }
+        }
+        Seen::AsideBytes(bytes) => {
+            if let Some(Told { logged: Some(logged), .. }) = &mut agent {
+                logged.push(bytes);
             }
         }
         Seen::Aside(line) => live.line(line),
         Seen::Stopping => live.line("stopping; Ctrl-C again ends everything at once"),
+        Seen::TooLong => live.line("stopping: its time is up"),
     })
 }
 
@@ -521,7 +519,14 @@ mod tests {
             let said = if report.said.text.contains("DONE") { Outcome::Done } else { Outcome::Blocked };
             let is_refuted = report.validation.as_ref().is_some_and(|validated| validated.exit_code != 0);
             let outcome = report.outcome.unwrap_or(if is_refuted { Outcome::Retried } else { said });
-            Ok(Recorded { outcome, cost_usd: None, learned: Vec::new(), refused: 0, warnings: Vec::new() })
+            Ok(Recorded {
+                outcome,
+                cost_usd: None,
+                tokens: None,
+                learned: Vec::new(),
+                refused: 0,
+                warnings: Vec::new(),
+            })
         }
     }
 
@@ -585,9 +590,14 @@ mod tests {
                 template: template.as_ref(),
                 max_iterations: Some(4),
                 max_attempts: self.max_attempts,
+                max_cost: None,
+                max_tokens: None,
                 earlier: &self.earlier,
                 folder: self.folder.path(),
                 patience: Patience { interrupted: Duration::from_millis(20), ..Patience::default() },
+                timeout: None,
+                verify_timeout: None,
+                log: None,
                 reader: &|| Reader::new(Options::default()),
             };
             let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());
@@ -705,6 +715,8 @@ mod tests {
         let came = trial.run();
         assert_eq!(came.stop.as_ref().unwrap(), &Stop::Attempts);
         assert_eq!(came.fake.titles, ["Same", "First", "Same", "Second"]);
+        let shown: Vec<&str> = came.err.lines().filter(|line| !line.contains("·")).collect();
+        assert_eq!(shown, ["Same", "First", "Same", "Second"]);
         assert_eq!(outcomes(&came), ["done", "done", "done", "blocked"]);
         assert_eq!(trial.file("tasks.md"), "- [x] First\n  - [x] Same\n- [x] Zeroth\n- [x] Same\n- [ ] Second\n");
         let tasks: Vec<(&str, bool)> = came.driven.tasks.iter().map(|task| (task.title.as_str(), task.done)).collect();

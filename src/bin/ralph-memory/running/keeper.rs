@@ -9,8 +9,8 @@ use ralph_memory::memory::{self, Iteration, Run};
 use ralph_memory::progress::{self, Finished, ProgressStrategy};
 use ralph_memory::{Memory, Task};
 
+use super::attempt::{Begun, Keeper, Recorded, Report, tokens};
 use super::command::{CommandLine, Values};
-use super::drive::{Begun, Keeper, Recorded, Report};
 use super::interrupt::Interrupt;
 use super::process::{self, Job, Patience};
 use super::summary::Learned;
@@ -168,6 +168,7 @@ impl Keeper for Journal<'_> {
         Ok(Recorded {
             outcome: recorded.outcome,
             cost_usd: recorded.attempt.head.cost_usd,
+            tokens: tokens(&recorded.attempt.head),
             learned: learned.collect(),
             refused: recorded.refused.len(),
             warnings: recorded.problems.iter().map(ToString::to_string).collect(),
@@ -177,8 +178,9 @@ impl Keeper for Journal<'_> {
 
 /// Returns what the memory is told of an attempt.
 fn told(report: &Report, progress: String) -> memory::Report {
-    let is_crash =
-        (report.agent_exit != Some(0) || report.said.is_failed) && report.outcome != Some(Outcome::Interrupted);
+    // What the loop says of an agent that it ended counts, whatever exit status that one had.
+    let is_crash = report.agent_exit != Some(0) || report.said.is_failed || report.outcome == Some(Outcome::Blocked);
+    let is_crash = is_crash && report.outcome != Some(Outcome::Interrupted);
     memory::Report {
         transcript: Some(report.said.clone()),
         agent_exit: report.agent_exit,

@@ -56,6 +56,12 @@ impl Live {
         }
     }
 
+    /// Shows which task the iterations from here on are of.
+    pub(crate) fn task(&mut self, err: &mut dyn Write, title: &str) {
+        self.clear();
+        let _ = writeln!(err, "{}", one_line(title));
+    }
+
     /// Shows a line of output, or what is done.
     pub(crate) fn line(&self, text: &str) {
         if let Some(bar) = &self.bar {

@@ -2,6 +2,7 @@
 //!
 //! `drive` puts them in sequence, and `keeper` alone knows the memory.
 
+mod attempt;
 pub(crate) mod command;
 pub(crate) mod drive;
 mod family;
@@ -9,9 +10,11 @@ pub(crate) mod feedback;
 pub(crate) mod interrupt;
 pub(crate) mod keeper;
 pub(crate) mod live;
+pub(crate) mod log;
 pub(crate) mod options;
 pub(crate) mod process;
 pub(crate) mod prompt;
+pub(crate) mod resume;
 pub(crate) mod setup;
 pub(crate) mod summary;
 pub(crate) mod task_file;

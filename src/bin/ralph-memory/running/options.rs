@@ -6,7 +6,7 @@ use ralph_memory::Memory;
 use serde::{Deserialize, Serialize};
 
 /// The options of a run, as they were given; what was left out is left out here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Kept {
     /// The run.
@@ -19,8 +19,14 @@ pub(crate) struct Kept {
     pub(crate) progress: Option<String>,
     pub(crate) max_iterations: Option<u32>,
     pub(crate) max_attempts: Option<u32>,
+    /// In seconds, as the next one.
+    pub(crate) timeout: Option<u64>,
+    pub(crate) verify_timeout: Option<u64>,
+    pub(crate) max_cost: Option<f64>,
+    pub(crate) max_tokens: Option<u64>,
     /// The full path, since a run may be resumed from another folder; so are those below.
     pub(crate) prompt: Option<PathBuf>,
+    pub(crate) log: Option<PathBuf>,
     pub(crate) task_file: Option<PathBuf>,
     pub(crate) feature: Option<String>,
     pub(crate) section: Option<String>,

@@ -42,11 +42,13 @@ pub(crate) struct Patience {
     pub(crate) outputs: Duration,
     /// For the command and its children after they were interrupted.
     pub(crate) interrupted: Duration,
+    /// For the command itself; `None` where it may take as long as it likes.
+    pub(crate) limit: Option<Duration>,
 }
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience { outputs: Duration::from_secs(2), interrupted: Duration::from_secs(5) }
+        Patience { outputs: Duration::from_secs(2), interrupted: Duration::from_secs(5), limit: None }
     }
 }
 
@@ -78,6 +80,8 @@ pub(crate) struct Ran {
     pub(crate) duration: Duration,
     /// Whether it was ended by an interrupt.
     pub(crate) interrupted: bool,
+    /// The time-out that ended it.
+    pub(crate) timed_out: Option<Duration>,
 }
 
 /// The end of what a command wrote.
@@ -98,10 +102,14 @@ pub(crate) enum Seen<'a> {
     Bytes(&'a [u8]),
     /// It wrote this line to its standard output.
     Line(&'a str),
+    /// It wrote this to its error output; its lines follow.
+    AsideBytes(&'a [u8]),
     /// It wrote this line to its error output.
     Aside(&'a str),
     /// It was interrupted, and gets time to end.
     Stopping,
+    /// It took longer than it may, and gets time to end.
+    TooLong,
 }
 
 /// One of the two outputs.
@@ -142,7 +150,7 @@ pub(crate) fn run(
     })?;
     see(Seen::Started(child.id()));
     let events = listen(&mut child, job.stdin);
-    let mut watched = Watched::new(family, interrupt, patience);
+    let mut watched = Watched::new(family, interrupt, patience, start);
     while !watched.is_over() {
         match events.recv_timeout(LOOK) {
             Ok(Event::Bytes(Output::Standard, bytes)) => {
@@ -150,17 +158,18 @@ pub(crate) fn run(
                 watched.stdout.take(&bytes, &mut |line| see(Seen::Line(line)));
             }
             Ok(Event::Bytes(Output::Error, bytes)) => {
+                see(Seen::AsideBytes(&bytes));
                 watched.stderr.take(&bytes, &mut |line| see(Seen::Aside(line)));
             }
             Ok(Event::Closed(output)) => watched.output(output).is_closed = true,
             Ok(Event::Exited) => watched.exited = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        if watched.look() {
-            see(Seen::Stopping);
+        if let Some(seen) = watched.look() {
+            see(seen);
         }
     }
-    if watched.interrupted.is_some() {
+    if watched.ended.is_some() {
         // What is left of its children.
         family.signal(Signal::KILL);
     }
@@ -172,7 +181,8 @@ pub(crate) fn run(
         stderr: watched.stderr.captured(),
         exit_code: exit_code(status),
         duration: start.elapsed(),
-        interrupted: watched.interrupted.is_some(),
+        interrupted: watched.ended.is_some() && !watched.is_too_long,
+        timed_out: patience.limit.filter(|_| watched.is_too_long),
     })
 }
 
@@ -303,17 +313,23 @@ struct Watched<'a> {
     family: Family,
     interrupt: &'a Interrupt,
     patience: Patience,
+    start: Instant,
     stdout: Collected,
     stderr: Collected,
     exited: Option<Instant>,
-    interrupted: Option<Instant>,
+    /// When it was asked to end.
+    ended: Option<Instant>,
+    /// Whether that was since it took too long.
+    is_too_long: bool,
     is_killed: bool,
 }
 
 impl<'a> Watched<'a> {
-    fn new(family: Family, interrupt: &'a Interrupt, patience: Patience) -> Watched<'a> {
+    fn new(family: Family, interrupt: &'a Interrupt, patience: Patience, start: Instant) -> Watched<'a> {
         let (stdout, stderr) = (Collected::new(MAX_STDOUT), Collected::new(MAX_STDERR));
-        Watched { family, interrupt, patience, stdout, stderr, exited: None, interrupted: None, is_killed: false }
+        let (exited, ended) = (None, None);
+        let (is_too_long, is_killed) = (false, false);
+        Watched { family, interrupt, patience, start, stdout, stderr, exited, ended, is_too_long, is_killed }
     }
 
     fn output(&mut self, output: Output) -> &mut Collected {
@@ -323,16 +339,19 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Ends the command where the run is to stop: first asks, later does not. Returns whether it asked
-    /// now.
-    fn look(&mut self) -> bool {
-        match self.interrupted {
-            None if self.interrupt.is_raised() => {
-                self.interrupted = Some(Instant::now());
+    /// Ends the command where the run is to stop, or it took too long: first asks, later does not. Returns what is to be
+    /// seen of it where it asked now.
+    fn look(&mut self) -> Option<Seen<'static>> {
+        // One that has exited took no longer than that, whatever its children do.
+        let is_late = self.exited.is_none() && self.patience.limit.is_some_and(|limit| self.start.elapsed() >= limit);
+        match self.ended {
+            None if self.interrupt.is_raised() || is_late => {
+                self.ended = Some(Instant::now());
+                self.is_too_long = !self.interrupt.is_raised();
                 // Where nobody is at a keyboard, commands are often started to ignore the first of these.
                 let signal = if self.interrupt.is_by_person() { Signal::INT } else { Signal::TERM };
                 self.family.signal(signal);
-                true
+                Some(if self.is_too_long { Seen::TooLong } else { Seen::Stopping })
             }
             Some(since)
                 if !self.is_killed
@@ -340,9 +359,9 @@ impl<'a> Watched<'a> {
             {
                 self.is_killed = true;
                 self.family.signal(Signal::KILL);
-                false
+                None
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -350,7 +369,7 @@ impl<'a> Watched<'a> {
     fn is_over(&self) -> bool {
         let Some(exited) = self.exited else { return false };
         // Children that hold an output open may be cleaning up, for which they have as long.
-        let patience = match self.interrupted {
+        let patience = match self.ended {
             Some(since) if !self.is_killed => self.patience.interrupted.saturating_sub(since.elapsed()),
             _ => self.patience.outputs.saturating_sub(exited.elapsed()),
         };
@@ -434,8 +453,10 @@ mod tests {
     use crate::error;
 
     /// Short where something is held open, long where an interrupt must be enough.
-    const SHORT: Patience = Patience { outputs: Duration::from_millis(20), interrupted: Duration::from_millis(20) };
-    const LONG: Patience = Patience { outputs: Duration::from_secs(60), interrupted: Duration::from_secs(60) };
+    const SHORT: Patience =
+        Patience { outputs: Duration::from_millis(20), interrupted: Duration::from_millis(20), limit: None };
+    const LONG: Patience =
+        Patience { outputs: Duration::from_secs(60), interrupted: Duration::from_secs(60), limit: None };
 
     fn job<'a>(arguments: &'a [String], stdin: &'a [u8]) -> Job<'a> {
         Job { program: "sh", arguments, stdin, environment: &[("RALPH_MODEL", "a model")], folder: Path::new("/") }
@@ -451,9 +472,10 @@ mod tests {
 
     fn told(seen: Seen<'_>) -> Option<String> {
         match seen {
-            Seen::Bytes(_) | Seen::Started(_) => None,
+            Seen::Bytes(_) | Seen::AsideBytes(_) | Seen::Started(_) => None,
             Seen::Line(line) | Seen::Aside(line) => Some(line.to_owned()),
             Seen::Stopping => Some("(stopping)".to_owned()),
+            Seen::TooLong => Some("(too long)".to_owned()),
         }
     }
 
@@ -595,6 +617,35 @@ mod tests {
     fn what_ignores_an_interrupt_is_killed() {
         let (ran, _) = interrupt("trap '' INT; echo ready; while :; do sleep 1000; done", SHORT);
         assert_eq!((ran.exit_code, ran.interrupted), (137, true));
+    }
+
+    #[test]
+    fn what_takes_too_long_ends_with_its_children() {
+        let limit = Some(Duration::from_millis(300));
+        let timed = |script: &str, patience: Patience| {
+            let mut lines = Vec::new();
+            let patience = Patience { limit, ..patience };
+            let ran = run(&job(&shell(script), b""), &Interrupt::default(), patience, &mut |seen| {
+                lines.extend(told(seen));
+            });
+            (ran.unwrap(), lines)
+        };
+        let (ran, lines) = timed("sleep 1000 & echo $!; exec sleep 1000", LONG);
+        assert_eq!((ran.exit_code, ran.interrupted, ran.timed_out), (143, false, limit));
+        assert_eq!(lines[1..], ["(too long)"]);
+        check_gone(&lines[0]);
+        // It may say something yet, and what ignores it is killed.
+        let (ran, _) = timed("trap 'echo bye; exit 0' TERM; while :; do sleep 0.01; done", LONG);
+        assert_eq!((ran.exit_code, ran.stdout.text.as_str(), ran.timed_out), (0, "bye\n", limit));
+        let (ran, _) = timed("trap '' TERM; while :; do sleep 1000; done", SHORT);
+        assert_eq!((ran.exit_code, ran.timed_out), (137, limit));
+        // One that exits in time is not late for what its children do.
+        let outputs = Duration::from_millis(600);
+        let (ran, lines) = timed("sleep 1000 & echo $!", Patience { outputs, ..LONG });
+        assert_eq!((ran.exit_code, ran.timed_out), (0, None));
+        assert!(is_running(&lines[0]));
+        let pid = Pid::from_raw(lines[0].parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, Signal::KILL).unwrap();
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub(crate) struct Summary {
     pub(crate) learned: Vec<Learned>,
     /// Whether all that was asked for is done.
     pub(crate) done: bool,
+    /// The limit that ended it, by the name of its option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<&'static str>,
     /// What was tidied up in the end, where the settings ask for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tended: Option<Tended>,
@@ -92,6 +95,7 @@ impl Summary {
             duration_secs: iterations.iter().map(|iteration| iteration.duration.as_secs_f64()).sum(),
             learned: Vec::new(),
             done,
+            limit: None,
             tended: None,
         };
         for iteration in iterations {
@@ -138,6 +142,7 @@ impl Summary {
             ("models", models.join(", ")),
             ("cost", self.cost_usd.map(dollars).unwrap_or_default()),
             ("time", duration(Duration::try_from_secs_f64(self.duration_secs).unwrap_or_default())),
+            ("limit", self.limit.unwrap_or_default().to_owned()),
         ];
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
             ui.field(name, PLAIN, value)?;

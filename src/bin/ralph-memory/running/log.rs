@@ -1,0 +1,121 @@
+//! Keeps what agents write, whole and as it came: one file for each iteration, in a folder that somebody named.
+//!
+//! Nothing in it is redacted, so it never lies in the memory's folder, which is committed, and git ignores it where it is
+//! made in the project.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::random;
+use crate::error::Usage;
+
+/// The memory's folder, and those in it that may lie elsewhere behind a link.
+const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
+
+/// A folder of agents' outputs.
+#[derive(Debug)]
+pub(crate) struct Log {
+    folder: PathBuf,
+}
+
+/// The file of one iteration.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    path: PathBuf,
+    file: File,
+    failed: Option<io::Error>,
+}
+
+impl Log {
+    /// Makes the folder where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`] where it lies in the memory, or cannot be written.
+    pub(crate) fn open(folder: &Path, root: &Path) -> Result<Log, Usage> {
+        let refuse = |source: &io::Error| cannot_write(folder, source);
+        let real = resolved(folder).map_err(|source| refuse(&source))?;
+        if OWN.iter().filter_map(|own| fs::canonicalize(root.join(own)).ok()).any(|own| real.starts_with(own)) {
+            return Err(Usage {
+                message: format!("the folder of `--log` lies in the memory: {}", folder.display()),
+                hint: "name another one: agents' outputs may hold secrets, and the memory is committed".to_owned(),
+            });
+        }
+        let make = || {
+            fs::create_dir_all(&real)?;
+            let probe = real.join(format!(".ralph-memory-{}", random()));
+            create(&probe)?;
+            fs::remove_file(&probe)?;
+            let is_empty = fs::read_dir(&real)?.next().is_none();
+            if is_empty && fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)) {
+                // Else each attempt would seem to have made its own log.
+                fs::write(real.join(".gitignore"), "*\n")?;
+            }
+            Ok(())
+        };
+        make().map_err(|source| refuse(&source))?;
+        Ok(Log { folder: real })
+    }
+
+    /// Makes the file of an iteration. One that is there already, or a link, is left alone.
+    pub(crate) fn begin(&self, run_id: &str, number: u32) -> Result<Logged, Usage> {
+        let names = (1_u64..).map(|time| match time {
+            1 => format!("{run_id}-{number:04}.log"),
+            time => format!("{run_id}-{number:04}-{time}.log"),
+        });
+        for path in names.map(|name| self.folder.join(name)) {
+            match create(&path) {
+                Ok(file) => return Ok(Logged { path, file, failed: None }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(cannot_write(&path, &error)),
+            }
+        }
+        Err(cannot_write(&self.folder, &io::ErrorKind::AlreadyExists.into()))
+    }
+}
+
+impl Logged {
+    /// Adds what the agent wrote. A disk that is full does not stop it.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(bytes).err();
+        }
+    }
+
+    /// Returns what a person should know of it.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let failed = self.failed.as_ref()?;
+        Some(format!("`{}` does not have all that the agent wrote: {failed}", self.path.display()))
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+fn cannot_write(path: &Path, source: &io::Error) -> Usage {
+    Usage {
+        message: format!("cannot write the output of agents to {}: {source}", path.display()),
+        hint: "name a folder with `--log` that can be written; it is made where it is not there".to_owned(),
+    }
+}
+
+/// Returns where a folder lies, or will when it is made.
+fn resolved(folder: &Path) -> io::Result<PathBuf> {
+    let full = std::path::absolute(folder)?;
+    let mut missing = Vec::new();
+    for there in full.ancestors() {
+        match fs::canonicalize(there) {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(error) => match there.components().next_back() {
+                Some(Component::Normal(name)) => missing.push(name),
+                // Nobody knows what is above a folder that is not there.
+                _ => return Err(error),
+            },
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}

@@ -1,0 +1,221 @@
+//! Limits of a run: how long its agent and verification may take, and what it may spend; and
+//! what it shows and keeps of its agents.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::{Ran, TestBase};
+
+fn run(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with([&["run", "--task", "x"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+/// Writes an agent, which stands beside the project, and returns its command.
+fn agent(base: &TestBase, script: &str) -> String {
+    let path = base.home().join("agent.sh");
+    fs::write(&path, format!("cd {}\n{script}\n", base.home().display())).unwrap();
+    format!("sh {}", path.display())
+}
+
+/// Returns what an agent left beside itself.
+fn left(base: &TestBase, name: &str) -> String {
+    fs::read_to_string(base.home().join(name)).unwrap_or_default()
+}
+
+/// Returns the journal's entries, in order.
+fn journal(base: &TestBase) -> Vec<String> {
+    let mut paths = base.files(".ralph/journal");
+    paths.sort();
+    paths.iter().map(|path| base.read(path)).collect()
+}
+
+const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
+
+#[test]
+fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
+    let base = TestBase::new();
+    // A child of it leaves its process group, and it says that it is done.
+    let script = format!(
+        "cat > prompt-$RALPH_ITERATION\n{DONE}\n[ $RALPH_ITERATION = 1 ] || exit 0\n\
+         setsid sh -c 'echo $$ > pid; exec sleep 1000' &\nyes 'a warning' | head -n 9000 >&2\nsleep 1000"
+    );
+    let ran = run(&base, &["--agent", &agent(&base, &script), "--timeout", "2s"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ran.stdout.contains("2 (1 done, 1 blocked)"), "{ran}");
+    let first = &journal(&base)[0];
+    assert!(first.contains("\noutcome: blocked\n"), "{first}");
+    assert!(first.contains("> The time-out of 2 s ended the agent.\n"), "{first}");
+    let told = left(&base, "prompt-2");
+    assert!(told.contains("The time-out of 2 s ended the agent."), "{told}");
+    let state = fs::read_to_string(PathBuf::from(format!("/proc/{}/stat", left(&base, "pid").trim())));
+    assert!(state.as_ref().is_err() || state.as_ref().is_ok_and(|state| state.contains(") Z ")), "{state:?}");
+}
+
+#[test]
+fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
+    let base = TestBase::new();
+    let ran = run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(!journal(&base)[0].contains("time-out"), "{}", journal(&base)[0]);
+}
+
+#[test]
+fn a_verification_that_takes_too_long_has_failed() {
+    let base = TestBase::new();
+    let agent = agent(&base, &format!("cat > prompt-$RALPH_ITERATION\n{DONE}"));
+    // It ends with success when it is asked to end.
+    let verify = "sh -c 'trap \"exit 0\" TERM; echo testing; while :; do sleep 0.01; done'";
+    let arguments = ["--agent", &agent, "--verify", verify, "--verify-timeout", "1s", "--max-iterations", "2"];
+    let ran = run(&base, &arguments);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("2 (2 retried)"), "{ran}");
+    let first = &journal(&base)[0];
+    assert!(first.contains("exit_code: 124"), "{first}");
+    assert!(first.contains("> testing\n> The time-out of 1 s ended this.\n"), "{first}");
+    assert!(left(&base, "prompt-2").contains("The time-out of 1 s ended this."), "{}", left(&base, "prompt-2"));
+}
+
+#[test]
+fn a_run_that_is_resumed_keeps_its_time_outs() {
+    let base = TestBase::new();
+    let agent = agent(&base, "sleep 1000");
+    let arguments = ["--agent", &agent, "--timeout", "1s", "--verify-timeout", "7m", "--max-iterations", "1"];
+    assert_eq!(run(&base, &arguments).code, Some(1));
+    let ran = base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
+    assert_eq!(journal(&base).len(), 2);
+    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
+}
+
+/// An agent whose stream says that it cost 30 cents and took 1,200 tokens, and not how the task stands.
+fn spender(base: &TestBase) -> String {
+    let stream = concat!(
+        r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"claude-sonnet-4-5"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"I read on."}]},"session_id":"s"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","session_id":"s","is_error":false,"total_cost_usd":0.3,"usage":{"input_tokens":1000,"output_tokens":200},"result":"I read on."}"#,
+    );
+    fs::write(base.home().join("stream"), stream).unwrap();
+    agent(base, "cat stream")
+}
+
+/// Goes on with the newest run.
+fn resume(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with([&["run", "--resume"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+#[test]
+fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
+    let base = TestBase::new();
+    // Three times 30 cents are a little less than 90 in binary.
+    let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("3 (3 blocked)") && ran.stdout.contains("limit        --max-cost\n"), "{ran}");
+    assert!(ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with more"), "{ran}");
+    // What it spent before it was gone on with counts, and so does the limit.
+    let ran = resume(&base, &["--json"]);
+    assert_eq!((&ran.json(1)["iterations"], &ran.json(1)["limit"]), (&0.into(), &"--max-cost".into()), "{ran}");
+    let ran = resume(&base, &["--max-cost", "1"]);
+    assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
+    assert_eq!(journal(&base).len(), 4);
+}
+
+#[test]
+fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
+    let base = TestBase::new();
+    let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("2 (2 blocked)") && ran.stdout.contains("limit        --max-tokens\n"), "{ran}");
+    assert!(ran.stderr.contains("the run has used 2400 of 2000 tokens"), "{ran}");
+    assert!(resume(&base, &[]).stdout.contains("iterations   0\n"));
+}
+
+#[test]
+fn a_limit_that_cannot_be_counted_is_warned_of_once() {
+    let base = TestBase::new();
+    let arguments = ["--agent", &agent(&base, "echo hm"), "--max-iterations", "2", "--max-cost", "1"];
+    let ran = run(&base, &arguments);
+    assert!(ran.stdout.contains("limit        --max-iterations\n"), "{ran}");
+    assert_eq!(ran.stderr.matches("says nothing of its cost, so `--max-cost` cannot count it").count(), 1, "{ran}");
+}
+
+/// A secret, as a scanner would see it.
+const SECRET: &str = concat!("ghp_", "x7Kq2mVb9TzR4nWc8LpY3sHd6JfG1aQe5uXo");
+
+#[test]
+fn a_log_has_all_that_an_agent_wrote() {
+    let base = TestBase::new();
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(base.root()).status();
+    assert!(git.unwrap().success());
+    // More than is kept of an error output.
+    let script = format!("echo first $RALPH_ITERATION\nyes 0123456 | head -n 200000 >&2\necho {SECRET}");
+    let ran = run(&base, &["--agent", &agent(&base, &script), "--max-iterations", "2", "--log", "logs/of agents"]);
+    assert!(ran.stdout.contains("2 (2 blocked)"), "{ran}");
+    let run = base.files(".ralph/journal")[0].split('/').nth(2).unwrap().to_owned();
+    let path = |number: u32| format!("logs/of agents/{run}-{number:04}.log");
+    assert_eq!(base.files("logs"), ["logs/of agents/.gitignore".to_owned(), path(1), path(2)]);
+    for number in [1, 2] {
+        let text = base.read(&path(number));
+        // Two outputs, which may come between each other anywhere.
+        let errors = text.replacen(&format!("first {number}\n"), "", 1).replacen(&format!("{SECRET}\n"), "", 1);
+        assert!(errors == "0123456\n".repeat(200_000) && text.len() > errors.len() + SECRET.len(), "{}", text.len());
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(base.at(&path(number))).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // The memory has no secret, and no attempt made a log.
+    for entry in journal(&base) {
+        assert!(!entry.contains(SECRET) && !entry.contains("logs/"), "{entry}");
+    }
+    // What is there is left alone, and a run that goes on keeps its log.
+    fs::write(base.at(&path(3)), "mine").unwrap();
+    assert_eq!(resume(&base, &["--max-iterations", "1"]).code, Some(1));
+    assert_eq!(base.read(&path(3)), "mine");
+    let other = base.read(&path(3).replace(".log", "-2.log"));
+    assert!(other.contains("first 3\n"), "{}", other.len());
+}
+
+#[test]
+fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
+    let base = TestBase::new();
+    base.write("file", "x").write("sub/x", "");
+    std::os::unix::fs::symlink(base.at(".ralph/journal"), base.at("link")).unwrap();
+    let before = base.files(".ralph");
+    let agent = agent(&base, "touch worked");
+    let inside = [".ralph/knowledge", ".ralph/journal/logs", "sub/../.ralph/logs", "link/logs"];
+    for (folder, says) in inside.map(|folder| (folder, "lies in the memory")).into_iter().chain([
+        ("file/logs", "cannot write the output of agents to file/logs"),
+        ("/proc/logs", "cannot write the output of agents to /proc/logs"),
+        ("absent/../.ralph/logs", "cannot write the output of agents to absent/../.ralph/logs"),
+    ]) {
+        let ran = run(&base, &["--agent", &agent, "--log", folder]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stderr.contains(says) && ran.stderr.contains("hint: name "), "{ran}");
+    }
+    assert_eq!(base.files(".ralph"), before);
+    assert!(!base.home().join("worked").exists() && !base.at("absent").exists());
+}
+
+#[test]
+fn the_title_of_a_box_stands_above_its_iterations() {
+    let base = TestBase::new();
+    base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
+    // Each box is done at the second attempt, and the first one moves in the file.
+    let script = format!(
+        "[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
+        base.at("todo.md").display()
+    );
+    let agent = agent(&base, &script);
+    let checklist = ["run", "--task-file", "todo.md", "--agent", &agent];
+    let ran = base.with(checklist).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.matches('·').count() < 2).collect();
+    let iteration = |number: u32| format!("iteration {number} of 10 · sonnet");
+    assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
+    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
+    assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
+    // One task needs no title: whoever gave it knows it.
+    let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
+    assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
+}
