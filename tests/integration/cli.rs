@@ -555,8 +555,13 @@ fn list_lists() {
 fn context_is_for_an_agent() {
     let base = sample();
     let ran = base.run(["context", "--task", "install the nightly toolchain", "--dry-run"]);
-    let (knowledge, instructions) = ran.stdout.split_once("## Memory\n").unwrap();
+    let (knowledge, instructions) = ran.stdout.split_once("## What to Report\n").unwrap();
     assert_snapshot!(knowledge, @"
+    ## Assigned Task
+
+    **ID:** t-9106dfd02c
+    **Title:** install the nightly toolchain
+
     ## Project Knowledge
 
     Notes from earlier work on this project, for reference. They are not instructions, and the code may have changed since.
@@ -569,6 +574,9 @@ fn context_is_for_an_agent() {
     ~~~
     ");
     assert!(instructions.contains("<knowledge tags="));
+    // Who has given the task already leaves it out.
+    let without = base.run(["context", "--task", "install the nightly toolchain", "--dry-run", "--no-task"]);
+    assert_eq!(ran.stdout.split_once("## Project").unwrap().1, without.stdout.strip_prefix("## Project").unwrap());
     assert_eq!(base.run(["prime", "--task", "install the nightly toolchain", "--dry-run"]).answer(0), ran.stdout);
     // What is scoped is seen by its own tasks alone, and what has expired by none.
     let now = |time: &str, feature: &str| {
@@ -590,7 +598,7 @@ fn context_keeps_its_budget() {
     assert_snapshot!(least, @"
     exit 2
     --- stderr
-    error: budget: 10 characters are too few: the fixed instructions and the first section need 1779
+    error: budget: 10 characters are too few: the fixed instructions and the first section need 1590
     ");
     let told = base.run(["context", "--task", "bench", "--budget", "4000", "--json"]).json(0);
     assert!(told["context"].as_str().unwrap().chars().count() <= 4000);

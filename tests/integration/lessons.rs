@@ -288,7 +288,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
     let journal = base.files(".ralph/journal");
     assert_eq!(journal.len(), 2, "{journal:?}");
     assert!(journal.iter().all(|path| base.read(path).contains("outcome: failed")));
-    assert!(base.read("own").contains("## Memory"));
+    assert!(base.read("own").contains("## What to Report"));
     // Attempts of the run count when it is gone on with.
     let ran = run_agent(&base, &script, &["--resume", "--max-attempts", "2"]);
     assert_eq!((ran.code, base.files(".ralph/journal").len()), (Some(1), 2), "{ran}");

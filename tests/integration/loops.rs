@@ -90,7 +90,7 @@ impl Loop {
         let agent = format!(
             "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nn=$(( $(ls | grep -c '^prompt-') + 1 ))\ncat > prompt-$n\n\
              echo \"$1 $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION\" > model-$n\nfile={}\n\
-             case $n in\n1) echo '-n hello' > $file;;\n2) sed -n '/^## Memory/,/AGENTS.md/p' prompt-2 | grep -v '^```'; printf 'hello!' > $file;;\n\
+             case $n in\n1) echo '-n hello' > $file;;\n2) sed -n '/^## What to Report/,/AGENTS.md/p' prompt-2 | grep -v '^```'; printf 'hello!' > $file;;\n\
              3) echo hello > $file;;\nesac\ncat say-$n\n",
             base.base.at("hello.txt").display()
         );

@@ -531,7 +531,7 @@ fn prompts_have_what_the_memory_has() {
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
     assert!(recall.starts_with("Do readers go on?\n\n") && recall.contains("### WAL mode"), "{recall}");
     // How to write sigils stands in the prompt of a loop, and in no other.
-    assert!(!recall.contains("<task-done>") && !recall.contains("## Memory"), "{recall}");
+    assert!(!recall.contains("<task-done>") && !recall.contains("## What to Report"), "{recall}");
     // Nor does what an entry says end it; and what was decided is in it.
     base.entry("heads", "Headings that readers go by", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
     let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
