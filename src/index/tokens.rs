@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::text::nfc;
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 /// The name under which the schema knows the word stream.
 pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
@@ -62,7 +62,8 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
                 let (part, behind) = rest.split_at(camel_end(rest));
                 rest = behind;
                 lower_case(part, &mut lower);
-                if is_token(&lower) {
+                // What `don't` and `it's` leave behind is also the name of a language, a type or a flag.
+                if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
                     give(&lower);
                 }
             }
@@ -348,7 +349,8 @@ mod tests {
     #[test]
     fn stop_words_are_no_parts() {
         assert_eq!(parts_of("the isEmpty of into_inner"), "empty inner");
-        assert_eq!(parts_of("Don't paint the kitchen"), "paint kitchen");
+        assert_eq!(parts_of("Don't paint the kitchen"), "t paint kitchen");
+        assert_eq!(parts_of("Map<T> in D"), "map t d");
     }
 
     #[test]

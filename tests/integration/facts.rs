@@ -186,7 +186,8 @@ fn check_replaced(old: &Entry, new: &Entry) {
 /// Checks that everything told is in one live place that is found by its words, and that every version comes back.
 fn check(facts: &[Fact]) {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000));
+    // The clock of the tools.
+    let memory = Memory::open(&base.root()).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_795_168_800));
     let mut tools = None;
     let mut entries: BTreeMap<Id, Entry> = BTreeMap::new();
     // The versions of each entry, oldest first, without the one that is live.

@@ -120,7 +120,10 @@ fn knowledge_of_files_that_changed_is_doubted() {
         assert!(text.contains(&expected), "{text}");
     }
     assert!(
-        text.contains(&format!("- **[pitfall]** (unverified since `{}`) Mind the parser.\n", &gone[..10])),
+        text.contains(&format!(
+            "- **[pitfall]** (unverified since `{}`) A pitfall (`knowledge/pitfall`): Mind the parser.\n",
+            &gone[..10]
+        )),
         "{text}"
     );
     assert!(text.contains("`knowledge/kept`\n"), "{text}");
