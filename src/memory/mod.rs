@@ -112,7 +112,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](crate::error::Error::NoMemory) where there is none, and those of its
+    /// [`Error::NoMemory`] where there is none, and those of its
     /// settings.
     pub fn open(root: &Path) -> Result<Memory> {
         Memory::with_settings(Store::open(root)?, Settings::default())
@@ -122,7 +122,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::open`], and [`Error::ForeignOwner`](crate::error::Error::ForeignOwner) where another user
+    /// Those of [`Memory::open`], and [`Error::ForeignOwner`] where another user
     /// owns `.ralph` or the folder that holds it: open it by its name, or list the folder in the setting
     /// `safe.directories` and use [`Memory::open_for_user`]. Under `sudo`, what belongs to the user who called is
     /// accepted as well.
