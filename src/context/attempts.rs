@@ -105,9 +105,11 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
 }
 
 /// Returns whether an attempt tells more than how it ended.
-fn says_something(attempt: &Attempt) -> bool {
+pub(super) fn says_something(attempt: &Attempt) -> bool {
     let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
-    let texts = [tried, notes, summary, feedback, error_output, validation_output];
+    // What verification printed is told where it refuted the attempt.
+    let refuted_by = if attempt.head.outcome == Outcome::Retried { validation_output } else { "" };
+    let texts = [tried, notes, summary, feedback, error_output, refuted_by];
     texts.iter().any(|text| !text.trim().is_empty())
 }
 
