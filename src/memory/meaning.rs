@@ -129,7 +129,7 @@ impl Memory {
         match result {
             Ok((similar, problems)) => {
                 let limit = self.settings.semantic.limit;
-                let min_score = self.least(ollama);
+                let min_score = self.least();
                 (Some(Meaning { similar, weight, limit, min_score }), self.once(problems))
             }
             Err((failed, mut problems)) => {
@@ -203,7 +203,7 @@ impl Memory {
         let wanted = Wanted {
             vector: &vector,
             limit,
-            min_score: self.least(ollama),
+            min_score: self.least(),
             feature: query.in_feature.as_deref(),
             kind: query.kind,
             also: &self.found_by_words(&catalogs, snapshot, query),
@@ -288,11 +288,10 @@ impl Memory {
         if set < 0.0 { self.settings.ollama.min_score() } else { set }
     }
 
+    /// The same, as vectors are compared.
     #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
-    fn least(&self, ollama: &Ollama) -> f32 {
-        let set = self.settings.semantic.min_score;
-        let own = crate::settings::Ollama { model: ollama.model().to_owned(), ..self.settings.ollama.clone() };
-        if set < 0.0 { own.min_score() as f32 } else { set as f32 }
+    fn least(&self) -> f32 {
+        self.least_similarity() as f32
     }
 
     /// Says once what went wrong, and asks nobody for a while where somebody waited for it.
@@ -396,7 +395,7 @@ impl Memory {
                 let message = "Collection not found".to_owned();
                 return Err(shared(Trouble::Refused { status: 404, message }));
             }
-            let least = self.least(ollama);
+            let least = self.least();
             let probe = vec![1.0; dimensions];
             qdrant.search(&probe, 1, least, None, None).map_err(shared)?;
             Ok(format!("qdrant ok, {of_ollama}"))

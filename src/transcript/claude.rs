@@ -29,7 +29,7 @@ pub(super) struct Claude {
     sessions: Vec<(Option<String>, Figures)>,
     /// The figures of those before them.
     earlier: Figures,
-    /// Whether work was begun or gone on with since the last result.
+    /// Whether work was begun or resumed since the last result.
     is_open: bool,
     /// Whether the folder is known that the agent works in.
     has_folder: bool,

@@ -83,11 +83,11 @@ struct Message<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Usage<'a> {
+pub(super) struct Usage<'a> {
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    pub(super) input_tokens: Field<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    pub(super) output_tokens: Field<'a>,
 }
 
 impl Codex {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::codex::Usage;
 use super::ending::Ending;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
@@ -97,15 +98,6 @@ struct Metadata<'a> {
 struct Info<'a> {
     #[serde(borrow)]
     total_token_usage: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Usage<'a> {
-    #[serde(borrow)]
-    input_tokens: Field<'a>,
-    #[serde(borrow)]
-    output_tokens: Field<'a>,
 }
 
 impl Rollout {

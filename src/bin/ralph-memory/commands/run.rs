@@ -152,7 +152,7 @@ enum Wanted {
     Task(Task),
     /// The boxes of this file are; feature, section and paths are those of the task beside it.
     Checklist(PathBuf, Task),
-    /// The last task of the run that is gone on with is; the same of it.
+    /// The last task of the resumed run is; the same of it.
     Last(Task),
 }
 
@@ -209,7 +209,7 @@ impl Args {
         }
     }
 
-    /// Returns the options with those of the run that is gone on with where nothing was given now.
+    /// Returns the options with those of the resumed run where nothing was given now.
     fn resumed(&self, kept: Kept) -> Args {
         let has_task = self.task.is_some() || self.task_file.is_some();
         let has_budget = self.budget.is_some() || self.tokens.is_some();

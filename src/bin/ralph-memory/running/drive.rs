@@ -56,7 +56,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_cost: Option<f64>,
     /// How many tokens it may take.
     pub(crate) max_tokens: Option<u64>,
-    /// How many attempts the run made at tasks before it was gone on with, by the task's id.
+    /// How many attempts the run made at tasks before it was resumed, by the task's id.
     pub(crate) earlier: &'a BTreeMap<String, u32>,
     /// Where commands are run.
     pub(crate) folder: &'a Path,
@@ -97,7 +97,7 @@ pub(crate) struct Driven {
     pub(crate) iterations: Vec<Iteration>,
     /// Its tasks, in the order in which they were begun.
     pub(crate) tasks: Vec<Worked>,
-    /// What it has spent, also before it was gone on with.
+    /// What it has spent, also before it was resumed.
     pub(crate) spent: Spent,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn drive(
             return Ok(stop);
         }
         let begun = keeper.begin(&task)?;
-        // A run that is gone on with does not begin at 1.
+        // A resumed run does not begin at 1.
         let last = *last.get_or_insert(plan.max_iterations.map(|most| begun.number.saturating_add(most - 1)));
         if let Some(warning) = &begun.warning {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));

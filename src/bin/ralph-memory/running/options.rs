@@ -1,4 +1,4 @@
-//! What a run was started with, for one that goes on with it.
+//! What a run was started with, for one that resumes it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How far the run has come that is gone on with.
+//! How far a resumed run has come.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Last {
     pub(crate) spent: Spent,
 }
 
-/// Returns the run that is to be gone on with, or a new one.
+/// Returns the run that is resumed, or a new one.
 pub(crate) fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)> {
     if !resume {
         return Ok((memory.new_run(), Last::default()));
