@@ -181,7 +181,7 @@ class Program:
                 raise ValueError(f"exit {r.returncode}: {r.stderr.strip()[:300]}")
             answer = json.loads(r.stdout)
             self.problems += answer.get("problems", [])[:1]
-            return [(h["id"], h["score"]) for h in answer["hits"]]
+            return [(h["id"], h["score"]) for h in answer["entries"]]
         except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as e:
             self.failures.append(f"{q['id']}: {type(e).__name__} {e}"[:400])
             return []

@@ -178,7 +178,7 @@ class Bench:
         time.sleep(.1)
         self.search(queries[0], keep=True)
         try:
-            hits = json.loads(self.spawn.output())["hits"]
+            hits = json.loads(self.spawn.output())["entries"]
         except (ValueError, KeyError, TypeError):
             raise Failed("search --json did not print an object with hits") from None
         if not hits:

@@ -56,9 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let memory = Memory::open(Path::new(&root))?;
             let query = Query { text, ..Query::default() };
             let found = memory.search(&query, LIMIT)?;
-            std::hint::black_box(memory.excerpts(&found.hits, &query.text, EXCERPT));
+            std::hint::black_box(memory.excerpts(found.hits.iter().map(|hit| &hit.entry), &query.text, EXCERPT));
             let by_library = begun.elapsed().as_secs_f64() * 1e3;
-            let n_served = result["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
+            let n_served = result["structuredContent"]["entries"].as_array().map_or(0, Vec::len);
             assert_eq!(n_served, found.hits.len(), "both look at the same");
             if is_counted {
                 served.push(by_server);

@@ -31,6 +31,7 @@ pub struct Finding {
     /// What was found, in one line without a final period.
     pub detail: Message,
     /// How to mend it, where there is something to mend.
+    #[serde(rename = "hint")]
     pub mend: Option<Message>,
 }
 

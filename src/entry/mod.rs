@@ -14,6 +14,7 @@ pub mod knowledge;
 pub mod merge;
 mod place;
 mod read;
+mod summary;
 
 use std::fmt;
 
@@ -27,6 +28,7 @@ pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Va
 pub use event::{Event, MAX_SUMMARY};
 pub use place::{place, place_of_key};
 pub use read::{body_fingerprint, parse_time, read};
+pub use summary::EntrySummary;
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;

@@ -280,7 +280,7 @@ impl Memory {
             head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
         })?;
         let read_hit = |hit: Hit| {
-            let path = within(&hit.path);
+            let path = within(&hit.entry.path);
             // A file that vanished since the scan is no longer known.
             let entry = read(path, &self.store.read(path).ok()?.bytes);
             Some((hit, entry))
@@ -294,9 +294,9 @@ impl Memory {
         for (hit, (entry, unverified)) in found {
             let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
             let reference = Reference {
-                id: hit.id,
-                title: hit.title,
-                tags: hit.tags,
+                id: hit.entry.id,
+                title: hit.entry.title,
+                tags: hit.entry.tags,
                 recency: entry.head.clone().as_of(self.now()).recency(),
                 category: entry.head.category,
                 body: entry.body,
@@ -319,7 +319,7 @@ impl Memory {
         let query = Query { kind: Some(Kind::Journal), ..query.clone() };
         let hits = self.hits(views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
         let catalog: &Catalog = &views[0].catalog;
-        let past = |hit: Hit| Past::new(hit.id, catalog.head(catalog.row_of_path(within(&hit.path))?));
+        let past = |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(within(&hit.entry.path))?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
     }
 }

@@ -13,6 +13,7 @@ use super::outside::State;
 use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::said::{Known, error_category, event_of, knowledge_of, known, outcome, sections, transcript_problems};
+use super::views::IterationView;
 use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
@@ -96,6 +97,13 @@ pub struct Recorded {
     pub attempt: Attempt,
     /// What happened on the way that a person should look at.
     pub problems: Vec<Problem>,
+}
+
+impl Recorded {
+    /// Returns the attempt as the views of the journal have it.
+    pub fn view(&self) -> IterationView {
+        IterationView::new(self.id.clone(), self.path.clone(), self.attempt.clone())
+    }
 }
 
 /// An attempt whose agent has ended, with all that is known of it.

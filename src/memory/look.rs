@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::Memory;
 use super::runs::pasts;
-use super::write::{no_such_entry, shown};
+use super::write::no_such_entry;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{Head, Id, Kind, Outcome, Scope, Source, frontmatter};
-use crate::error::{Message, Problem, Result, Severity};
+use crate::entry::{EntrySummary, Head, Id, Kind, Scope, frontmatter};
+use crate::error::{Message, Problem, Result};
 use crate::history::{self, Usage};
 use crate::retrieve::superseded;
 use crate::store::version_of;
@@ -21,36 +21,15 @@ use crate::text::{fold, fold_tag, is_same_name};
 /// An entry with all that it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EntryView {
-    /// Its id.
-    pub id: Id,
-    /// Knowledge or journal.
-    pub kind: Kind,
-    /// Its file, relative to the folder that holds `.ralph/`.
-    pub path: String,
-    /// Whether it lies in the archive.
-    pub archived: bool,
-    /// Its title; empty when it has none.
-    pub title: String,
-    /// Its tags.
-    pub tags: Vec<String>,
-    /// Its category.
-    pub category: Option<String>,
-    /// Its feature.
-    pub feature: Option<String>,
-    /// Whom it concerns.
-    pub scope: Scope,
+    /// What lists say of it.
+    #[serde(flatten)]
+    pub summary: EntrySummary,
     /// From 0 to 100.
     pub importance: u8,
-    /// Who wrote it.
-    pub source: Source,
     /// The task at which it was learned.
     pub task_id: Option<String>,
     /// The run in which it was learned.
     pub run_id: Option<String>,
-    /// When it was made, RFC 3339.
-    pub created_at: Option<String>,
-    /// When it was last changed, RFC 3339.
-    pub updated_at: Option<String>,
     /// When it stops being true, RFC 3339.
     pub expires_at: Option<String>,
     /// The entries that it replaces.
@@ -112,44 +91,11 @@ pub struct Filter {
     pub archived: bool,
 }
 
-/// An entry in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ListItem {
-    /// Its id.
-    pub id: Id,
-    /// Knowledge or journal.
-    pub kind: Kind,
-    /// Its title; empty when it has none.
-    pub title: String,
-    /// Its file, relative to the folder that holds `.ralph/`.
-    pub path: String,
-    /// Its tags.
-    pub tags: Vec<String>,
-    /// How it ended; only an attempt has that.
-    pub outcome: Option<Outcome>,
-    /// Its category.
-    pub category: Option<String>,
-    /// Its feature.
-    pub feature: Option<String>,
-    /// Whom it concerns.
-    pub scope: Scope,
-    /// When it was made, RFC 3339.
-    pub created_at: Option<String>,
-    /// When it was last changed, RFC 3339.
-    pub updated_at: Option<String>,
-    /// Whether it lies in the archive.
-    pub archived: bool,
-    /// Whether it has expired.
-    pub expired: bool,
-    /// Whether another entry replaces it.
-    pub superseded: bool,
-}
-
 /// What [`Memory::list`] returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// The entries, in the order of their paths.
-    pub entries: Vec<ListItem>,
+    pub entries: Vec<EntrySummary>,
     /// How many of them have each tag.
     pub tags: BTreeMap<String, usize>,
     /// What is wrong with files that were looked at.
@@ -161,29 +107,39 @@ pub struct Listed {
 pub struct Status {
     /// The folder that holds `.ralph/`.
     pub root: String,
-    /// How many live knowledge entries there are.
-    pub knowledge: usize,
-    /// How many live journal entries there are.
-    pub journal: usize,
-    /// How many files the archive has.
-    pub archived: usize,
-    /// How many live entries have expired.
-    pub expired: usize,
-    /// How many live entries another one replaces.
-    pub superseded: usize,
+    /// How many there are.
+    pub counts: Counts,
     /// How many live knowledge entries have each category; those without one under "".
     pub categories: BTreeMap<String, usize>,
-    /// How many live knowledge entries stood in a context.
+    /// What is wrong with files that were looked at: the first few.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// Counts of entries, and of what is wrong with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Live knowledge entries.
+    pub knowledge: usize,
+    /// Live journal entries.
+    pub journal: usize,
+    /// Files in the archive.
+    pub archive: usize,
+    /// Live entries that have expired.
+    pub expired: usize,
+    /// Live entries that another one replaces.
+    pub superseded: usize,
+    /// Live knowledge entries that were included in a context.
     pub used: usize,
-    /// How many of these stood in contexts of attempts that failed, and of none that succeeded.
+    /// Those of them that were included in contexts of attempts that failed, and of none that succeeded.
     pub never_helped: usize,
-    /// How many different tags there are.
+    /// Different tags.
     pub tags: usize,
-    /// How many live entries the index does not have yet; they are found all the same.
+    /// Live entries that the index does not have yet; they are found all the same.
     pub not_indexed: usize,
-    /// How many files lose something to readers.
+    /// Files that lose something to readers.
     pub errors: usize,
-    /// How many things could be better.
+    /// Things that could be better.
     pub warnings: usize,
 }
 
@@ -195,6 +151,7 @@ impl Memory {
     /// [`Error::NoSuchEntry`](crate::error::Error::NoSuchEntry), with ids that look like it, and
     /// [`Error::Io`](crate::error::Error::Io).
     pub fn show(&self, id: &Id) -> Result<Shown> {
+        let now = self.now();
         let live = self.catalog(Area::Live);
         let archive = self.catalog(Area::Archive);
         let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
@@ -233,31 +190,20 @@ impl Memory {
         let superseded_by = by(&|head| head.supersedes.contains(id).then_some(0));
         let head = entry.head.clone();
         let view = EntryView {
-            id: id.clone(),
-            kind: head.kind,
-            archived: path.starts_with("archive/"),
-            path: shown(&path),
-            title: head.title,
-            tags: head.tags,
-            category: head.category,
-            feature: head.feature,
-            scope: head.scope,
             importance: head.importance,
-            source: head.source,
-            task_id: head.task_id,
-            run_id: head.run_id,
-            created_at: head.created_at.map(timestamp),
-            updated_at: head.updated_at.map(timestamp),
+            task_id: head.task_id.clone(),
+            run_id: head.run_id.clone(),
             expires_at: head.expires_at.map(timestamp),
-            supersedes: head.supersedes,
+            supersedes: head.supersedes.clone(),
             superseded_by: superseded_by.into_iter().filter_map(|other| other.id).collect(),
-            files: head.files,
-            questions: head.questions,
+            files: head.files.clone(),
+            questions: head.questions.clone(),
+            summary: EntrySummary::new(id.clone(), &path, head, &superseded(&[&live], now), now),
             frontmatter: fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect())),
             links: links.collect(),
             backlinks,
             versions: versions(&archive, id),
-            usage: usage_of(self.now(), &[&live, &archive], id),
+            usage: usage_of(now, &[&live, &archive], id),
             body: entry.body,
         };
         Ok(Shown { entry: view, problems: catalog.head(row).problems })
@@ -278,6 +224,18 @@ impl Memory {
         Ok(self.listed(&self.catalog(Area::Live), archive.as_ref(), filter))
     }
 
+    /// Returns what lists say of the entries with these ids, in their order: of live ones, else of archived ones. Those
+    /// that are not there are left out.
+    pub fn summaries(&self, ids: &[Id]) -> Vec<EntrySummary> {
+        let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
+        let (now, superseded) = (self.now(), superseded(&[&catalogs[0]], self.now()));
+        let summary = |id: &Id| {
+            let (catalog, row) = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(id)?)))?;
+            Some(EntrySummary::new(id.clone(), &catalog.path(row), catalog.head(row), &superseded, now))
+        };
+        ids.iter().filter_map(summary).collect()
+    }
+
     fn listed(&self, live: &Catalog, archive: Option<&Catalog>, filter: &Filter) -> Listed {
         let now = self.now();
         let superseded = superseded(&[live], now);
@@ -289,27 +247,10 @@ impl Memory {
                 if !passes(filter, &head) {
                     continue;
                 }
-                let path = catalog.path(row);
-                let archived = path.starts_with("archive/");
                 for tag in &head.tags {
                     *listed.tags.entry(tag.clone()).or_default() += 1;
                 }
-                listed.entries.push(ListItem {
-                    expired: head.is_expired(now),
-                    superseded: !archived && superseded.contains(&id),
-                    id,
-                    kind: head.kind,
-                    title: head.title,
-                    path: shown(&path),
-                    tags: head.tags,
-                    outcome: head.attempt.map(|attempt| attempt.outcome),
-                    category: head.category,
-                    feature: head.feature,
-                    scope: head.scope,
-                    created_at: head.created_at.map(timestamp),
-                    updated_at: head.updated_at.map(timestamp),
-                    archived,
-                });
+                listed.entries.push(EntrySummary::new(id, &catalog.path(row), head, &superseded, now));
             }
             listed.problems.extend(catalog.problems());
         }
@@ -326,30 +267,30 @@ impl Memory {
         let archive = self.catalog(Area::Archive);
         let usage = all_usage(self.now(), &[&live, &archive]);
         let listed = self.listed(&live, None, &Filter::default());
-        let count = |keeps: &dyn Fn(&ListItem) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
+        let count = |keeps: &dyn Fn(&EntrySummary) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
         let mut categories = BTreeMap::new();
         for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
             // It stands between numbers, and not as something that an entry says.
             let category = Message::from(item.category.as_deref().unwrap_or_default()).to_string();
             *categories.entry(category).or_default() += 1;
         }
-        let problems =
-            |severity: Severity| listed.problems.iter().filter(|problem| problem.severity == severity).count();
-        Ok(Status {
-            root: self.root().display().to_string(),
+        let mut findings = live.findings();
+        findings.extend(self.settings_problems.clone());
+        let (_, total) = findings.finish();
+        let counts = Counts {
             knowledge: count(&|item| item.kind == Kind::Knowledge),
             journal: count(&|item| item.kind == Kind::Journal),
-            archived: archive.len(),
-            used: count(&|item| usage.contains_key(&item.id)),
-            never_helped: count(&|item| usage.get(&item.id).is_some_and(|used| used.failed > 0 && used.succeeded == 0)),
+            archive: archive.len(),
             expired: count(&|item| item.expired),
             superseded: count(&|item| item.superseded),
-            categories,
+            used: count(&|item| usage.contains_key(&item.id)),
+            never_helped: count(&|item| usage.get(&item.id).is_some_and(|used| used.failed > 0 && used.succeeded == 0)),
             tags: listed.tags.len(),
             not_indexed: live.n_pending(),
-            errors: problems(Severity::Error),
-            warnings: problems(Severity::Warning),
-        })
+            errors: total.errors,
+            warnings: total.warnings,
+        };
+        Ok(Status { root: self.root().display().to_string(), counts, categories, problems: listed.problems })
     }
 }
 

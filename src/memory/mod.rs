@@ -49,7 +49,7 @@ pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
-pub use look::{Backlink, EntryView, Filter, ListItem, Listed, Shown, Status};
+pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
 pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
 pub use merging::Registered;

@@ -128,6 +128,11 @@ impl Iteration {
         self.task.own_id()
     }
 
+    /// Returns the id that its entry in the journal gets, were it the only one of its number.
+    pub fn id(&self) -> String {
+        self.journal_path().trim_end_matches(".md").to_owned()
+    }
+
     /// Returns the path of its file in the journal, were it the only one of its number.
     pub(super) fn journal_path(&self) -> String {
         journal_path(&self.run_id, self.number)

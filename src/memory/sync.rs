@@ -333,7 +333,7 @@ mod tests {
 
     fn found(memory: &Memory) -> Vec<String> {
         let query = Query { text: "walrus".into(), ..Query::default() };
-        memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect()
+        memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.id.to_string()).collect()
     }
 
     /// What a disk did to a file without its stat knowing: nothing says that it is not whole.

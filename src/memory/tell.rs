@@ -9,7 +9,7 @@ use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Head, Id, read};
+use crate::entry::{EntrySummary, Head, Id, read};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Meaning, Query};
@@ -45,17 +45,23 @@ impl Memory {
         })
     }
 
-    /// Returns, for each of the hits, the line of its text that shares most words with the query, in
-    /// at most `limit` characters; an empty one where the file cannot be read any more.
-    pub fn excerpts(&self, hits: &[Hit], query: &str, limit: usize) -> Vec<String> {
-        let excerpt = |hit: &Hit| {
-            let path = within(&hit.path);
+    /// Returns, for each of the entries, the line of its text that shares most words with the query, in
+    /// at most `limit` characters; the first line where the query is empty. Where the file cannot be read any more, it
+    /// is an empty one.
+    pub fn excerpts<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a EntrySummary>,
+        query: &str,
+        limit: usize,
+    ) -> Vec<String> {
+        let excerpt = |entry: &EntrySummary| {
+            let path = within(&entry.path);
             let text = self.store.read(path).map(|file| read(path, &file.bytes).text).unwrap_or_default();
             let end =
                 (0..=text.len().min(EXCERPT_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
             text::excerpt(&text[..end], query, limit)
         };
-        hits.iter().map(excerpt).collect()
+        entries.into_iter().map(excerpt).collect()
     }
 
     /// Returns a query with the weight that the settings give words, where it has none.

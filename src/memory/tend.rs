@@ -46,6 +46,7 @@ pub struct Merged {
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
     /// Where its version before is.
+    #[serde(rename = "previous")]
     pub archived: String,
     /// The others.
     pub ids: Vec<Id>,

@@ -62,6 +62,8 @@ pub struct IterationView {
     pub tokens_in: Option<u64>,
     /// How many tokens the model wrote.
     pub tokens_out: Option<u64>,
+    /// The git tree of the work tree when it ended, without `.ralph/`.
+    pub tree: Option<String>,
     /// The files that it had to do with.
     pub files: Files,
     /// The agent's notes; here and below, empty where there is nothing.
@@ -86,6 +88,44 @@ pub struct IterationView {
     pub validation_output: String,
     /// What a person said who stopped it.
     pub feedback: String,
+}
+
+impl IterationView {
+    /// Returns how the attempt is looked at whose file is `path`, relative to the folder that holds `.ralph/`.
+    pub(super) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
+        let Attempt { head, sections, .. } = attempt;
+        IterationView {
+            id,
+            archived: path.starts_with(".ralph/archive/"),
+            path,
+            run_id: attempt.run_id,
+            iteration: head.iteration,
+            task_id: attempt.task_id,
+            task_title: attempt.task_title,
+            feature: attempt.feature,
+            outcome: head.outcome,
+            error_category: head.error_category,
+            model: head.model,
+            started_at: timestamp(attempt.started_at),
+            duration_secs: head.duration_secs,
+            cost_usd: head.cost_usd,
+            tokens_in: head.tokens_in,
+            tokens_out: head.tokens_out,
+            tree: head.tree,
+            files: head.files,
+            notes: sections.notes,
+            summary: sections.summary,
+            what_was_tried: sections.tried,
+            why_it_failed: sections.why,
+            error_output: sections.error_output,
+            retry_suggestion: sections.retry_suggestion,
+            decisions: sections.decisions,
+            errors: sections.errors,
+            validation: head.validation,
+            validation_output: sections.validation_output,
+            feedback: sections.feedback,
+        }
+    }
 }
 
 /// What [`Memory::recent_iterations`] and [`Memory::failed_attempts`] return.
@@ -255,37 +295,7 @@ impl Memory {
     fn iteration_view(&self, catalogs: &[&Catalog], id: &Id) -> Option<IterationView> {
         let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
         let attempt = Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))?;
-        let Attempt { head, sections, .. } = attempt;
-        Some(IterationView {
-            id: id.clone(),
-            archived: path.starts_with("archive/"),
-            path: shown(&path),
-            run_id: attempt.run_id,
-            iteration: head.iteration,
-            task_id: attempt.task_id,
-            task_title: attempt.task_title,
-            feature: attempt.feature,
-            outcome: head.outcome,
-            error_category: head.error_category,
-            model: head.model,
-            started_at: timestamp(attempt.started_at),
-            duration_secs: head.duration_secs,
-            cost_usd: head.cost_usd,
-            tokens_in: head.tokens_in,
-            tokens_out: head.tokens_out,
-            files: head.files,
-            notes: sections.notes,
-            summary: sections.summary,
-            what_was_tried: sections.tried,
-            why_it_failed: sections.why,
-            error_output: sections.error_output,
-            retry_suggestion: sections.retry_suggestion,
-            decisions: sections.decisions,
-            errors: sections.errors,
-            validation: head.validation,
-            validation_output: sections.validation_output,
-            feedback: sections.feedback,
-        })
+        Some(IterationView::new(id.clone(), shown(&path), attempt))
     }
 
     fn both(&self) -> [Catalog; 2] {

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, RowId};
-use crate::entry::{Head, Id, Kind, Scope, is_ahead};
+use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
 use crate::text::{fold_tag, is_same_name};
 
@@ -110,16 +110,9 @@ pub struct Explained {
 /// An entry that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
-    /// Its id.
-    pub id: Id,
-    /// Knowledge or journal.
-    pub kind: Kind,
-    /// Its title.
-    pub title: String,
-    /// Its file, relative to the folder that holds `.ralph/`.
-    pub path: String,
-    /// Its tags.
-    pub tags: Vec<String>,
+    /// The entry.
+    #[serde(flatten)]
+    pub entry: EntrySummary,
     /// How well it matches; comparable within one search.
     pub score: f64,
     /// How alike it and the query are in what they mean, where that was found out: the cosine of the angle between
@@ -154,7 +147,8 @@ pub fn search(
 ) -> Result<Vec<Hit>, Failure> {
     let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
     let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
-    let superseded = if query.archived { HashSet::new() } else { superseded(catalogs, now) };
+    // What the archive says of others held once.
+    let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
     let is_wanted = |id: &Id, head: &Head| {
         (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(id, head)
     };
@@ -175,7 +169,7 @@ pub fn search(
         // Some of the best may not be wanted; then more are asked for.
         if hits.len() >= limit || candidates.len() >= scores.len() {
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
-            let (explained, evidence) = (scores.explain(&candidates)?, scores.evidence(&candidates)?);
+            let (all_parts, evidence) = (scores.explain(&candidates)?, scores.evidence(&candidates)?);
             let rows: HashSet<(usize, RowId)> = hits.iter().map(|(found, _)| (found.catalog, found.row)).collect();
             let similar = meaning.into_iter().flat_map(|meaning| &meaning.similar);
             let similar: HashMap<(usize, RowId), f32> = similar
@@ -184,13 +178,20 @@ pub fn search(
                 .collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
             let mut told = Vec::with_capacity(hits.len());
-            for (((found, head), parts), evidence) in hits.into_iter().zip(explained).zip(evidence) {
+            for (((found, head), parts), evidence) in hits.into_iter().zip(all_parts).zip(evidence) {
                 let similarity = similar.get(&(found.catalog, found.row)).copied();
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
                 let is_tagged = parts.iter().any(|(part, _)| part.is_of_tags());
                 let share = if is_meant || is_tagged { 1.0 } else { evidence.share };
                 let evidence = Evidence { share, ..evidence };
-                told.push(Hit { similarity: similarity.map(f64::from), evidence, ..hit(found, head, &parts) });
+                let entry = EntrySummary::new(found.id, &found.path, head, &superseded, now);
+                told.push(Hit {
+                    entry,
+                    score: from_millionths(found.candidate.score),
+                    similarity: similarity.map(f64::from),
+                    evidence,
+                    explanation: parts.iter().map(explained).collect(),
+                });
             }
             return Ok(told);
         }
@@ -292,19 +293,8 @@ pub(crate) fn come(time: i64, now: DateTime<Utc>) -> i64 {
     if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 
-fn hit(found: Found, head: Head, parts: &[(Part, i64)]) -> Hit {
-    let explained = |(part, value): &(Part, i64)| Explained { part: part.as_str(), value: from_millionths(*value) };
-    Hit {
-        id: found.id,
-        kind: head.kind,
-        title: head.title,
-        path: format!(".ralph/{}", found.path),
-        tags: head.tags,
-        score: from_millionths(found.candidate.score),
-        similarity: None,
-        evidence: Evidence::default(),
-        explanation: parts.iter().map(explained).collect(),
-    }
+fn explained((part, value): &(Part, i64)) -> Explained {
+    Explained { part: part.as_str(), value: from_millionths(*value) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "scores have far fewer than 53 bits")]

@@ -143,6 +143,9 @@ pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
         if n_shared > best.1 || best.0.is_empty() {
             best = (line, n_shared);
         }
+        if best.1 == wanted.len() {
+            break;
+        }
     }
     let line: Vec<&str> = best.0.split_whitespace().collect();
     let first = line.iter().position(|word| !shared(word).is_empty()).unwrap_or_default();

@@ -220,7 +220,7 @@ fn committed(store: &Store, area: Area) -> Option<Committed> {
 fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {
     let query = Query { text: word.to_owned(), archived: true, ..Query::default() };
     let hits = memory.search(&query, 10).unwrap().hits;
-    hits.into_iter().map(|hit| (memory.root().join(hit.path), hit.title)).collect()
+    hits.into_iter().map(|hit| (memory.root().join(hit.entry.path), hit.entry.title)).collect()
 }
 
 fn ask_library(memory: &Memory, note: &Note, old: &str, place: &str) {
@@ -241,10 +241,10 @@ fn ask_process(program: &Program, root: &Path, note: &Note, old: &str, days: i64
     let now: DateTime<Utc> = SystemTime::now().into();
     let now = (now + TimeDelta::days(days)).to_rfc3339_opts(SecondsFormat::Secs, true);
     let search = |word: &str| program.run(root, &now, &["search", word, "--archived", "--json"], "");
-    let hits = search(old).ended(1, place).json()["hits"].clone();
+    let hits = search(old).ended(1, place).json()["entries"].clone();
     assert_eq!(hits, serde_json::json!([]), "what is gone is found: {place}");
     let found = search(&note.word).ended(0, place).json();
-    let hits = found["hits"].as_array().unwrap();
+    let hits = found["entries"].as_array().unwrap();
     assert_eq!(hits.len(), 1, "{place}: {found}");
     assert_eq!(root.join(hits[0]["path"].as_str().unwrap()), note.path, "{place}");
     let listed = program.run(root, &now, &["list", "--archived"], "").ended(0, place).stdout;

@@ -222,10 +222,10 @@ fn same(program: &Program, root: &Path, other: &Path, command: &[&str], place: &
     let without = check(program.run(other, NOW, command, ""), &[0, 1], place);
     let told = |ran: &Ran| {
         let mut json = ran.json();
-        if let Some(status) = json.get_mut("status").and_then(Value::as_object_mut) {
-            // Where it is, and what the index lacks, is not the same.
-            status.remove("root");
-            status.remove("not_indexed");
+        // Where it is, and what the index lacks, is not the same.
+        json.as_object_mut().unwrap().remove("root");
+        if let Some(counts) = json.get_mut("counts").and_then(Value::as_object_mut) {
+            counts.remove("not_indexed");
         }
         (ran.code, json)
     };

@@ -115,7 +115,7 @@ impl Disk {
         let what = if over.is_some() { "update" } else { "add" };
         let Some(added) = self.acknowledged(what, &ran, place) else { return false };
         assert_eq!(added["action"], if over.is_some() { "updated" } else { "created" }, "{place}: {ran}");
-        if let Some(archived) = added["archived"].as_str() {
+        if let Some(archived) = added["previous"].as_str() {
             let old = self.kept[over.unwrap()].clone();
             self.kept.insert(self.root.join(archived), old);
         }
@@ -140,8 +140,8 @@ impl Disk {
             return false;
         };
         self.is_open = false;
-        let written = &recorded["recorded"];
-        self.keep(written["knowledge"][0]["path"].as_str().unwrap(), &said, &body, place);
+        let written = &recorded["attempt"];
+        self.keep(recorded["knowledge"][0]["path"].as_str().unwrap(), &said, &body, place);
         self.keep(written["path"].as_str().unwrap(), &own, &notes, place);
         true
     }
@@ -197,7 +197,7 @@ impl Disk {
         let words: Vec<&String> = self.words.values().collect();
         for _ in 0..5 {
             let own = *random.pick(&words);
-            let hits = self.ask(&["search", own, "--json"], "").ended(0, place).json()["hits"].clone();
+            let hits = self.ask(&["search", own, "--json"], "").ended(0, place).json()["entries"].clone();
             let found: Vec<PathBuf> =
                 hits.as_array().unwrap().iter().map(|hit| self.root.join(hit["path"].as_str().unwrap())).collect();
             assert!(found.iter().any(|path| self.words.get(path) == Some(own)), "{place}: `{own}` is not in {hits}");

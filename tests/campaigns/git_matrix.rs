@@ -402,7 +402,7 @@ impl Matrix {
                     fs::write(path, bytes).unwrap();
                 }
             }
-            let recorded = self.run(root, &["record", "--task-id", "t-1"], 0)["recorded"]["attempt"]["head"].clone();
+            let recorded = self.run(root, &["record", "--task-id", "t-1"], 0)["attempt"].clone();
             said.trees.extend([begun["iteration"]["tree"].clone(), recorded["tree"].clone()]);
             said.files.push(recorded["files"].clone());
         }

@@ -415,7 +415,7 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
         plain.split(KEPT).map(|rest| if plain.starts_with(rest) { rest } else { rest.get(16..).unwrap_or(rest) });
     let plain: String = plain.collect();
     let mut json: Value = serde_json::from_str(&plain).unwrap_or(Value::String(plain));
-    if let Some(status) = json.get_mut("status").and_then(Value::as_object_mut) {
+    if let Some(status) = json.get_mut("counts").and_then(Value::as_object_mut) {
         status.remove("not_indexed");
     }
     (answer.code, json)

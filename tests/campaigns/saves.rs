@@ -174,7 +174,7 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
             saved.insert(format!(".ralph/knowledge/entry-{number}.md"));
             let found = |word: &str| {
                 let query = Query { text: word.to_owned(), ..Query::default() };
-                memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.path).collect::<Vec<_>>()
+                memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.path).collect::<Vec<_>>()
             };
             assert_eq!(found(&fresh), [format!(".ralph/knowledge/entry-{number}.md")], "{way}: the new text is found");
             assert_eq!(found(&words[number]), Vec::<String>::new(), "{way}: the old text is not");

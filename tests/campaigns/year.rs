@@ -224,10 +224,10 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
         }
     }
 
-    let archived = |id: &Id| memory.show(id).unwrap().entry.archived;
+    let archived = |id: &Id| memory.show(id).unwrap().entry.summary.archived;
     year.planted_archived = names.values().filter(|id| archived(id)).count();
     let status = memory.status().unwrap();
-    (year.live, year.archived) = (status.knowledge, status.archived);
+    (year.live, year.archived) = (status.counts.knowledge, status.counts.archive);
     let (all, at_the_end) = needed(&memory, &judged, &names);
     let still = at_the_end.intersection(&at_the_start).count();
     #[expect(clippy::cast_precision_loss, reason = "there are some hundreds")]

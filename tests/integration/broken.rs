@@ -240,7 +240,7 @@ fn within<T>(limit: Duration, what: &str, call: impl FnOnce() -> T) -> T {
 
 fn found(memory: &Memory, text: &str) -> Vec<String> {
     let query = Query { text: text.to_owned(), ..Query::default() };
-    quick(text, || memory.search(&query, 100)).unwrap().hits.into_iter().map(|hit| hit.path).collect()
+    quick(text, || memory.search(&query, 100)).unwrap().hits.into_iter().map(|hit| hit.entry.path).collect()
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn an_iteration_that_came_with_a_clone_is_never_gone_on_with() {
     let doctor = run(&clone, &["doctor", "--json"], "").json(1);
     let finding = doctor["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "error").unwrap();
     assert_eq!(finding["what"], "git-ignore", "{finding}");
-    let mend = finding["mend"].as_str().unwrap();
+    let mend = finding["hint"].as_str().unwrap();
     assert!(mend.contains("`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`"), "{finding}");
     let problems = |clone: &TestBase| {
         let checked = run(clone, &["check", "--json"], "").json(1);
@@ -330,7 +330,7 @@ fn found(base: &TestBase, word: &str) -> Vec<String> {
     let ran = run(base, &["search", word, "--json"], "");
     assert!(ran.stderr.is_empty(), "{ran}");
     let answer = ran.json(ran.code.unwrap());
-    answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+    crate::support::ids(&answer["entries"])
 }
 
 #[test]
@@ -516,7 +516,7 @@ fn a_run_from_the_future_is_not_joined() {
     assert_eq!(begun["iteration"]["run_id"], "run-mine", "{begun}");
     for arguments in [&["record", "--task-id", "t-9", "--json"][..], &["record", "--json"]] {
         let recorded = base.with(arguments).input("hi").run().json(0);
-        assert!(recorded["id"].as_str().unwrap().starts_with("journal/run-mine/"), "{recorded}");
+        assert!(recorded["attempt"]["id"].as_str().unwrap().starts_with("journal/run-mine/"), "{recorded}");
     }
     let resumed = base.run(["run", "--resume", "--agent", "true", "--max-iterations", "1", "--json"]);
     assert!(resumed.stdout.contains("\"run-mine\"") && !resumed.stdout.contains("run-future"), "{resumed}");
@@ -555,7 +555,11 @@ fn the_highest_number_of_all_does_not_end_a_run() {
     attempt(&base, "run-1", 9_999_999, "2026-11-20T09:01:00Z", "t-1", "failed");
     attempt(&base, "run-1", 9_999_998, "2026-11-20T09:02:00Z", "t-1", "failed");
     let begun = base.run(["context", "--task", "Task t-1", "--task-id", "t-1", "--json"]).json(0);
-    assert_eq!((&begun["iteration"]["run_id"], &begun["iteration"]["number"]), (&json!("run-1"), &json!(4)), "{begun}");
+    assert_eq!(
+        (&begun["iteration"]["run_id"], &begun["iteration"]["iteration"]),
+        (&json!("run-1"), &json!(4)),
+        "{begun}"
+    );
     assert!(base.with(["record"]).input("hi").run().answer(0).starts_with("recorded journal/run-1/0004 "));
     // Without one that was begun here, and with a number that is taken.
     let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-2"]).input("hi").run().answer(0);

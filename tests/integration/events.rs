@@ -100,7 +100,7 @@ fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
     assert!(!kitchen.context.contains("Add the login"), "{}", kitchen.context);
     // It is found, stands in one place of a context, and in no second file.
     let query = Query { text: "the proxy strips cookies".into(), ..Query::default() };
-    assert_eq!(memory.search(&query, 1).unwrap().hits[0].id.to_string(), "journal/run-1/0001");
+    assert_eq!(memory.search(&query, 1).unwrap().hits[0].entry.id.to_string(), "journal/run-1/0001");
     let same = memory.begin(&task("Add the login for the other app", "auth"), &Run::named("run-4")).unwrap();
     assert_eq!(same.context.matches("The header is X-Session.").count(), 1, "{}", same.context);
     assert!(events(&base).is_empty());
@@ -174,7 +174,7 @@ fn a_context_has_no_more_events_than_it_may() {
     let found = |archived: bool| {
         let query = Query { text: "decision number".into(), archived, ..Query::default() };
         let hits = memory.search(&query, 100).unwrap().hits;
-        hits.iter().filter(|hit| hit.title.starts_with("Decision")).count()
+        hits.iter().filter(|hit| hit.entry.title.starts_with("Decision")).count()
     };
     assert_eq!((found(false), found(true)), (30, 40));
 }
@@ -329,10 +329,10 @@ fn an_entry_is_promoted_to_another_scope() {
     let text = base.read(".ralph/knowledge/wal-mode.md");
     assert!(!text.contains("scope:") && text.contains("updated_at: \"2026-11-20T10:00:00Z\"\n"), "{text}");
     let again = base.run(["promote", id.as_str(), "project", "--json"]).json(0);
-    assert_eq!(again["promoted"]["changed"], json!(false));
+    assert_eq!(again["action"], json!("unchanged"));
     assert_eq!(base.read(".ralph/knowledge/wal-mode.md"), text);
     let back = base.run(["promote", "wal-mode", "section:storage", "--json"]).json(0);
-    assert_eq!((&back["promoted"]["from"], &back["promoted"]["to"]), (&json!("project"), &json!("section:storage")));
+    assert_eq!((&back["previous_scope"], &back["scope"]), (&json!("project"), &json!("section:storage")));
     // Wrong input is refused and changes nothing.
     let text = base.read(".ralph/knowledge/wal-mode.md");
     for (arguments, code) in [

@@ -215,7 +215,7 @@ fn check(facts: &[Fact]) {
     for (id, entry) in &entries {
         let text = entry.says.join(" ") + " " + &entry.knowledge.title;
         let found = memory.search(&Query { text, ..Query::default() }, 20).unwrap();
-        assert!(found.hits.iter().any(|hit| hit.id == *id), "{id} is not found by its own words");
+        assert!(found.hits.iter().any(|hit| hit.entry.id == *id), "{id} is not found by its own words");
         let same = entries.iter().filter(|(other, _)| *other != id).filter(|(_, other)| is_twice(entry, other));
         assert_eq!(same.map(|(other, _)| other).collect::<Vec<_>>(), Vec::<&Id>::new(), "{id} is in two places");
     }

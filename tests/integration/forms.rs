@@ -34,7 +34,7 @@ fn an_entry_is_shown_by_its_name_in_the_other_form() {
     for (form, other) in pairs() {
         let (base, memory) = with_entry(form);
         let shown = memory.show(&Id::parse(other).unwrap()).unwrap().entry;
-        assert_eq!(shown.path, format!(".ralph/knowledge/{form}.md"));
+        assert_eq!(shown.summary.path, format!(".ralph/knowledge/{form}.md"));
         let ran = base.run(["show", &format!("knowledge/{other}.md"), "--json"]);
         assert_eq!(ran.json(0)["entry"]["path"], json!(format!(".ralph/knowledge/{form}.md")), "{ran}");
     }
@@ -104,7 +104,7 @@ fn words_are_found_in_the_other_form() {
         assert_eq!(listed(Filter { feature: Some(other.to_owned()), ..Filter::default() }), 1);
         assert_eq!(listed(Filter { scope: Some(Scope::from(format!("feature:{other}"))), ..Filter::default() }), 1);
         let task = Task { feature: Some(other.to_owned()), ..Task::new("Some task") };
-        assert!(task.sees(&memory.show(&Id::parse(form).unwrap()).unwrap().entry.scope));
+        assert!(task.sees(&memory.show(&Id::parse(form).unwrap()).unwrap().entry.summary.scope));
     }
 }
 

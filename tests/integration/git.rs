@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, ids};
 
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
@@ -79,7 +79,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     assert_eq!(recorded["problems"][0]["code"], json!("not-committed"));
     let message = recorded["problems"][0]["message"].as_str().unwrap();
     assert_eq!(message, "the memory is not committed: `git commit` failed: a merge is not finished");
-    assert!(base.at(recorded["recorded"]["path"].as_str().unwrap()).exists());
+    assert!(base.at(recorded["attempt"]["path"].as_str().unwrap()).exists());
     assert_eq!(project.git(&["rev-list", "--count", "HEAD"], SOME_DAY), "3");
 }
 
@@ -99,12 +99,12 @@ fn knowledge_of_files_that_changed_is_doubted() {
     project.commit_all("2026-01-20T00:00:00Z");
     let context = || {
         let answer = project.run(&["context", "--dry-run", "--task", "parser", "--json"]).json(0);
-        (answer["context"].as_str().unwrap().to_owned(), answer["entries"].clone())
+        (answer["context"].as_str().unwrap().to_owned(), ids(&answer["entries"]))
     };
     let (text, entries) = context();
     assert!(!text.contains("unverified"), "{text}");
-    let ids = |names: [&str; 4]| json!(names.map(|name| format!("knowledge/{name}")));
-    assert_eq!(entries, ids(["pitfall", "changed", "gone", "kept"]));
+    let named = |names: [&str; 4]| names.map(|name| format!("knowledge/{name}"));
+    assert_eq!(entries, named(["pitfall", "changed", "gone", "kept"]));
     assert_eq!(project.run(&["check", "--strict"]).code, Some(0));
 
     base.write("src/kept.rs", lines(0, 44)).write("src/changed.rs", lines(20, 60));
@@ -128,7 +128,7 @@ fn knowledge_of_files_that_changed_is_doubted() {
     );
     assert!(text.contains("`knowledge/kept`\n"), "{text}");
     // What still holds comes first.
-    assert_eq!(entries, ids(["pitfall", "kept", "changed", "gone"]));
+    assert_eq!(entries, named(["pitfall", "kept", "changed", "gone"]));
 
     let checked = project.run(&["check", "--json"]).json(0);
     let found: Vec<(&str, &str, u64)> = checked["problems"]

@@ -159,7 +159,7 @@ fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
         base.write("src/new.rs", number.to_string());
         let begun = run(base, &["context", "--task", "parser", "--task-id", "t-1", "--json"], "").json(0);
         let recorded = run(base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>").json(0);
-        trees.extend([begun["iteration"]["tree"].clone(), recorded["recorded"]["attempt"]["head"]["tree"].clone()]);
+        trees.extend([begun["iteration"]["tree"].clone(), recorded["attempt"]["tree"].clone()]);
     }
     let checked = run(base, &["check", "--json"], "").json(0);
     let doctor = run(base, &["doctor", "--json"], "");
@@ -478,7 +478,7 @@ fn an_attempt_without_a_tree_is_recorded_all_the_same() {
     base.write(".git/index", "broken");
     let finished = recorded();
     assert_eq!(finished["problems"][0]["code"], "no-tree", "{finished}");
-    assert!(base.at(finished["recorded"]["path"].as_str().unwrap()).exists());
+    assert!(base.at(finished["attempt"]["path"].as_str().unwrap()).exists());
     // Without git there is nothing to tell.
     fs::remove_dir_all(base.at(".git")).unwrap();
     assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));

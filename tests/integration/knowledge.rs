@@ -17,7 +17,7 @@ fn memory(root: &Path) -> Memory {
 
 fn found(memory: &Memory, text: &str) -> Vec<String> {
     let query = Query { text: text.to_owned(), ..Query::default() };
-    memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect()
+    memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.id.to_string()).collect()
 }
 
 fn id(text: &str) -> Id {
@@ -125,7 +125,7 @@ fn a_later_version_of_a_fact_takes_its_title_along() {
     let added = memory.add(&Knowledge::new("Nightly Postgres backups", ["db", "ops"], body)).unwrap();
     assert_eq!((added.action, &added.id, added.title.as_str()), (Action::Updated, &id, "Nightly Postgres backups"));
     let shown = memory.show(&id).unwrap().entry;
-    assert_eq!((shown.title.as_str(), shown.versions.len()), ("Nightly Postgres backups", 1));
+    assert_eq!((shown.summary.title.as_str(), shown.versions.len()), ("Nightly Postgres backups", 1));
     assert_eq!(found(&memory, "storage backups"), [id.to_string()]);
 }
 
@@ -154,7 +154,7 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
         Knowledge { files: vec!["src/a,b.rs".into()], ..Knowledge::new("Plain", ["issue #12", "b"], "body") };
     assert_eq!(memory.add(&knowledge).unwrap().action, Action::Updated);
     let entry = memory.show(&id("plain")).unwrap().entry;
-    assert_eq!(entry.tags, ["a", "b", "issue #12"]);
+    assert_eq!(entry.summary.tags, ["a", "b", "issue #12"]);
     assert_eq!(entry.files, ["src/x.rs", "src/a,b.rs"]);
     assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
 }
@@ -174,7 +174,7 @@ fn knowledge_beside_a_journal_is_recognised() {
     }
     assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, Action::Created);
     assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, Action::Updated);
-    assert_eq!(memory.status().unwrap().knowledge, 1);
+    assert_eq!(memory.status().unwrap().counts.knowledge, 1);
 }
 
 /// What was seen in 0.1.0: inside of `run`, an agent's `add` made a person's entry its own, as `source: human`.
@@ -231,7 +231,7 @@ fn a_file_is_named_relative_to_where_the_command_stands() {
     assert!(!base.at(".ralph/knowledge/e.md").exists());
     let context = ["context", "--task", "Speed it up", "--task-id", "t-1", "--file", "db.rs", "--json"];
     assert_eq!(
-        base.with(context).folder(base.at("src")).run().json(0)["iteration"]["task"]["files"],
+        base.with(context).folder(base.at("src")).run().json(0)["iteration"]["files"],
         serde_json::json!(["src/db.rs"])
     );
 }

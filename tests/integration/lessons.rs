@@ -7,7 +7,7 @@ use std::thread;
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Knowledge, Memory, Task};
 
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, ids};
 
 fn with_path(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -32,7 +32,7 @@ fn a_title_of_many_bytes_is_cut_between_characters() {
         let recorded = say(&memory, "run-1", "titles", &text);
         let id = &recorded.knowledge[0].id;
         assert!(id.stem().len() <= 80 && id.stem().is_ascii(), "{id}");
-        assert_eq!(memory.show(id).unwrap().entry.title, title);
+        assert_eq!(memory.show(id).unwrap().entry.summary.title, title);
     }
 }
 
@@ -77,7 +77,7 @@ fn punctuation_in_a_title_is_no_query_language() {
         "-parser +parser",
     ] {
         let json = with_path(&base, &["context", "--json", "--dry-run", "--task", title]).json(0);
-        assert_eq!(json["entries"], serde_json::json!(["knowledge/parser"]), "{title}");
+        assert_eq!(ids(&json["entries"]), ["knowledge/parser"], "{title}");
     }
 }
 
@@ -258,7 +258,7 @@ fn a_number_beyond_all_runs_stops_nobody() {
     assert_eq!(ran.code, Some(2), "{ran}");
     base.write(".ralph/journal/run-b/9999999.md", "taken");
     let ran = with_path(&base, &["context", "--run", "run-b", "--task", "x", "--json"]).json(0);
-    assert_eq!(ran["iteration"]["number"], 1, "{ran}");
+    assert_eq!(ran["iteration"]["iteration"], 1, "{ran}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
     assert!(ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with more"), "{ran}");
     // What it spent before it was gone on with counts, and so does the limit.
     let ran = resume(&base, &["--json"]);
-    assert_eq!((&ran.json(1)["iterations"], &ran.json(1)["limit"]), (&0.into(), &"--max-cost".into()), "{ran}");
+    assert_eq!((&ran.json(1)["iteration_count"], &ran.json(1)["limit"]), (&0.into(), &"--max-cost".into()), "{ran}");
     let ran = resume(&base, &["--max-cost", "1"]);
     assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
     assert_eq!(journal(&base).len(), 4);

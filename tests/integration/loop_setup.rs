@@ -269,7 +269,7 @@ fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     }
     let status = base.run(["status"]);
     assert!(status.stdout.contains("run-0000000a/2  two (begun 2026-11-20T10:00:00Z)"), "{status}");
-    assert_eq!(base.run(["status", "--json"]).json(0)["open"][2]["id"], "run-0000000a/3");
+    assert_eq!(base.run(["status", "--json"]).json(0)["open"][2]["id"], "journal/run-0000000a/0003");
     let refused = base.with(["record"]).input("x").run();
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("1 of run-0000000a (one), 2 of run-0000000a (two)"), "{refused}");

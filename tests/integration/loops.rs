@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use insta::assert_snapshot;
 use ralph_memory::entry::parse_time;
-use ralph_memory::memory::{Iteration, Report, Run, Validated};
+use ralph_memory::memory::{Report, Run, Validated};
 use ralph_memory::{Memory, Task};
 
 use crate::support::{NOW, Ran, TestBase};
@@ -116,13 +116,13 @@ impl Loop {
     }
 
     /// Lets the agent work once, as a loop of one's own would.
-    fn agent(&self, iteration: &Iteration, prompt: &str) -> String {
+    fn agent(&self, model: &str, number: u64, prompt: &str) -> String {
         let mut child = Command::new("sh")
             .arg(self.beside().join("agent.sh"))
-            .arg(&iteration.model)
-            .env("RALPH_MODEL", &iteration.model)
-            .env("RALPH_RUN_ID", &iteration.run_id)
-            .env("RALPH_ITERATION", iteration.number.to_string())
+            .arg(model)
+            .env("RALPH_MODEL", model)
+            .env("RALPH_RUN_ID", RUN)
+            .env("RALPH_ITERATION", number.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -219,7 +219,7 @@ fn by_library() -> Loop {
     for _ in 0..3 {
         let run = Run { limit: Some(10), ..Run::named(RUN) };
         let iteration = memory.begin(&Task::new(TITLE), &run).unwrap();
-        let text = driven.agent(&iteration, &iteration.context);
+        let text = driven.agent(&iteration.model, iteration.number.into(), &iteration.context);
         let (exit_code, output) = driven.check();
         let command = "sh check.sh".to_owned();
         let validation = Some(Validated { command, exit_code, output, duration_ms: 1 });
@@ -234,8 +234,9 @@ fn by_commands() -> Loop {
     let driven = Loop::new();
     for _ in 0..3 {
         let begun = driven.run(&["context", "--task", TITLE, "--run", RUN, "--json"]).json(0);
-        let iteration: Iteration = serde_json::from_value(begun["iteration"].clone()).unwrap();
-        let text = driven.agent(&iteration, begun["context"].as_str().unwrap());
+        let iteration = &begun["iteration"];
+        let (model, number) = (iteration["model"].as_str().unwrap(), iteration["iteration"].as_u64().unwrap());
+        let text = driven.agent(model, number, begun["context"].as_str().unwrap());
         let (exit_code, output) = driven.check();
         driven.base.write("../home/said", text).write("../home/checked", output);
         let (said, checked) = (driven.base.home().join("said"), driven.base.home().join("checked"));
@@ -321,7 +322,7 @@ fn the_newest_run_goes_on() {
     let agent = "sh -c 'echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
     let summary = with_path(&["run", "--resume", "--agent", agent, "--json"]).json(0);
     assert_eq!(summary["tasks"][0]["title"], "four");
-    assert_eq!((&summary["iterations"], &summary["done"]), (&1.into(), &true.into()));
+    assert_eq!((&summary["iteration_count"], &summary["done"]), (&1.into(), &true.into()));
 }
 
 #[test]
@@ -332,10 +333,10 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     // Nothing is begun, and nobody says which task it was.
     assert_eq!(record(&[], "x").code, Some(2));
     let first = begin("one");
-    let id = first["task"]["id"].as_str().unwrap().to_owned();
+    let id = first["task_id"].as_str().unwrap().to_owned();
     let failed = format!("<journal>late</journal><task-failed>{id}</task-failed>");
     // The same run begins the task again, so the first one is taken for interrupted.
-    assert_eq!(begin("one")["number"], 2);
+    assert_eq!(begin("one")["iteration"], 2);
     begin("two");
     let several = record(&[], &failed);
     assert_eq!(several.code, Some(2), "{several}");

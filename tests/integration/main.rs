@@ -4,6 +4,7 @@
 
 #[path = "../campaigns/agent.rs"]
 mod agent; // an agent's end of the server
+mod answers; // what `--json` prints: one shape for one thing
 mod architecture; // the order of the modules, what is pure, who may name which crate
 mod attempts; // what is kept of an attempt, whatever fails behind its agent
 mod broken; // every kind of bad input is told of, hides nothing and is left alone

@@ -88,14 +88,14 @@ fn every_way_to_begin_is_understood() {
     assert!(versions.contains(&json!(HANDSHAKE)) && versions.contains(&json!(STATELESS)), "{discovered}");
     assert_eq!(discovered["result"]["capabilities"], json!({"tools": {}, "resources": {}, "prompts": {}}));
     assert_eq!(agent.ask("initialize", hello(HANDSHAKE))["result"]["protocolVersion"], HANDSHAKE);
-    assert_eq!(agent.call("search_memory", &asked)["hits"], Value::Null);
+    assert_eq!(agent.call("search_memory", &asked)["entries"], Value::Null);
     let again = agent.ask("server/discover", json!({"_meta": meta(STATELESS)}));
     assert_eq!(again["result"], discovered["result"]);
     // As 2026-07-28 does it: not at all.
     let mut agent = Agent::stateless(base.with(["mcp"]).command());
     let result = agent.call("search_memory", &asked);
     assert_eq!(result["resultType"], "complete");
-    assert_eq!(result["structuredContent"]["hits"][0]["id"], "knowledge/wal");
+    assert_eq!(result["structuredContent"]["entries"][0]["id"], "knowledge/wal");
     // Without saying who asks, nothing is answered, and it may begin after all.
     let mut agent = start();
     assert_eq!(code(&agent.ask("tools/list", json!({}))), -32602);
@@ -176,9 +176,9 @@ fn every_tool_answers_what_it_says_it_does() {
         "search_memory",
         json!({"query": "do readers go on", "limit": 1, "kind": "knowledge", "tags": ["sqlite"], "files": ["src/db.rs"], "scope": "project", "archived": true, "feature": "storage"}),
     );
-    assert_eq!(found["hits"][0]["id"], "knowledge/wal");
-    assert!(found["hits"][0]["excerpt"].as_str().unwrap().starts_with("Readers go on. &lt;task-done>"));
-    assert_eq!(call("search_memory", json!({"query": "quetzal"}))["hits"], json!([]));
+    assert_eq!(found["entries"][0]["id"], "knowledge/wal");
+    assert!(found["entries"][0]["excerpt"].as_str().unwrap().starts_with("Readers go on. &lt;task-done>"));
+    assert_eq!(call("search_memory", json!({"query": "quetzal"}))["entries"], json!([]));
 
     let read = call("read_entry", json!({"id": "knowledge/wal"}));
     assert_eq!(
@@ -240,14 +240,15 @@ fn every_tool_answers_what_it_says_it_does() {
         "search_feature_memory",
         json!({"query": "locked readers", "feature": "storage", "limit": 5, "min_score": 0}),
     );
-    let scores: Vec<f64> = found["hits"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+    let scores: Vec<f64> =
+        found["entries"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
     assert!(
         scores.len() > 1 && scores[0] >= 0.999 && scores.iter().all(|score| (0.0..=1.0).contains(score)),
         "{found}"
     );
     let best = call("search_feature_memory", json!({"query": "locked readers", "feature": "storage", "min_score": 1}));
-    assert_eq!(best["hits"].as_array().unwrap().len(), 1);
-    assert_eq!(call("search_feature_memory", json!({"query": "readers", "feature": "login"}))["hits"], json!([]));
+    assert_eq!(best["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(call("search_feature_memory", json!({"query": "readers", "feature": "login"}))["entries"], json!([]));
 
     let recent = call("get_recent_iterations", json!({"feature": "storage", "count": 3}));
     assert_eq!(recent["iterations"][0]["changed_files"], json!(["src/db.rs"]));
@@ -379,7 +380,7 @@ fn what_means_the_same_is_found() {
     let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url).command());
     let found = |agent: &mut Agent| {
         let result = agent.call("search_memory", &json!({"query": "latency"}));
-        let hits = result["structuredContent"]["hits"].as_array().unwrap().clone();
+        let hits = result["structuredContent"]["entries"].as_array().unwrap().clone();
         hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     // The second speaks of the first.
@@ -422,21 +423,21 @@ fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
     let mut agent = agent(&base);
     let found =
         |agent: &mut Agent| agent.call("search_memory", &json!({"query": "quetzal"}))["structuredContent"].clone();
-    assert_eq!(found(&mut agent)["hits"], json!([]));
+    assert_eq!(found(&mut agent)["entries"], json!([]));
     base.entry("bird", "Quetzal", "bird", "A quetzal flies.");
-    assert_eq!(found(&mut agent)["hits"][0]["id"], "knowledge/bird");
+    assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/bird");
     fs::remove_file(base.at(".ralph/knowledge/bird.md")).unwrap();
-    assert_eq!(found(&mut agent)["hits"], json!([]));
+    assert_eq!(found(&mut agent)["entries"], json!([]));
     // Another process gets every lock at once, since the server that lives has none.
     let add = ["add", "--title", "Quetzal again", "--tags", "bird", "--body", "b"];
     assert_eq!(base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().code, Some(0));
     assert_eq!(base.run(["index", "--rebuild"]).code, Some(0));
-    assert_eq!(found(&mut agent)["hits"][0]["id"], "knowledge/quetzal-again");
+    assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
     // A file that is broken is told of, and hides no other.
     base.write(".ralph/knowledge/broken.md", "---\ntitle: [\n---\nquetzal\n");
     let answer = found(&mut agent);
     assert_eq!(answer["problems"][0]["path"], ".ralph/knowledge/broken.md");
-    assert!(answer["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == "knowledge/quetzal-again"));
+    assert!(answer["entries"].as_array().unwrap().iter().any(|hit| hit["id"] == "knowledge/quetzal-again"));
 }
 
 #[test]
@@ -453,7 +454,7 @@ fn the_memory_is_the_one_that_is_meant() {
     let (own, other) = (sample(), TestBase::new());
     let finds = |command: std::process::Command| {
         let mut agent = Agent::greeted(command);
-        agent.call("search_memory", &json!({"query": "readers"}))["structuredContent"]["hits"] != json!([])
+        agent.call("search_memory", &json!({"query": "readers"}))["structuredContent"]["entries"] != json!([])
     };
     own.write("src/deep/x", "");
     let deep = own.at("src/deep");

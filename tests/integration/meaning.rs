@@ -31,7 +31,7 @@ fn search<'a>(base: &'a TestBase, url: &str, query: &str) -> Run<'a> {
 }
 
 fn ids(answer: &Value) -> Vec<String> {
-    answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+    crate::support::ids(&answer["entries"])
 }
 
 /// The one problem that there is: its code, its message and its hint.
@@ -58,8 +58,9 @@ fn what_means_the_same_is_found() {
     let answer = search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(ids(&answer), ["knowledge/slow-bench"]);
     // Words and meaning together: of two that mean it, the one that says it comes first.
-    let answer = search(&base, &ollama.url, "sqlite persistence").run().json(0);
-    let hit = &answer["hits"][0];
+    let query = ["search", "sqlite persistence", "--json", "--explain"];
+    let answer = base.with(query).env(URL, &ollama.url).run().json(0);
+    let hit = &answer["entries"][0];
     assert_eq!(hit["id"], "knowledge/wal");
     let parts = hit["explanation"].as_array().unwrap();
     assert!(parts.iter().any(|part| part["part"] == "semantic"), "{parts:?}");
@@ -206,7 +207,7 @@ fn many_are_embedded_by_the_index_command_alone() {
         (vec!["knowledge/slow-bench".to_owned()], 0)
     );
     let again = base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0);
-    assert_eq!((&again["vectors"]["entries"], &again["vectors"]["new"]), (&Value::from(23), &Value::from(0)));
+    assert_eq!((&again["vectors"]["entry_count"], &again["vectors"]["new_count"]), (&Value::from(23), &Value::from(0)));
 }
 
 #[test]
@@ -420,7 +421,7 @@ fn a_model_that_is_not_there_is_named() {
     );
     // With its tag it is the same as without.
     let tagged = search(&base, &ollama.url, "latency").env("RALPH_MEMORY_OLLAMA__MODEL", "nomic-embed-text:latest");
-    assert_eq!(tagged.run().json(0)["hits"].as_array().unwrap().len(), 1);
+    assert_eq!(tagged.run().json(0)["entries"].as_array().unwrap().len(), 1);
     ollama.texts();
     search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(ollama.texts().len(), 1, "its vectors are the same, too");
@@ -485,7 +486,7 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
     let (code, message, _) = problem(&index, 0);
     assert_eq!(code, "semantic-refused");
     assert!(message.contains("the input length exceeds the context length"), "{message}");
-    assert_eq!(index.json(0)["vectors"]["entries"], 3);
+    assert_eq!(index.json(0)["vectors"]["entry_count"], 3);
     assert_eq!(
         ids(&search(&base, &ollama.url, "zyzzyva latency").run().json(0)).len(),
         1,
@@ -496,7 +497,7 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
     // It is also told from a server that is ill where it is alone.
     let again = base.with(["index", "--json"]).env(URL, &ollama.url).run();
     assert_eq!(
-        (problem(&again, 0).0.as_str(), &again.json(0)["vectors"]["entries"]),
+        (problem(&again, 0).0.as_str(), &again.json(0)["vectors"]["entry_count"]),
         ("semantic-refused", &Value::from(3))
     );
 }
@@ -527,7 +528,7 @@ fn what_the_model_refused_is_not_sent_with_every_search() {
     assert_eq!(found_at(0, "2026-11-20T10:59:59Z"), 1);
     assert!(found_at(1, "2026-11-20T11:00:00Z") > 1, "an hour later it is tried again");
     ollama.state.lock().unwrap().poison = None;
-    assert_eq!(base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0)["vectors"]["entries"], 4);
+    assert_eq!(base.with(["index", "--json"]).env(URL, &ollama.url).run().json(0)["vectors"]["entry_count"], 4);
     assert_eq!(ids(&search(&base, &ollama.url, "segfault").run().json(0)), ["knowledge/odd"]);
 }
 
@@ -567,18 +568,18 @@ fn a_model_that_gives_other_vectors_makes_all_anew() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let local = |arguments: &[&str]| base.with(arguments).env(URL, &ollama.url).run().json(0);
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run().json(0);
-    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 3);
-    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 3);
-    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 0);
+    assert_eq!(local(&["index", "--json"])["vectors"]["new_count"], 3);
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 3);
+    assert_eq!(local(&["index", "--json"])["vectors"]["new_count"], 0);
     ollama.state.lock().unwrap().turned = true;
-    assert_eq!(local(&["index", "--json"])["vectors"]["new"], 3);
+    assert_eq!(local(&["index", "--json"])["vectors"]["new_count"], 3);
     assert_eq!(ids(&local(&["search", "latency", "--json"])), ["knowledge/slow-bench"]);
     ollama.state.lock().unwrap().turned = false;
-    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 3);
-    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new"], 0);
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 3);
+    assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 0);
     // Made anew is made anew, whatever the cache says.
     ollama.texts();
-    assert_eq!(there(&["index", "--rebuild", "--remote", "--json"])["vectors"]["new"], 3);
+    assert_eq!(there(&["index", "--rebuild", "--remote", "--json"])["vectors"]["new_count"], 3);
     assert!(ollama.texts().len() > 3);
 }
 
@@ -597,7 +598,7 @@ fn what_could_not_be_brought_up_to_date_goes_with_its_file() {
     assert_eq!(server.count("ralph-memory"), Some(3));
     fs::remove_file(base.at(".ralph/knowledge/keys.md")).unwrap();
     let gone = there(&["index", "--remote", "--json"]).json(0);
-    assert_eq!((&gone["vectors"]["removed"], server.count("ralph-memory")), (&Value::from(1), Some(2)));
+    assert_eq!((&gone["vectors"]["removed_count"], server.count("ralph-memory")), (&Value::from(1), Some(2)));
 }
 
 #[test]
@@ -607,9 +608,15 @@ fn a_server_that_is_down_takes_no_vectors_away() {
     shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
     let nobody = nobody();
     let down = base.with(["index", "--json"]).env(URL, &nobody).run();
-    assert_eq!((problem(&down, 0).0.as_str(), &down.json(0)["vectors"]["entries"]), ("semantic-off", &Value::from(3)));
+    assert_eq!(
+        (problem(&down, 0).0.as_str(), &down.json(0)["vectors"]["entry_count"]),
+        ("semantic-off", &Value::from(3))
+    );
     let down = base.with(["index", "--remote", "--json"]).env(URL, &nobody).env(SHARED, &server.url).run();
-    assert_eq!((problem(&down, 1).0.as_str(), &down.json(1)["vectors"]["entries"]), ("semantic-off", &Value::from(3)));
+    assert_eq!(
+        (problem(&down, 1).0.as_str(), &down.json(1)["vectors"]["entry_count"]),
+        ("semantic-off", &Value::from(3))
+    );
 }
 
 #[test]
@@ -631,18 +638,18 @@ fn damaged_vectors_are_made_again() {
         fs::write(base.at(&name), damage).unwrap();
         for _ in 0..2 {
             let answer = search(&base, &ollama.url, "latency storage").run().json(0);
-            assert_eq!(answer["hits"], whole["hits"], "damage {number}");
+            assert_eq!(answer["entries"], whole["entries"], "damage {number}");
         }
         ollama.texts();
         search(&base, &ollama.url, "latency storage").run().json(0);
         assert_eq!(ollama.texts().len(), 1, "damage {number} is mended");
     }
     fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
-    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["hits"], whole["hits"]);
+    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);
     // A file in the place of the folder costs time, and nothing else.
     fs::remove_dir_all(base.at(".ralph/cache/vectors-v1")).unwrap();
     fs::write(base.at(".ralph/cache/vectors-v1"), "x").unwrap();
-    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["hits"], whole["hits"]);
+    assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);
 }
 
 fn shared<'a>(run: Run<'a>, ollama: &Standin, qdrant: &qdrant::Standin) -> Run<'a> {
@@ -682,7 +689,10 @@ fn a_server_that_is_shared_finds_what_local_vectors_find() {
         // What goes here, goes there.
         fs::remove_file(base.at(".ralph/knowledge/login.md")).unwrap();
         let gone = there(&["index", "--remote", "--json"]).json(0);
-        assert_eq!((&gone["vectors"]["entries"], &gone["vectors"]["removed"]), (&Value::from(3), &Value::from(1)));
+        assert_eq!(
+            (&gone["vectors"]["entry_count"], &gone["vectors"]["removed_count"]),
+            (&Value::from(3), &Value::from(1))
+        );
     }
 }
 

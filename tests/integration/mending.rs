@@ -63,7 +63,7 @@ fn the_doctor_mends_what_nobody_has_to_decide() {
     assert!(!base.at(&exchanged).exists());
     // Done a second time there is nothing to do.
     let again = base.run(["doctor", "--fix", "--json"]).json(0);
-    assert_eq!(again["mended"], serde_json::json!([]));
+    assert_eq!(again["fixed"], serde_json::json!([]));
     assert_eq!(base.run(["doctor", "--json"]).json(0).get("mended"), None);
 }
 

@@ -111,11 +111,13 @@ fn the_doctor_registers_the_driver_when_asked() {
     let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
     let command = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B";
     assert_eq!(
-        registered["registered"],
+        registered,
         json!({
+            "schema_version": 1,
+            "action": "registered",
             "command": command,
-            "was_registered": false,
             "attributes": ["/knowledge/**/*.md merge=ralph-memory", "/archive/**/*.md merge=ralph-memory"],
+            "problems": [],
         })
     );
     assert_eq!(git(&base, &["config", "--local", "merge.ralph-memory.driver"]), command);

@@ -8,7 +8,7 @@ use crate::support::{Ran, TestBase};
 const QUESTION: &str = "Why does my suite hang at the end, for ever?";
 
 fn ids(answer: &serde_json::Value) -> Vec<String> {
-    answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+    crate::support::ids(&answer["entries"])
 }
 
 fn search(base: &TestBase, text: &str) -> serde_json::Value {
@@ -40,7 +40,7 @@ fn an_entry_is_found_by_the_questions_it_answers() {
     assert_eq!(ids(&found), ["knowledge/close-the-pool", "knowledge/other"]);
     assert!(!found.to_string().contains("my suite"), "a question is no excerpt: {found}");
     let explained = base.run(["search", "hang", "--explain", "--json"]).json(0);
-    assert_eq!(explained["hits"][0]["explanation"][0]["part"], "questions", "{explained}");
+    assert_eq!(explained["entries"][0]["explanation"][0]["part"], "questions", "{explained}");
     let shown = base.run(["show", "close-the-pool"]).answer(0);
     assert!(shown.contains(&format!("  answers      {QUESTION}\n")), "{shown}");
     let context = base.run(["context", "--task", "The suite must not hang at the end", "--dry-run"]).answer(0);

@@ -46,12 +46,12 @@ fn quality(memory: &Memory, tasks: &[Task], text_weight: Option<f64>) -> (f64, f
         let hits = memory.search(&query, 10).unwrap().hits;
         let worth = |grade: f64, rank: usize| (grade.exp2() - 1.0) / (rank as f64 + 2.0).log2();
         let grade = |id: &str| task.relevant.get(id).copied().unwrap_or(0.0);
-        let found: f64 = hits.iter().enumerate().map(|(rank, hit)| worth(grade(hit.id.as_str()), rank)).sum();
+        let found: f64 = hits.iter().enumerate().map(|(rank, hit)| worth(grade(hit.entry.id.as_str()), rank)).sum();
         let mut best: Vec<f64> = task.relevant.values().copied().collect();
         best.sort_by(|one, other| other.total_cmp(one));
         let ideal: f64 = best.iter().take(10).enumerate().map(|(rank, grade)| worth(*grade, rank)).sum();
         gain += found / ideal;
-        let n_found = hits.iter().take(5).filter(|hit| grade(hit.id.as_str()) > 0.0).count();
+        let n_found = hits.iter().take(5).filter(|hit| grade(hit.entry.id.as_str()) > 0.0).count();
         recall += n_found as f64 / task.relevant.len() as f64;
     }
     (gain / tasks.len() as f64, recall / tasks.len() as f64)
@@ -123,7 +123,7 @@ fn found(memory: &Memory, text: &str) -> Vec<Hit> {
 }
 
 fn stems(memory: &Memory, text: &str) -> Vec<String> {
-    found(memory, text).iter().map(|hit| hit.id.stem().to_owned()).collect()
+    found(memory, text).iter().map(|hit| hit.entry.id.stem().to_owned()).collect()
 }
 
 fn part(hit: &Hit, name: &str) -> f64 {
@@ -141,12 +141,12 @@ fn a_fact_of_one_line_counts_once() {
     ]);
     let hits = found(&memory, "nightly");
     assert_eq!(
-        (hits.len(), hits[0].id.stem().len()),
+        (hits.len(), hits[0].entry.id.stem().len()),
         (5, "titled".len()),
         "what has it in a title of its own is first"
     );
     for hit in hits {
-        let has_title = ["titled", "headed"].contains(&hit.id.stem());
+        let has_title = ["titled", "headed"].contains(&hit.entry.id.stem());
         assert_eq!(part(&hit, "title") > 0.0, has_title, "{hit:?}");
     }
 }
@@ -155,7 +155,7 @@ fn a_fact_of_one_line_counts_once() {
 fn a_word_in_a_tag_counts_as_much_as_one_in_the_body() {
     let (_folder, memory) = memory_of(&[["tagged", "One", "zebra", "other"], ["written", "Two", "other", "zebra"]]);
     let hits = found(&memory, "zebra");
-    let of = |stem: &str| hits.iter().find(|hit| hit.id.stem() == stem).unwrap();
+    let of = |stem: &str| hits.iter().find(|hit| hit.entry.id.stem() == stem).unwrap();
     let (tag, body) = (part(of("tagged"), "tags"), part(of("written"), "body"));
     assert!(tag > 0.0 && (tag - body).abs() < 1e-9, "{hits:?}");
 }
@@ -275,7 +275,7 @@ fn without_text_the_points_of_the_seeds_are_left() {
         ..Query::default()
     };
     let hits = memory.search(&query, 10).unwrap().hits;
-    let scores: Vec<(&str, f64)> = hits.iter().map(|hit| (hit.id.stem(), hit.score)).collect();
+    let scores: Vec<(&str, f64)> = hits.iter().map(|hit| (hit.entry.id.stem(), hit.score)).collect();
     // four: `checkout flow` by the feature, `tests` and `pools` by the text; `rs` is too short a part
     // of a path. one: `tests` by the text, `checkout` by the feature. two: by the text. three: by the
     // path. five has nothing, though its body has the words.

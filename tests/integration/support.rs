@@ -159,12 +159,15 @@ impl Run<'_> {
         let _ = child.stdin.take().unwrap().write_all(&self.input);
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran {
+        let ran = Ran {
             code: output.status.code(),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
             folder: self.base.folder.path().display().to_string(),
-        }
+        };
+        let arguments: Vec<&str> = self.arguments.iter().filter_map(|argument| argument.to_str()).collect();
+        assert_answers(&arguments, &ran.stdout);
+        ran
     }
 }
 
@@ -211,6 +214,36 @@ impl fmt::Display for Ran {
         }
         Ok(())
     }
+}
+
+/// Fails where what a command printed for `--json` is not as `docs/json-schema.json` says.
+#[track_caller]
+pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
+    let arguments = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
+    if !arguments.contains(&"--json") || arguments.contains(&"--help") {
+        return;
+    }
+    let has = |option: &str| arguments.contains(&option);
+    for line in stdout.lines() {
+        // `completions` prints no JSON, whatever it is asked for.
+        let Ok(answer) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        let names = crate::schemas::ANSWERS["$defs"].as_object().unwrap();
+        let command = arguments.iter().copied().find(|argument| names.contains_key(*argument));
+        let name = match command {
+            _ if answer.get("error").is_some() => "error",
+            Some("list") if has("--tags") => "list-tags",
+            Some("context") if has("--cancel") => "context-cancel",
+            Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",
+            command => command.unwrap_or_else(|| panic!("no command in {arguments:?}")),
+        };
+        crate::schemas::assert_answer(name, &answer);
+    }
+}
+
+/// Returns the ids of the entries that an answer lists.
+pub(crate) fn ids(entries: &serde_json::Value) -> Vec<String> {
+    let entries = entries.as_array().unwrap_or_else(|| panic!("{entries} is no list"));
+    entries.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Takes the scores out of what `search` shows: they change whenever ranking gets better.

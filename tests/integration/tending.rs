@@ -165,7 +165,7 @@ fn learnings_that_are_alike_become_one() {
     assert!(text.ends_with(body), "{text}");
     let found = |text: &str| -> Vec<Id> {
         let query = Query { text: text.into(), ..Query::default() };
-        it.memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.id).collect()
+        it.memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.id).collect()
     };
     assert_eq!(found("cascades"), std::slice::from_ref(&third));
     assert_eq!(found("block"), [tasks]);
@@ -214,7 +214,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
     };
     assert_eq!(run("first").get("tended"), None);
     base.write(".ralph/config.toml", "format = 1\n[tend]\nautomatic = true\n");
-    let tended = &run("second")["tended"];
+    let tended = &run("second")["maintenance"];
     assert_eq!(tended["moved"][0]["id"], json!("knowledge/2026-11-20-for-a-day"));
     assert_eq!(base.files(".ralph/archive/knowledge").len(), 1);
 }

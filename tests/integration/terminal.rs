@@ -104,7 +104,8 @@ fn terminals_get_no_orders_from_anybody() {
     assert!(base.run(["search", "zebra"]).stdout.contains("zebra\\u{1b}[31m"));
 
     let hits = base.run(["search", "zebra", "--json"]).json(0);
-    let titles: Vec<&str> = hits["hits"].as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap()).collect();
+    let titles: Vec<&str> =
+        hits["entries"].as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap()).collect();
     assert!(titles.contains(&word.as_str()), "{titles:?}");
     let entry = base.run(["show", "hostile", "--json"]).json(0);
     assert_eq!(entry["entry"]["title"].as_str(), Some(word.as_str()));

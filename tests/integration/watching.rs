@@ -70,12 +70,15 @@ fn the_command_prints_what_it_indexed() {
     base.entry("a", "Alpha", "x", "one");
     let mut command = Command::start(&base, &["--json"]);
     let ready = command.json();
-    assert_eq!((&ready["event"], &ready["entries"], &ready["polling"]), (&"ready".into(), &1.into(), &false.into()));
+    assert_eq!(
+        (&ready["event"], &ready["entry_count"], &ready["polling"]),
+        (&"ready".into(), &1.into(), &false.into())
+    );
     assert_eq!(ready["schema_version"], 1);
 
     base.entry("b", "Beta", "x", "two");
     let changed = command.json();
-    assert_eq!((&changed["event"], &changed["entries"]), (&"changed".into(), &2.into()));
+    assert_eq!((&changed["event"], &changed["entry_count"]), (&"changed".into(), &2.into()));
     assert_eq!(
         (&changed["indexed"], &changed["removed"]),
         (&vec![".ralph/knowledge/b.md"].into(), &Vec::<String>::new().into())

@@ -10,15 +10,27 @@ use crate::ui::{ID, Ui};
 #[derive(Serialize)]
 struct Answer<'a> {
     dry_run: bool,
+    #[serde(flatten)]
+    done: Done<'a>,
+}
+
+/// What was moved and merged, or would be.
+#[derive(Serialize)]
+pub(crate) struct Done<'a> {
     moved: &'a [Moved],
     merged: &'a [Merged],
+}
+
+impl Done<'_> {
+    pub(crate) fn of(tended: &Tended) -> Done<'_> {
+        Done { moved: &tended.moved, merged: &tended.merged }
+    }
 }
 
 /// Shows what was moved and merged, or would be.
 pub(crate) fn show(ui: &mut Ui<'_>, tended: &Tended, dry_run: bool) -> io::Result<()> {
     if ui.json {
-        let answer = Answer { dry_run, moved: &tended.moved, merged: &tended.merged };
-        return ui.json(answer, &tended.problems);
+        return ui.json(Answer { dry_run, done: Done::of(tended) }, &tended.problems);
     }
     for merged in &tended.merged {
         let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();

@@ -171,5 +171,5 @@ pub(super) fn prepare(root: &Path) {
     }
     begin(&on(322), "Write the parser", "t-parser");
     memory.rebuild_index().unwrap();
-    assert!(memory.show(&Id::parse("knowledge/2026-09-28-for-a-day").unwrap()).unwrap().entry.archived);
+    assert!(memory.show(&Id::parse("knowledge/2026-09-28-for-a-day").unwrap()).unwrap().entry.summary.archived);
 }

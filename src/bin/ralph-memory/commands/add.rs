@@ -3,10 +3,9 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::MAX_FILE_BYTES;
-use ralph_memory::memory::Action;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
-use serde::Serialize;
 
+use crate::answers::Change;
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Expiry};
 use crate::project_paths;
@@ -67,15 +66,6 @@ pub(crate) struct Args {
     allow_secrets: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    id: &'a Id,
-    action: Action,
-    path: &'a str,
-    archived: Option<&'a str>,
-    similar: &'a [Id],
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
     // A missing memory is said before somebody types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
@@ -98,14 +88,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let mut added = memory.add(&knowledge)?;
     added.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        let answer = Answer {
-            id: &added.id,
-            action: added.action,
-            path: &added.path,
-            archived: added.archived.as_deref(),
-            similar: &added.similar,
-        };
-        ui.json(answer, &added.problems)?;
+        ui.json(Change::of(&added), &added.problems)?;
     } else {
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;

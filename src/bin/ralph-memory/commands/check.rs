@@ -1,6 +1,8 @@
 //! `check`: what is wrong with the files.
 
 use clap::ValueEnum;
+use ralph_memory::error::Tally;
+use serde::Serialize;
 
 use crate::error::Exit;
 use crate::report;
@@ -29,6 +31,19 @@ enum Format {
     Sarif,
 }
 
+#[derive(Serialize)]
+struct Answer {
+    counts: Counts,
+}
+
+/// How many files were looked at, and of problems all that there are, listed or not.
+#[derive(Serialize)]
+struct Counts {
+    files: usize,
+    errors: usize,
+    warnings: usize,
+}
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let checked = memory.check()?;
@@ -38,7 +53,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
             let mut sources = memory.sources();
             report::human(ui.out, &checked, &mut |path, line| sources.line(path, line), ui.out_colour)?;
         }
-        Format::Json => report::json(ui.out, &checked)?,
+        Format::Json => {
+            let Tally { errors, warnings, .. } = checked.total;
+            ui.json(Answer { counts: Counts { files: checked.files, errors, warnings } }, problems)?;
+        }
         Format::Github => report::github(ui.out, problems)?,
         Format::Sarif => report::sarif(ui.out, problems)?,
     }

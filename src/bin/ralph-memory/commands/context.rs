@@ -2,9 +2,10 @@
 
 use ralph_memory::memory::{Iteration, Run};
 use ralph_memory::strategy::Strategy;
-use ralph_memory::{Budget, Id, Memory, Request, Task};
+use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
+use crate::answers::{self, Begun, Listed};
 use crate::error::{Exit, Usage};
 use crate::running::prompt;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
@@ -110,10 +111,10 @@ impl BudgetArgs {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    iteration: Option<&'a Iteration>,
+    iteration: Option<Begun<'a>>,
     context: &'a str,
-    entries: &'a [Id],
-    left_out: &'a [Id],
+    entries: Vec<Listed<'a>>,
+    left_out: Vec<Listed<'a>>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
@@ -132,9 +133,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         args.run.as_ref().is_none_or(|wanted| *wanted == run) && memory.open_iterations().iter().any(is_it)
     });
     if args.dry_run || is_begun {
+        let title = task.title.clone();
         let context = memory.context(&Request { task, budget, by_tools: false })?;
         if ui.json {
-            let (entries, left_out) = (&context.entries, &context.left_out);
+            let (entries, left_out) = (memory.summaries(&context.entries), memory.summaries(&context.left_out));
+            let [entries, left_out] = [&entries, &left_out].map(|list| answers::listed(&memory, list.iter(), &title));
             ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
         } else {
             ui.text(&format!("{assigned}{}", context.text))?;
@@ -146,9 +149,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let run = id.map_or_else(|| memory.new_run(), Run::named);
     let iteration = memory.begin(&task, &Run { strategy: args.strategy, limit: args.limit, budget, ..run })?;
     if ui.json {
-        let (entries, left_out) = (&iteration.entries, &iteration.left_out);
-        let context = &iteration.context;
-        ui.json(Answer { iteration: Some(&iteration), context, entries, left_out }, &iteration.problems)?;
+        let (entries, left_out) = (memory.summaries(&iteration.entries), memory.summaries(&iteration.left_out));
+        let [entries, left_out] =
+            [&entries, &left_out].map(|list| answers::listed(&memory, list.iter(), &iteration.task.title));
+        let begun = Some(Begun::of(&iteration));
+        ui.json(Answer { iteration: begun, context: &iteration.context, entries, left_out }, &iteration.problems)?;
     } else {
         // The text goes to an agent as it is; what a terminal must not get was taken out of it.
         ui.text(&format!("{assigned}{}", iteration.context))?;
@@ -175,7 +180,7 @@ fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
     };
     memory.cancel(iteration)?;
     if ui.json {
-        ui.json(Canceled { canceled: format!("{}/{}", iteration.run_id, iteration.number) }, &[])?;
+        ui.json(Canceled { action: "canceled", iteration: Begun::of(iteration) }, &[])?;
     } else {
         ui.line(format!("canceled {}/{}", iteration.run_id, iteration.number))?;
     }
@@ -183,6 +188,7 @@ fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
 }
 
 #[derive(Serialize)]
-struct Canceled {
-    canceled: String,
+struct Canceled<'a> {
+    action: &'static str,
+    iteration: Begun<'a>,
 }

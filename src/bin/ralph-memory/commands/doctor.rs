@@ -32,7 +32,10 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Registration<'a> {
-    registered: &'a Registered,
+    action: &'static str,
+    command: &'a str,
+    /// The lines that were added to `.ralph/.gitattributes`.
+    attributes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -40,7 +43,7 @@ struct Answer<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mended: Option<&'a [Mended]>,
+    fixed: Option<&'a [Mended]>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -48,7 +51,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     if args.register_merge_driver {
         let registered = memory.register_merge_driver(PROGRAM)?;
         if ui.json {
-            ui.json(Registration { registered: &registered }, &[])?;
+            let Registered { command, was_registered, attributes } = &registered;
+            let action = if *was_registered { "unchanged" } else { "registered" };
+            ui.json(Registration { action, command, attributes }, &[])?;
             return Ok(Exit::Done);
         }
         let done = if registered.was_registered { "registered already" } else { "registered" };
@@ -62,8 +67,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let problems = mending.as_ref().map_or(&[][..], |mending| &mending.problems);
     let diagnosis = memory.doctor()?;
     if ui.json {
-        let mended = mending.as_ref().map(|mending| mending.mended.as_slice());
-        ui.json(Answer { diagnosis: &diagnosis, mended }, problems)?;
+        let fixed = mending.as_ref().map(|mending| mending.mended.as_slice());
+        ui.json(Answer { diagnosis: &diagnosis, fixed }, problems)?;
     } else {
         for Mended { what, detail } in mending.iter().flat_map(|mending| &mending.mended) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));

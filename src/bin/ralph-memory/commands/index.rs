@@ -1,8 +1,10 @@
 //! `index`: brings the search index up to date, or makes it anew; and the vectors, here or on a server.
 
+use std::path::Path;
+
 use indicatif::ProgressBar;
 use ralph_memory::Problem;
-use ralph_memory::memory::{Embedded, Rebuilt};
+use ralph_memory::memory::Embedded;
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -27,9 +29,22 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    index: &'a Rebuilt,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vectors: Option<&'a Embedded>,
+    index: Index<'a>,
+    vectors: Option<Vectors>,
+}
+
+#[derive(Serialize)]
+struct Index<'a> {
+    path: &'a Path,
+    entry_count: usize,
+}
+
+/// How many entries have vectors, here or on the server.
+#[derive(Serialize)]
+struct Vectors {
+    entry_count: usize,
+    new_count: usize,
+    removed_count: usize,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -53,7 +68,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {
-        ui.json(Answer { index: &index, vectors: vectors.as_ref() }, &problems)?;
+        let vectors = vectors.map(|Embedded { entries, new, removed, .. }| Vectors {
+            entry_count: entries,
+            new_count: new,
+            removed_count: removed,
+        });
+        ui.json(Answer { index: Index { path: &index.path, entry_count: index.entries }, vectors }, &problems)?;
     } else {
         ui.line(format_args!("the index has {}", entries(index.entries)))?;
         if let Some(Embedded { entries: known, new, removed, .. }) = &vectors {

@@ -2,7 +2,6 @@
 
 use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
-use serde::Serialize;
 
 use crate::error::{Exit, Usage};
 use crate::session::Globals;
@@ -22,11 +21,6 @@ pub(crate) struct Args {
 /// The folder that is not below `.ralph/`.
 const SKILLS: &str = ".claude/skills/";
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    initialised: &'a Initialised,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let root = globals.start()?;
     let above =
@@ -42,7 +36,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     }
     let initialised = Memory::init(&root)?;
     if ui.json {
-        ui.json(Answer { initialised: &initialised }, &[])?;
+        ui.json(&initialised, &[])?;
         return Ok(Exit::Done);
     }
     for path in &initialised.created {

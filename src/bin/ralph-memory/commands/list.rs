@@ -1,9 +1,12 @@
 //! `list`: shows what there is.
 
-use ralph_memory::memory::{Filter, ListItem};
+use std::collections::BTreeMap;
+
+use ralph_memory::memory::Filter;
 use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
+use crate::answers::{self, Listed};
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
@@ -39,9 +42,13 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
-    entries: &'a [ListItem],
-    tags: &'a std::collections::BTreeMap<String, usize>,
+struct Entries<'a> {
+    entries: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tags<'a> {
+    tags: &'a BTreeMap<String, usize>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
@@ -56,7 +63,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     };
     let listed = memory.list(&filter)?;
     if ui.json {
-        ui.json(Answer { entries: &listed.entries, tags: &listed.tags }, &listed.problems)?;
+        if args.tags {
+            ui.json(Tags { tags: &listed.tags }, &listed.problems)?;
+        } else {
+            let entries = answers::listed(&memory, listed.entries.iter(), "");
+            ui.json(Entries { entries }, &listed.problems)?;
+        }
         return Ok(Exit::Done);
     }
     if args.tags {

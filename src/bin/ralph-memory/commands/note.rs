@@ -2,10 +2,10 @@
 
 use ralph_memory::entry::Event;
 use ralph_memory::entry::knowledge::EVENTS;
-use ralph_memory::{Id, Scope, Source};
-use serde::Serialize;
+use ralph_memory::{Scope, Source};
 use serde_json::{Map, Value};
 
+use crate::answers::Change;
 use crate::error::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
@@ -60,13 +60,6 @@ pub(crate) struct Args {
     allow_secrets: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    id: &'a Id,
-    action: ralph_memory::memory::Action,
-    path: &'a str,
-}
-
 fn event(text: &str) -> Result<String, String> {
     if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("none of {}", EVENTS.join(", "))) }
 }
@@ -94,7 +87,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let mut noted = memory.note(&event)?;
     noted.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        ui.json(Answer { id: &noted.id, action: noted.action, path: &noted.path }, &noted.problems)?;
+        ui.json(Change::of(&noted), &noted.problems)?;
     } else {
         let id = ui.styled(ID, noted.id.as_str());
         ui.line(format_args!("{} {id}", noted.action.as_str()))?;

@@ -26,14 +26,20 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    promoted: &'a Promoted,
+    action: &'static str,
+    id: &'a Id,
+    path: &'a str,
+    scope: &'a Scope,
+    previous_scope: &'a Scope,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let promoted = memory.promote(&args.id, &args.scope)?;
     if ui.json {
-        ui.json(Answer { promoted: &promoted }, &promoted.problems)?;
+        let Promoted { id, path, from, to, changed, problems } = &promoted;
+        let action = if *changed { "promoted" } else { "unchanged" };
+        ui.json(Answer { action, id, path, scope: to, previous_scope: from }, problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ID, promoted.id.as_str());

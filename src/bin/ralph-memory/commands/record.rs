@@ -5,11 +5,12 @@ use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Kept, Recorded, Report, Validated, Which, record_command};
+use ralph_memory::memory::{IterationView, Kept, Recorded, Report, Validated, Which, record_command};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
-use ralph_memory::{Error, Id, Memory};
+use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
+use crate::answers::Change;
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Format};
 use crate::session::{Globals, run_of_environment, state_folders};
@@ -85,8 +86,9 @@ impl Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    recorded: &'a Recorded,
-    id: &'a Id,
+    attempt: IterationView,
+    knowledge: Vec<Change<'a>>,
+    refused: &'a [String],
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -301,7 +303,9 @@ fn which(error: Error) -> anyhow::Error {
 
 fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
     if ui.json {
-        ui.json(Answer { recorded, id: &recorded.id }, &recorded.problems)?;
+        let knowledge = recorded.knowledge.iter().map(Change::of).collect();
+        let answer = Answer { attempt: recorded.view(), knowledge, refused: &recorded.refused };
+        ui.json(answer, &recorded.problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ui::ID, recorded.id.as_str());

@@ -22,14 +22,21 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    restored: &'a Restored,
+    action: &'static str,
+    id: &'a Id,
+    path: &'a str,
+    restored_from: &'a str,
+    /// Where the version is that was live.
+    previous: Option<&'a str>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let restored = memory.restore(&args.id)?;
     if ui.json {
-        ui.json(Answer { restored: &restored }, &restored.problems)?;
+        let Restored { id, path, from, exchanged, problems } = &restored;
+        let previous = exchanged.then_some(from.as_str());
+        ui.json(Answer { action: "restored", id, path, restored_from: from, previous }, problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ID, restored.id.as_str());

@@ -415,7 +415,7 @@ fn close(
     }
     let stop = ended?;
     if ui.json {
-        ui.json(&summary, &[])?;
+        ui.json(summary.answer(), summary.tended.as_ref().map_or(&[], |tended| &tended.problems))?;
     }
     let (exit, note) = match stop {
         Stop::Done => return Ok(Exit::Done),

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use ralph_memory::history;
+use ralph_memory::retrieve::Explained;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
+use crate::answers::{self, Listed};
 use crate::error::{Exit, Usage};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
@@ -64,14 +66,18 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    hits: Vec<Explained<'a>>,
+    entries: Vec<Match<'a>>,
 }
 
-/// A hit, and what became of the contexts that it stood in, where that is asked for.
+/// An entry that matches, and where that is asked for, why, and what became of the contexts that it stood in.
 #[derive(Serialize)]
-struct Explained<'a> {
+struct Match<'a> {
     #[serde(flatten)]
-    hit: &'a Hit,
+    listed: Listed<'a>,
+    score: f64,
+    similarity: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<&'a [Explained]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<&'a history::Usage>,
 }
@@ -98,15 +104,25 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     };
     let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
     let usage = if args.explain { memory.usage() } else { HashMap::new() };
-    let explained = found.hits.iter().map(|hit| Explained { hit, usage: usage.get(&hit.id) });
+    let entries = found.hits.iter().map(|hit| &hit.entry);
     if ui.json {
-        ui.json(Answer { hits: explained.collect() }, &found.problems)?;
+        let listed = answers::listed(&memory, entries, &query.text);
+        let matches = found.hits.iter().zip(listed).map(|(hit, listed)| Match {
+            listed,
+            score: hit.score,
+            similarity: hit.similarity,
+            explanation: args.explain.then_some(&hit.explanation),
+            usage: usage.get(&hit.entry.id),
+        });
+        ui.json(Answer { entries: matches.collect() }, &found.problems)?;
     } else {
         // Many hits are looked through by a program or for their titles.
-        let n_excerpts = found.hits.len().min(MAX_EXCERPTS);
-        let excerpts = memory.excerpts(&found.hits[..n_excerpts], &query.text, EXCERPT_WIDTH);
-        for (index, hit) in explained.enumerate() {
-            show(ui, index + 1, &hit, excerpts.get(index).map_or("", String::as_str), args.explain)?;
+        let excerpts = memory.excerpts(entries.take(MAX_EXCERPTS), &query.text, EXCERPT_WIDTH);
+        for (index, hit) in found.hits.iter().enumerate() {
+            show(ui, index + 1, hit, excerpts.get(index).map_or("", String::as_str))?;
+            if args.explain {
+                explain(ui, hit, usage.get(&hit.entry.id))?;
+            }
         }
         if found.hits.is_empty() {
             ui.note("nothing found");
@@ -116,25 +132,27 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     Ok(if found.hits.is_empty() { Exit::No } else { Exit::Done })
 }
 
-fn show(ui: &mut Ui<'_>, rank: usize, found: &Explained<'_>, excerpt: &str, explain: bool) -> anyhow::Result<()> {
-    let hit = found.hit;
-    let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
+fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str) -> anyhow::Result<()> {
+    let entry = &hit.entry;
+    let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
     let title = ui.styled(TITLE, title);
-    let id = ui.styled(ID, hit.id.as_str());
-    let tags = ui.styled(QUIET, &hit.tags.join(", "));
+    let id = ui.styled(ID, entry.id.as_str());
+    let tags = ui.styled(QUIET, &entry.tags.join(", "));
     ui.line(format_args!("{rank}. {title}  {:.2}", hit.score))?;
     ui.line(format_args!("   {id}  [{tags}]"))?;
     if !excerpt.is_empty() {
         let excerpt = ui.styled(PLAIN, excerpt);
         ui.line(format_args!("   {excerpt}"))?;
     }
-    if explain {
-        for part in &hit.explanation {
-            ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
-        }
-        if let Some(usage) = found.usage {
-            ui.line(format_args!("   {}", used(usage)))?;
-        }
+    Ok(())
+}
+
+fn explain(ui: &mut Ui<'_>, hit: &Hit, usage: Option<&history::Usage>) -> anyhow::Result<()> {
+    for part in &hit.explanation {
+        ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
+    }
+    if let Some(usage) = usage {
+        ui.line(format_args!("   {}", used(usage)))?;
     }
     Ok(())
 }

@@ -44,31 +44,31 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
 }
 
 fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
-    let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
+    let title = if entry.summary.title.is_empty() { "(no title)" } else { &entry.summary.title };
     let title = ui.styled(TITLE, title);
     ui.line(title)?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
-    let archived = if entry.archived { " (archived)" } else { "" };
+    let archived = if entry.summary.archived { " (archived)" } else { "" };
     // What every entry has unless told otherwise says nothing.
     let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
     let said =
         |key: &str| entry.frontmatter.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-    let attempt = |key: &str| if entry.kind == Kind::Journal { said(key) } else { String::new() };
+    let attempt = |key: &str| if entry.summary.kind == Kind::Journal { said(key) } else { String::new() };
     let fields = [
-        ("path", format!("{}{archived}", entry.path)),
-        ("category", text(&entry.category)),
-        ("tags", entry.tags.join(", ")),
-        ("feature", text(&entry.feature)),
-        ("scope", entry.scope.to_string()),
+        ("path", format!("{}{archived}", entry.summary.path)),
+        ("category", text(&entry.summary.category)),
+        ("tags", entry.summary.tags.join(", ")),
+        ("feature", text(&entry.summary.feature)),
+        ("scope", entry.summary.scope.to_string()),
         ("importance", importance),
-        ("source", entry.source.as_str().to_owned()),
+        ("source", entry.summary.source.as_str().to_owned()),
         ("outcome", attempt("outcome")),
         ("model", attempt("model")),
         ("task", text(&entry.task_id)),
         ("run", text(&entry.run_id)),
-        ("created", text(&entry.created_at)),
-        ("updated", text(&entry.updated_at)),
+        ("created", text(&entry.summary.created_at)),
+        ("updated", text(&entry.summary.updated_at)),
         ("expires", text(&entry.expires_at)),
         ("files", entry.files.join(", ")),
         ("answers", entry.questions.join(" ")),
@@ -79,7 +79,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("versions", ids(&entry.versions)),
         ("used", entry.usage.as_ref().map(used).unwrap_or_default()),
     ];
-    ui.field("id", ID, entry.id.as_str())?;
+    ui.field("id", ID, entry.summary.id.as_str())?;
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         ui.field(name, PLAIN, value)?;
     }

@@ -1,9 +1,10 @@
 //! `status`: how much of what there is.
 
-use chrono::SecondsFormat;
+use ralph_memory::entry::knowledge::timestamp;
 use ralph_memory::memory::{Iteration, Status};
 use serde::Serialize;
 
+use crate::answers::Begun;
 use crate::error::Exit;
 use crate::session::Globals;
 use crate::ui::{PLAIN, TITLE, Ui, count};
@@ -17,38 +18,20 @@ pub(crate) struct Args {}
 
 #[derive(Serialize)]
 struct Answer<'a> {
+    #[serde(flatten)]
     status: &'a Status,
-    open: Vec<Open>,
-}
-
-/// An iteration that was begun and not recorded.
-#[derive(Serialize)]
-struct Open {
-    id: String,
-    task_id: String,
-    task_title: String,
-    started_at: String,
-}
-
-impl Open {
-    fn of(iteration: &Iteration) -> Open {
-        Open {
-            id: format!("{}/{}", iteration.run_id, iteration.number),
-            task_id: iteration.task_id(),
-            task_title: iteration.task.title.clone(),
-            started_at: iteration.started_at.to_rfc3339_opts(SecondsFormat::Secs, true),
-        }
-    }
+    open: Vec<Begun<'a>>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let status = memory.status()?;
-    let open: Vec<Open> = memory.open_iterations().iter().map(Open::of).collect();
+    let open = memory.open_iterations();
     if ui.json {
-        ui.json(Answer { status: &status, open }, &[])?;
+        ui.json(Answer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;
         return Ok(Exit::Done);
     }
+    let counts = &status.counts;
     let root = ui.styled(TITLE, &status.root);
     ui.line(root)?;
     let categories = status.categories.iter().map(|(category, count)| {
@@ -56,38 +39,40 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::R
         format!("{count} {category}")
     });
     let categories = categories.collect::<Vec<_>>().join(", ");
-    let knowledge = match status.knowledge {
+    let knowledge = match counts.knowledge {
         0 => "0".to_owned(),
         count => format!("{count} ({categories})"),
     };
     let unless_none = |count: usize, text: String| if count == 0 { String::new() } else { text };
     let problems =
-        format!("{}, {}; run `ralph-memory check`", count(status.errors, "error"), count(status.warnings, "warning"));
+        format!("{}, {}; run `ralph-memory check`", count(counts.errors, "error"), count(counts.warnings, "warning"));
     let fields = [
         ("knowledge", knowledge),
         (
             "used",
             unless_none(
-                status.used,
+                counts.used,
                 format!(
                     "{} stood in a context, {} of them only where attempts failed",
-                    status.used, status.never_helped
+                    counts.used, counts.never_helped
                 ),
             ),
         ),
-        ("journal", status.journal.to_string()),
-        ("archive", status.archived.to_string()),
-        ("tags", status.tags.to_string()),
-        ("expired", unless_none(status.expired, status.expired.to_string())),
-        ("superseded", unless_none(status.superseded, status.superseded.to_string())),
-        ("not indexed", unless_none(status.not_indexed, format!("{}, and found all the same", status.not_indexed))),
-        ("problems", unless_none(status.errors + status.warnings, problems)),
+        ("journal", counts.journal.to_string()),
+        ("archive", counts.archive.to_string()),
+        ("tags", counts.tags.to_string()),
+        ("expired", unless_none(counts.expired, counts.expired.to_string())),
+        ("superseded", unless_none(counts.superseded, counts.superseded.to_string())),
+        ("not indexed", unless_none(counts.not_indexed, format!("{}, and found all the same", counts.not_indexed))),
+        ("problems", unless_none(counts.errors + counts.warnings, problems)),
     ];
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         ui.field(name, PLAIN, value)?;
     }
-    for Open { id, task_title, started_at, .. } in &open {
-        ui.field("open", PLAIN, &format!("{id}  {task_title} (begun {started_at})"))?;
+    for iteration in &open {
+        let Iteration { run_id, number, task, started_at, .. } = iteration;
+        let begun = timestamp(*started_at);
+        ui.field("open", PLAIN, &format!("{run_id}/{number}  {} (begun {begun})", task.title))?;
     }
     if !open.is_empty() {
         ui.note("hint: `record` ends an open iteration; `ralph-memory context --cancel RUN/NUMBER` gives one up");

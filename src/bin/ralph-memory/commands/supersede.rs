@@ -23,14 +23,11 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    superseded: Superseded<'a>,
-}
-
-#[derive(Serialize)]
-struct Superseded<'a> {
-    old: &'a Id,
-    new: &'a Id,
-    changed: bool,
+    action: &'static str,
+    /// The entry that holds.
+    id: &'a Id,
+    /// The entry that it replaces.
+    supersedes: &'a Id,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -38,7 +35,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let done = memory.supersede(&args.old, &args.new)?;
     let changed = done.changed;
     if ui.json {
-        ui.json(Answer { superseded: Superseded { old: &args.old, new: &args.new, changed } }, &done.problems)?;
+        let action = if changed { "superseded" } else { "unchanged" };
+        ui.json(Answer { action, id: &args.new, supersedes: &args.old }, &done.problems)?;
         return Ok(Exit::Done);
     }
     let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));

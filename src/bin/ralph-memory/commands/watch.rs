@@ -36,8 +36,8 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line<'a> {
-    Ready { entries: usize, folders: usize, polling: bool },
-    Changed { indexed: &'a [String], removed: &'a [String], entries: usize },
+    Ready { entry_count: usize, folder_count: usize, polling: bool },
+    Changed { indexed: &'a [String], removed: &'a [String], entry_count: usize },
     Notice { message: &'a str },
 }
 
@@ -71,10 +71,10 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
 fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
     match watched {
         Watched::Ready { entries, folders, polling } => {
-            ui.json(Line::Ready { entries: *entries, folders: *folders, polling: *polling }, &[])?;
+            ui.json(Line::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
         }
         Watched::Changed(Changes { indexed, removed, entries, problems }) => {
-            ui.json(Line::Changed { indexed, removed, entries: *entries }, problems)?;
+            ui.json(Line::Changed { indexed, removed, entry_count: *entries }, problems)?;
         }
         Watched::Notice { message } => ui.json(Line::Notice { message }, &[])?,
     }

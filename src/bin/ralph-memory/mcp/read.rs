@@ -135,6 +135,7 @@ impl Offered for Read {
 }
 
 fn whole(entry: &EntryView, body: &str) -> Whole {
+    let summary = &entry.summary;
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
     let field = |key: &str| entry.frontmatter.get(key).and_then(Value::as_str).map(shown::line);
     let few = |mut texts: Vec<String>| {
@@ -142,22 +143,22 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
         texts
     };
     Whole {
-        id: shown::id(&entry.id),
-        kind: entry.kind.as_str().to_owned(),
-        title: shown::line(&entry.title),
-        path: shown::line(&entry.path),
-        archived: entry.archived,
-        tags: few(shown::lines(&entry.tags)),
-        category: some(&entry.category),
-        feature: some(&entry.feature),
-        scope: shown::line(&entry.scope.to_string()),
-        source: entry.source.as_str().to_owned(),
+        id: shown::id(&summary.id),
+        kind: summary.kind.as_str().to_owned(),
+        title: shown::line(&summary.title),
+        path: shown::line(&summary.path),
+        archived: summary.archived,
+        tags: few(shown::lines(&summary.tags)),
+        category: some(&summary.category),
+        feature: some(&summary.feature),
+        scope: shown::line(&summary.scope.to_string()),
+        source: summary.source.as_str().to_owned(),
         importance: entry.importance,
         outcome: field("outcome"),
         task_id: some(&entry.task_id),
         run_id: some(&entry.run_id),
-        created_at: entry.created_at.clone(),
-        updated_at: entry.updated_at.clone(),
+        created_at: summary.created_at.clone(),
+        updated_at: summary.updated_at.clone(),
         expires_at: entry.expires_at.clone(),
         files: few(shown::lines(&entry.files)),
         questions: few(shown::lines(&entry.questions)),

@@ -60,7 +60,7 @@ pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResour
     let more = entries.len() > PAGE;
     entries.truncate(PAGE);
     let last = entries.last().map(|entry| address(&entry.id));
-    let resource = |entry: &ralph_memory::memory::ListItem| {
+    let resource = |entry: &ralph_memory::entry::EntrySummary| {
         let title = if entry.title.is_empty() { entry.id.as_str() } else { &entry.title };
         let tags = shown::lines(&entry.tags).join(", ");
         let what = entry.category.as_deref().map_or_else(|| entry.kind.as_str().to_owned(), shown::line);
@@ -98,20 +98,24 @@ pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, E
 
 /// Returns an entry as a prompt may have it: what it is, and what it says in a fence that it cannot end.
 fn text(entry: &EntryView) -> String {
-    let title = if entry.title.is_empty() { entry.id.as_str() } else { &entry.title };
+    let summary = &entry.summary;
+    let title = if summary.title.is_empty() { summary.id.as_str() } else { &summary.title };
     let mut text = format!("# {}\n\n", shown::line(title));
     let some = |text: &Option<String>| text.as_deref().map(shown::line).unwrap_or_default();
-    let archived = if entry.archived { "in the archive, no longer holds" } else { "" };
+    let archived = if summary.archived { "in the archive, no longer holds" } else { "" };
     let fields = [
-        ("id", shown::id(&entry.id)),
+        ("id", shown::id(&summary.id)),
         ("archived", archived.to_owned()),
         ("replaced by", shown::ids(&entry.superseded_by).join(", ")),
-        ("tags", shown::lines(&entry.tags).join(", ")),
-        ("category", some(&entry.category)),
-        ("feature", some(&entry.feature)),
-        ("written by", if entry.kind == Kind::Knowledge { entry.source.as_str().to_owned() } else { String::new() }),
-        ("created", some(&entry.created_at)),
-        ("updated", some(&entry.updated_at)),
+        ("tags", shown::lines(&summary.tags).join(", ")),
+        ("category", some(&summary.category)),
+        ("feature", some(&summary.feature)),
+        (
+            "written by",
+            if summary.kind == Kind::Knowledge { summary.source.as_str().to_owned() } else { String::new() },
+        ),
+        ("created", some(&summary.created_at)),
+        ("updated", some(&summary.updated_at)),
         ("files", shown::lines(&entry.files).join(", ")),
     ];
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {

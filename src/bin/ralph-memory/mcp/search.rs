@@ -1,5 +1,6 @@
 //! `search_memory` and `search_feature_memory`: entries that match.
 
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::Found;
 use ralph_memory::{Hit, Kind, Memory, Query, Scope};
 use schemars::JsonSchema;
@@ -64,7 +65,7 @@ pub(super) struct Search {
 #[derive(Debug, Serialize)]
 pub(super) struct Matches {
     /// The entries that match, best first
-    hits: Vec<Shown>,
+    entries: Vec<Shown>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory; everything else was searched
@@ -77,13 +78,24 @@ struct Shown {
     /// Its id, for `read_entry`
     id: String,
     /// `knowledge` or `journal`
-    kind: String,
+    kind: &'static str,
     /// Its title
     title: String,
     /// Its file in the project
     path: String,
     /// Its tags
     tags: Vec<String>,
+    /// What sort of knowledge it is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    /// How the attempt ended, of a journal entry
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    /// Who wrote it
+    source: &'static str,
+    /// When it was written or last changed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<String>,
     /// How well it matches; comparable within one answer
     score: f64,
     /// How alike it and the query are in meaning, from 0 to 1, where the project has embeddings
@@ -186,13 +198,17 @@ fn scope(text: &str) -> anyhow::Result<Scope> {
 }
 
 fn hits(memory: &Memory, query: &str, found: &Found, scores: Vec<f64>, limit: usize) -> Matches {
-    let excerpts = memory.excerpts(&found.hits, query, EXCERPT);
+    let excerpts = memory.excerpts(found.hits.iter().map(|hit| &hit.entry), query, EXCERPT);
     let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| Shown {
-        id: shown::id(&hit.id),
-        kind: hit.kind.as_str().to_owned(),
-        title: shown::line(&hit.title),
-        path: shown::line(&hit.path),
-        tags: shown::lines(&hit.tags),
+        id: shown::id(&hit.entry.id),
+        kind: hit.entry.kind.as_str(),
+        title: shown::line(&hit.entry.title),
+        path: shown::line(&hit.entry.path),
+        tags: shown::lines(&hit.entry.tags),
+        category: hit.entry.category.as_deref().map(shown::line),
+        outcome: hit.entry.outcome.map(Outcome::as_str),
+        source: hit.entry.source.as_str(),
+        updated_at: hit.entry.updated_at.clone().or_else(|| hit.entry.created_at.clone()),
         // More places say nothing, and cost an agent's room.
         score: (score * 1000.0).round() / 1000.0,
         similarity: hit.similarity.map(|similarity| (similarity * 1000.0).round() / 1000.0),
@@ -205,21 +221,29 @@ fn hits(memory: &Memory, query: &str, found: &Found, scores: Vec<f64>, limit: us
         }
         _ => "read_entry shows one in full.".to_owned(),
     };
-    Matches { hits: shown.collect(), note, problems: shown::troubles(&found.problems) }
+    Matches { entries: shown.collect(), note, problems: shown::troubles(&found.problems) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use chrono::DateTime;
+    use ralph_memory::entry::{EntrySummary, Head};
+
     use super::*;
 
     #[test]
     fn scores_are_told_beside_the_best_one() {
+        let entry = EntrySummary::new(
+            parse::id("a").unwrap(),
+            "knowledge/a.md",
+            Head::empty(Kind::Knowledge),
+            &HashSet::new(),
+            DateTime::UNIX_EPOCH,
+        );
         let hit = |score| Hit {
-            id: parse::id("a").unwrap(),
-            kind: Kind::Knowledge,
-            title: String::new(),
-            path: String::new(),
-            tags: Vec::new(),
+            entry: entry.clone(),
             score,
             similarity: None,
             evidence: ralph_memory::retrieve::Evidence::default(),

@@ -1,7 +1,6 @@
 //! Problems as people and other programs read them.
 //!
-//! Four formats: `human` shows the line with what is wrong in it, `json` is this program's own,
-//! `github` annotates the files of a pull request, `sarif` is what code scanners exchange. Where text
+//! Beside this program's own JSON: `human` shows the line with what is wrong in it, `github` annotates the files of a pull request, `sarif` is what code scanners exchange. Where text
 //! of files may reach a terminal it goes through [`for_terminal`]; in JSON it stays as it is.
 
 mod diagnosis;
@@ -11,30 +10,12 @@ mod sarif;
 use std::io::{self, Write};
 
 use ralph_memory::Problem;
-use ralph_memory::error::{Severity, Tally};
-use ralph_memory::memory::Checked;
+use ralph_memory::error::Severity;
 use ralph_memory::text::for_terminal;
-use serde::Serialize;
 
 pub(crate) use diagnosis::diagnosis;
 pub(crate) use human::human;
 pub(crate) use sarif::sarif;
-
-/// Writes one JSON object on a line.
-pub(crate) fn json(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Answer<'a> {
-        schema_version: u32,
-        files: usize,
-        errors: usize,
-        warnings: usize,
-        problems: &'a [Problem],
-    }
-    let Checked { problems, total: Tally { errors, warnings, .. }, files } = checked;
-    let answer = Answer { schema_version: 1, files: *files, errors: *errors, warnings: *warnings, problems };
-    serde_json::to_writer(&mut *out, &answer)?;
-    writeln!(out)
-}
 
 /// Writes a workflow command of GitHub Actions for each problem.
 pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()> {
@@ -71,7 +52,8 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ralph_memory::error::Message;
+    use ralph_memory::error::{Message, Tally};
+    use ralph_memory::memory::Checked;
 
     use super::*;
 
@@ -101,26 +83,6 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn json_is_one_object_and_leaves_text_as_it_is() {
-        let odd = Problem { message: "a \u{1b} \u{9b} \u{202e}".into(), ..problem(Severity::Error, 2, 0) };
-        let written = text(|out| json(out, &checked(vec![odd.clone(), problem(Severity::Warning, 0, 0)], 7)));
-        assert!(written.ends_with("}\n") && written.lines().count() == 1);
-        let value: serde_json::Value = serde_json::from_str(&written).unwrap();
-        assert_eq!(
-            value,
-            serde_json::json!({
-                "schema_version": 1, "files": 7, "errors": 1, "warnings": 1,
-                "problems": [
-                    {"path": ".ralph/knowledge/a.md", "line": 2, "column": null, "severity": "error", "code": "some-code",
-                     "message": odd.message, "hint": "how to mend it"},
-                    {"path": ".ralph/knowledge/a.md", "line": null, "column": null, "severity": "warning",
-                     "code": "some-code", "message": "what is wrong", "hint": "how to mend it"},
-                ],
-            })
-        );
     }
 
     #[test]

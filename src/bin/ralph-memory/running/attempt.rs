@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use ralph_memory::Task;
 use ralph_memory::entry::attempt::{AttemptHead, Outcome};
+use ralph_memory::memory::Added;
 use ralph_memory::transcript::Transcript;
-
-use super::summary::Learned;
 
 /// Who gives an iteration its context, and writes down what came of it.
 pub(crate) trait Keeper {
@@ -85,7 +84,7 @@ pub(crate) struct Recorded {
     /// How many tokens it took, in and out, where that is known.
     pub(crate) tokens: Option<u64>,
     /// The knowledge that came of it.
-    pub(crate) learned: Vec<Learned>,
+    pub(crate) learned: Vec<Added>,
     /// How many things the agent said in a way that could not be taken over.
     pub(crate) refused: usize,
     /// What happened on the way that a person should look at.

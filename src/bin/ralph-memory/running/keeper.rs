@@ -13,7 +13,6 @@ use super::attempt::{Begun, Keeper, Recorded, Report, tokens};
 use super::command::{CommandLine, Values};
 use super::interrupt::Interrupt;
 use super::process::{self, Job, Patience};
-use super::summary::Learned;
 
 /// The memory, one run of it, and how that is getting on.
 pub(crate) struct Journal<'a> {
@@ -160,16 +159,11 @@ impl Keeper for Journal<'_> {
         if let Some(finished) = Finished::of(&recorded.attempt) {
             self.progress.record(&finished);
         }
-        let learned = recorded.knowledge.iter().map(|added| Learned {
-            id: added.id.clone(),
-            title: added.title.clone(),
-            action: added.action,
-        });
         Ok(Recorded {
             outcome: recorded.outcome,
             cost_usd: recorded.attempt.head.cost_usd,
             tokens: tokens(&recorded.attempt.head),
-            learned: learned.collect(),
+            learned: recorded.knowledge,
             refused: recorded.refused.len(),
             warnings: recorded.problems.iter().map(ToString::to_string).collect(),
         })

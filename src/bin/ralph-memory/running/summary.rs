@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ralph_memory::Id;
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::memory::{Action, Tended};
+use ralph_memory::memory::{Action, Added, Tended};
 use serde::Serialize;
 
 use super::live::{dollars, duration};
-use crate::tended;
+use crate::answers::Change;
+use crate::tended::{self, Done};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// One iteration of a run.
@@ -26,18 +26,7 @@ pub(crate) struct Iteration {
     /// How long the agent took.
     pub(crate) duration: Duration,
     /// The knowledge that came of it.
-    pub(crate) learned: Vec<Learned>,
-}
-
-/// An entry that a run wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Learned {
-    /// Its id.
-    pub(crate) id: Id,
-    /// Its title.
-    pub(crate) title: String,
-    /// What was done with it.
-    pub(crate) action: Action,
+    pub(crate) learned: Vec<Added>,
 }
 
 /// A task of a run.
@@ -48,6 +37,7 @@ pub(crate) struct Worked {
     /// Its title.
     pub(crate) title: String,
     /// How many iterations were spent on it.
+    #[serde(rename = "iteration_count")]
     pub(crate) iterations: u32,
     /// Whether it is done.
     pub(crate) done: bool,
@@ -61,6 +51,7 @@ pub(crate) struct Summary {
     /// Its tasks, in the order in which they were begun.
     pub(crate) tasks: Vec<Worked>,
     /// How many iterations there were.
+    #[serde(rename = "iteration_count")]
     pub(crate) iterations: usize,
     /// How many of them ended in which way.
     pub(crate) outcomes: BTreeMap<&'static str, usize>,
@@ -71,15 +62,24 @@ pub(crate) struct Summary {
     /// How long the agent worked, in seconds.
     pub(crate) duration_secs: f64,
     /// The entries that were created or updated, each once.
-    pub(crate) learned: Vec<Learned>,
+    #[serde(skip)]
+    pub(crate) learned: Vec<Added>,
     /// Whether all that was asked for is done.
     pub(crate) done: bool,
     /// The limit that ended it, by the name of its option.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<&'static str>,
     /// What was tidied up in the end, where the settings ask for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub(crate) tended: Option<Tended>,
+}
+
+/// The summary, as JSON has it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    knowledge: Vec<Change<'a>>,
+    maintenance: Option<Done<'a>>,
 }
 
 impl Summary {
@@ -111,13 +111,22 @@ impl Summary {
     }
 
     /// An entry that the run created stays created, however often it is updated later.
-    fn learn(&mut self, learned: &Learned) {
+    fn learn(&mut self, learned: &Added) {
         if learned.action == Action::Unchanged {
             return;
         }
         match self.learned.iter_mut().find(|known| known.id == learned.id) {
             Some(known) => known.title.clone_from(&learned.title),
             None => self.learned.push(learned.clone()),
+        }
+    }
+
+    /// Returns it as JSON has it.
+    pub(crate) fn answer(&self) -> impl Serialize {
+        Answer {
+            summary: self,
+            knowledge: self.learned.iter().map(Change::of).collect(),
+            maintenance: self.tended.as_ref().map(Done::of),
         }
     }
 
@@ -161,13 +170,23 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
+    use ralph_memory::Id;
+
     use super::*;
 
-    fn learned(id: &str, action: Action, title: &str) -> Learned {
-        Learned { id: Id::parse(id).unwrap(), title: title.into(), action }
+    fn learned(id: &str, action: Action, title: &str) -> Added {
+        Added {
+            id: Id::parse(id).unwrap(),
+            title: title.into(),
+            action,
+            path: format!(".ralph/{id}.md"),
+            archived: None,
+            similar: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
-    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Learned]) -> Iteration {
+    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Added]) -> Iteration {
         let cost_usd = (number != 2).then_some(0.25);
         Iteration {
             number,
@@ -225,15 +244,20 @@ run-1a2b3c4d  done
     fn a_program_gets_it_all() {
         let expected = serde_json::json!({
             "run_id": "run-1a2b3c4d",
-            "tasks": [{"id": "t-1", "title": "Add the tables", "iterations": 3, "done": true}],
-            "iterations": 3,
+            "tasks": [{"id": "t-1", "title": "Add the tables", "iteration_count": 3, "done": true}],
+            "iteration_count": 3,
             "outcomes": {"done": 1, "failed": 1, "retried": 1},
             "models": {"haiku": 1, "sonnet": 2},
             "cost_usd": 0.5,
             "duration_secs": 121.5,
-            "learned": [{"id": "knowledge/wal-mode", "title": "WAL\u{1b} mode", "action": "created"}],
             "done": true,
+            "limit": null,
+            "knowledge": [{
+                "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
+                "path": ".ralph/knowledge/wal-mode.md", "previous": null, "similar": [],
+            }],
+            "maintenance": null,
         });
-        assert_eq!(serde_json::to_value(summary()).unwrap(), expected);
+        assert_eq!(serde_json::to_value(summary().answer()).unwrap(), expected);
     }
 }

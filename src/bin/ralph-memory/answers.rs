@@ -1,0 +1,96 @@
+//! What several commands answer with `--json`, in one shape each.
+//!
+//! `docs/json.md` says what they mean, and `docs/json-schema.json` how they look.
+
+use ralph_memory::entry::EntrySummary;
+use ralph_memory::entry::knowledge::timestamp;
+use ralph_memory::memory::{Action, Added, Iteration};
+use ralph_memory::{Id, Memory};
+use serde::Serialize;
+
+/// The longest line that an entry is listed with, in characters.
+const EXCERPT: usize = 200;
+
+/// An entry in a list.
+#[derive(Serialize)]
+pub(crate) struct Listed<'a> {
+    #[serde(flatten)]
+    pub(crate) entry: &'a EntrySummary,
+    /// The line of its text that has most to do with what was asked, else its first.
+    pub(crate) excerpt: String,
+}
+
+/// Returns the entries as they are listed. Where words were looked for, `query` has them.
+pub(crate) fn listed<'a>(
+    memory: &Memory,
+    entries: impl Iterator<Item = &'a EntrySummary> + Clone,
+    query: &str,
+) -> Vec<Listed<'a>> {
+    let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
+    entries.zip(excerpts).map(|(entry, excerpt)| Listed { entry, excerpt }).collect()
+}
+
+/// What became of an entry that was written.
+#[derive(Serialize)]
+pub(crate) struct Change<'a> {
+    pub(crate) action: Action,
+    pub(crate) id: &'a Id,
+    pub(crate) title: &'a str,
+    pub(crate) path: &'a str,
+    /// Where its version before is.
+    pub(crate) previous: Option<&'a str>,
+    pub(crate) similar: &'a [Id],
+}
+
+impl Change<'_> {
+    pub(crate) fn of(added: &Added) -> Change<'_> {
+        Change {
+            action: added.action,
+            id: &added.id,
+            title: &added.title,
+            path: &added.path,
+            previous: added.archived.as_deref(),
+            similar: &added.similar,
+        }
+    }
+}
+
+/// An iteration that was begun.
+#[derive(Serialize)]
+pub(crate) struct Begun<'a> {
+    /// The id that its entry in the journal gets.
+    pub(crate) id: String,
+    pub(crate) run_id: &'a str,
+    pub(crate) iteration: u32,
+    pub(crate) task_id: String,
+    pub(crate) task_title: &'a str,
+    pub(crate) feature: Option<&'a str>,
+    pub(crate) section: Option<&'a str>,
+    pub(crate) files: &'a [String],
+    pub(crate) attempt: usize,
+    pub(crate) model: &'a str,
+    pub(crate) rationale: &'a str,
+    pub(crate) started_at: String,
+    /// The git tree of the work tree then.
+    pub(crate) tree: Option<&'a str>,
+}
+
+impl Begun<'_> {
+    pub(crate) fn of(iteration: &Iteration) -> Begun<'_> {
+        Begun {
+            id: iteration.id(),
+            run_id: &iteration.run_id,
+            iteration: iteration.number,
+            task_id: iteration.task_id(),
+            task_title: &iteration.task.title,
+            feature: iteration.task.feature.as_deref(),
+            section: iteration.task.section.as_deref(),
+            files: &iteration.task.files,
+            attempt: iteration.attempt,
+            model: &iteration.model,
+            rationale: &iteration.rationale,
+            started_at: timestamp(iteration.started_at),
+            tree: iteration.tree.as_deref(),
+        }
+    }
+}

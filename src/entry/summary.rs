@@ -1,0 +1,69 @@
+//! What a list says of an entry: the same wherever entries are listed.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::knowledge::timestamp;
+use super::{Head, Id, Kind, Outcome, Scope, Source};
+
+/// An entry without its body, as it stands in every list of entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EntrySummary {
+    /// Its id.
+    pub id: Id,
+    /// Knowledge or journal.
+    pub kind: Kind,
+    /// Its file, relative to the folder that holds `.ralph/`.
+    pub path: String,
+    /// Its title; empty when it has none.
+    pub title: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// How it ended; only an attempt has that.
+    pub outcome: Option<Outcome>,
+    /// Its feature.
+    pub feature: Option<String>,
+    /// Whom it concerns.
+    pub scope: Scope,
+    /// Who wrote it.
+    pub source: Source,
+    /// When it was made, or the attempt began, RFC 3339.
+    pub created_at: Option<String>,
+    /// When it was last changed, RFC 3339.
+    pub updated_at: Option<String>,
+    /// Whether it lies in the archive.
+    pub archived: bool,
+    /// Whether it has expired.
+    pub expired: bool,
+    /// Whether a live entry replaces it; never said of one in the archive.
+    pub superseded: bool,
+}
+
+impl EntrySummary {
+    /// Returns the summary of the entry with this head, whose file is `path` below `.ralph/`. `superseded` are the ids
+    /// that live entries replace.
+    pub fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
+        let archived = path.starts_with("archive/");
+        EntrySummary {
+            expired: head.is_expired(now),
+            superseded: !archived && superseded.contains(&id),
+            id,
+            kind: head.kind,
+            path: format!(".ralph/{path}"),
+            title: head.title,
+            tags: head.tags,
+            category: head.category,
+            outcome: head.attempt.map(|attempt| attempt.outcome),
+            feature: head.feature,
+            scope: head.scope,
+            source: head.source,
+            created_at: head.created_at.map(timestamp),
+            updated_at: head.updated_at.map(timestamp),
+            archived,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What commands answer with `--json`: one shape for one thing, as `docs/json-schema.json` says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::schemas::{ANSWERS, assert_answer, assert_well_formed};
+use crate::support::TestBase;
+
+/// The commands that answer nothing that a program reads as JSON.
+const WITHOUT: [&str; 4] = ["completions", "help", "mcp", "merge-driver"];
+/// Definitions of what answers are made of.
+const PARTS: [&str; 14] = [
+    "answer",
+    "attempt",
+    "change",
+    "entry",
+    "error",
+    "found-entry",
+    "full-entry",
+    "iteration",
+    "link",
+    "listed-entry",
+    "merged",
+    "moved",
+    "problem",
+    "usage",
+];
+
+/// Returns a memory of which every command has something to say.
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    base.entry("bench", "Benches need nightly", "cargo", "Use `cargo +nightly bench`.\n\nSee [[wal]] and [[nobody]].");
+    base.entry("wal", "WAL mode", "sqlite", "Readers go on in WAL mode.");
+    base.entry("make", "Use make", "cargo, build", "Run `make` to build.");
+    let lesson = |stem: &str, body: &str| {
+        let head = format!("title: \"{body}\"\ntags: [ci, cache]\ncategory: pitfall\nsource: agent");
+        base.write(&format!(".ralph/knowledge/{stem}.md"), format!("---\n{head}\n---\n\n{body}\n"));
+    };
+    lesson("one", "The cache of the build server grows without end.");
+    lesson("two", "The cache of the build server grows without an end.");
+    base.write(
+        ".ralph/knowledge/gone.md",
+        "---\ntitle: Gone\ntags: [cargo]\nexpires_at: \"2026-01-01T00:00:00Z\"\n---\n\nThe nightly of 2025.\n",
+    );
+    base.write(".ralph/knowledge/odd.md", "no frontmatter\n");
+    base
+}
+
+/// Runs a command for its JSON, which the run itself holds against the schema.
+fn answer(base: &TestBase, code: i32, arguments: &[&str]) -> Value {
+    base.run([arguments, &["--json"]].concat()).json(code)
+}
+
+/// Returns each command's answers.
+fn answers() -> BTreeMap<&'static str, Vec<Value>> {
+    let mut found: BTreeMap<&'static str, Vec<Value>> = BTreeMap::new();
+    let base = sample();
+    let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
+        let told = answer(&base, code, arguments);
+        found.entry(name).or_default().push(told.clone());
+        told
+    };
+    ask("init", 0, &["init"]);
+    ask("add", 0, &["add", "--title", "T", "--tags", "a", "--body", "b"]);
+    ask("add", 0, &["add", "--title", "T", "--tags", "a", "--body", "c"]);
+    ask("note", 0, &["note", "--event", "decision", "--summary", "Sessions stay in SQLite."]);
+    ask("list", 0, &["list"]);
+    ask("list", 0, &["list", "--archived", "--kind", "knowledge"]);
+    ask("list-tags", 0, &["list", "--tags"]);
+    ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--dry-run"]);
+    let begun = ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
+    ask("status", 0, &["status"]);
+    let id = begun["iteration"]["id"].as_str().unwrap().to_owned();
+    ask("context-cancel", 0, &["context", "--cancel", &id]);
+    ask("context", 0, &["context", "--task", "Speed up the nightly benches"]);
+    let said = "<learning category=\"pitfall\" tags=\"ci\">Runners have two cores.</learning>\n<learning>Nobody tags this.\
+                </learning>\n<task-failed>t</task-failed>";
+    base.write("said.txt", said);
+    let recorded = ask("record", 0, &["record", "said.txt", "--verify-exit", "1", "--verify-command", "cargo bench"]);
+    let id = recorded["attempt"]["id"].as_str().unwrap().to_owned();
+    ask("search", 0, &["search", "nightly", "bench"]);
+    ask("search", 0, &["search", "nightly", "bench", "--explain", "--archived"]);
+    ask("search", 1, &["search", "zebra"]);
+    ask("show", 0, &["show", "bench"]);
+    ask("show", 0, &["show", &id]);
+    ask("supersede", 0, &["supersede", "make", "bench"]);
+    ask("supersede", 0, &["supersede", "make", "bench"]);
+    ask("promote", 0, &["promote", "wal", "feature:db"]);
+    ask("promote", 0, &["promote", "wal", "feature:db"]);
+    ask("restore", 0, &["restore", "t"]);
+    ask("prune", 0, &["prune", "--dry-run"]);
+    ask("prune", 0, &["prune"]);
+    ask("restore", 0, &["restore", "gone"]);
+    ask("consolidate", 0, &["consolidate"]);
+    ask("index", 0, &["index"]);
+    ask("check", 1, &["check"]);
+    ask("doctor", 0, &["doctor", "--fix"]);
+    let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
+    ask("run", 1, &told);
+    ask("error", 1, &["show", "nobody"]);
+    found
+}
+
+/// Returns the fields that a definition describes.
+fn described(name: &str) -> BTreeSet<&str> {
+    let schema = &ANSWERS["$defs"][name];
+    let own = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let bases = schema["allOf"].as_array().into_iter().flatten();
+    own.chain(bases.flat_map(|base| described(base["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap())))
+        .collect()
+}
+
+/// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` stood twice in an answer.
+#[test]
+fn every_answer_is_in_the_schema_and_has_its_problems_once() {
+    assert_well_formed(&ANSWERS);
+    let answers = answers();
+    for (name, answers) in &answers {
+        for answer in answers {
+            assert_answer(name, answer);
+            assert_eq!(answer.to_string().matches("\"problems\":").count(), 1, "{name}: {answer}");
+        }
+        let told: BTreeSet<&str> =
+            answers.iter().flat_map(|answer| answer.as_object().unwrap().keys()).map(String::as_str).collect();
+        assert_eq!(told, described(name), "{name}: what the schema describes is told, and nothing else");
+    }
+}
+
+#[test]
+fn every_command_has_a_schema() {
+    let help = TestBase::without_memory().run(["--help"]).answer(0);
+    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let commands: BTreeSet<&str> = commands
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 15, "{help}");
+    let names: BTreeSet<&str> = ANSWERS["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
+    let answers: BTreeSet<&str> = names.into_iter().filter(|name| !PARTS.contains(name)).collect();
+    let of_commands: BTreeSet<&str> = answers
+        .iter()
+        .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
+        .map(|name| name.strip_suffix("-tags").or(name.strip_suffix("-cancel")).unwrap_or(name))
+        .collect();
+    assert_eq!(of_commands, commands.into_iter().filter(|name| !WITHOUT.contains(name)).collect());
+}
+
+#[test]
+fn an_entry_is_the_same_wherever_it_is_listed() {
+    let base = sample();
+    let shared = described("entry");
+    let of = |entries: &Value| {
+        let found = entries.as_array().unwrap().iter().find(|entry| entry["id"] == "knowledge/bench").unwrap();
+        let fields = shared.iter().map(|name| ((*name).to_owned(), found[name].clone()));
+        Value::Object(fields.collect())
+    };
+    let listed = of(&answer(&base, 0, &["list"])["entries"]);
+    assert_eq!(listed["title"], "Benches need nightly");
+    assert_eq!(listed["source"], "human");
+    assert_eq!(of(&answer(&base, 0, &["search", "nightly"])["entries"]), listed);
+    let context = answer(&base, 0, &["context", "--task", "Speed up the nightly benches", "--dry-run"]);
+    assert_eq!(of(&context["entries"]), listed);
+    assert_eq!(of(&json!([answer(&base, 0, &["show", "bench"])["entry"]])), listed);
+}
+
+#[test]
+fn explanations_come_when_they_are_asked_for() {
+    let base = sample();
+    let first = |arguments: &[&str]| answer(&base, 0, arguments)["entries"][0].clone();
+    let found = first(&["search", "nightly"]);
+    assert_eq!((&found["excerpt"], found.get("explanation")), (&json!("Use cargo +nightly bench."), None));
+    let explained = first(&["search", "nightly", "--explain"]);
+    let sum: f64 =
+        explained["explanation"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
+    assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-9, "{explained}");
+    // Nothing was asked, so the first line stands for it.
+    let listed = answer(&base, 0, &["list", "--tag", "sqlite"]);
+    assert_eq!(listed["entries"][0]["excerpt"], "Readers go on in WAL mode.");
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_such_answers() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap();
+    let mut n_examples = 0;
+    for (at, _) in text.match_indices("```json\n") {
+        let (before, block) = (&text[..at], &text[at + 8..]);
+        let block = block.split("```").next().unwrap();
+        let value: Value = serde_json::from_str(block).unwrap();
+        let command = before.rsplit("$ ralph-memory ").next().unwrap().split_whitespace().next().unwrap();
+        assert_answer(if value.get("error").is_some() { "error" } else { command }, &value);
+        n_examples += 1;
+    }
+    assert_eq!(n_examples, 3);
+}
