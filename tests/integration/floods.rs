@@ -120,3 +120,14 @@ fn settings_with_thousands_of_unknown_keys_are_told_of_in_a_few_lines() {
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains(".ralph/config.toml`: it has 978900 bytes, and at most 65536 are read"), "{ran}");
 }
+
+/// Seen in 0.1.0: of thirty files with errors `status` told ten, since it counted those that it had been told of.
+#[test]
+fn status_counts_every_error() {
+    let base = TestBase::new();
+    for number in 0..30 {
+        base.write(&format!(".ralph/knowledge/{number}.md"), "---\ntitle: T\n");
+    }
+    let counts = |command: &str, code| base.run([command, "--json"]).json(code)["counts"]["errors"].clone();
+    assert_eq!((counts("status", 0), counts("check", 1)), (30.into(), 30.into()));
+}

@@ -292,7 +292,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         }
         Wanted::Last(Task { feature, section, files, .. }) => {
             let last = last.task.clone().ok_or_else(|| Usage {
-                message: format!("`{}` has no iteration whose task could be gone on with", run.id),
+                message: format!("`{}` has no iteration to resume", run.id),
                 hint: "name it with `--task`".to_owned(),
             })?;
             let task = Task { feature: feature.or(last.feature), section: section.or(last.section), files, ..last };

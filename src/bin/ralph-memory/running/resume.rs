@@ -30,7 +30,7 @@ pub(crate) fn begin(memory: &Memory, resume: bool) -> anyhow::Result<(Run, Last)
         return Ok((memory.new_run(), Last::default()));
     }
     let id = memory.newest_run().ok_or_else(|| Usage {
-        message: "there is no run to go on with".to_owned(),
+        message: "there is no run to resume".to_owned(),
         hint: "without `--resume` one begins".to_owned(),
     })?;
     let mut last = Last::default();
