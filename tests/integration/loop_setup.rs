@@ -69,7 +69,7 @@ fn each_client_gets_models_that_it_has() {
     let arguments = ["--task", "x", "--agent", &agent, "--max-iterations", "3"];
     let ran = run(&base, &arguments);
     assert_eq!(ran.code, Some(1), "{ran}");
-    assert_eq!(models(), "gpt-5.1-codex\ngpt-5.1-codex\ngpt-5.1-codex-max\n");
+    assert_eq!(models(), "gpt-6.1-sol\ngpt-6.1-sol\ngpt-6-astra\n");
     assert!(!ran.stderr.contains("is a model of"), "{ran}");
     // What somebody set is taken, and told of where it cannot be meant.
     let agent = format!("{} --model sonnet", client(&base, "codex"));
@@ -77,7 +77,7 @@ fn each_client_gets_models_that_it_has() {
     assert!(ran.stderr.contains("warning: `sonnet` is a model of claude, and the agent is codex"), "{ran}");
     let agent = format!("{} --model {{model}}", client(&base, "gemini"));
     let _ = run(&base, &["--task", "z", "--agent", &agent, "--max-iterations", "1"]);
-    assert!(models().ends_with("gemini-2.5-flash\n"), "{}", models());
+    assert!(models().ends_with("\nflash\n"), "{}", models());
 }
 
 #[test]
