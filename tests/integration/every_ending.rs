@@ -94,7 +94,7 @@ impl Played {
         base.write("src/worker.py", "def work(job):\n    return job.run()\n");
         base.write(
             "check.sh",
-            "[ -f passes ] && exit\necho 'tests/test_worker.py: 3 passed, 1 failed'\n\
+            "[ -f passes ] && exit\necho 'tests/test_worker.py: 3 passed, 1 failed in 0.25 s'\n\
              echo 'OSError: connection reset'\nexit 1\n",
         );
         base.write(".gitignore", "passes\n");
@@ -109,10 +109,14 @@ impl Played {
             .map(|turn| format!("{} {} {:?}\n", recording(turn.recording).display(), turn.exit, turn.beside))
             .collect();
         fs::write(beside.join("plan"), plan.concat()).unwrap();
-        // Whoever is killed or interrupted goes when everything is said; the pipe says when it is gone.
+        // How long attempts took decides how many there is room for, by a digit or two. So all but the newest take the same
+        // time, and what verification prints is long enough that the newest may take two minutes. Whoever is
+        // killed or interrupted goes when everything is said; the pipe says when it is gone.
         let agent = format!(
             "cd '{}'\nn=$(( $(ls | grep -c '^prompt-') + 1 ))\ncat > prompt-$n\necho \"$RALPH_MODEL\" >> models\n\
-             set -- $(sed -n \"${{n}}p\" plan)\nproject='{}'\necho \"# try $n\" >> \"$project/src/worker.py\"\n\
+             set -- $(sed -n \"${{n}}p\" plan)\nproject='{}'\n\
+             sed -i 's/^duration_secs: .*/duration_secs: 0.1/' \"$project\"/.ralph/journal/run-*/*.md 2> errors\n\
+             echo \"# try $n\" >> \"$project/src/worker.py\"\n\
              rm -f \"$project/passes\"\n[ $3 = Passes ] && : > \"$project/passes\"\n\
              sed \"s/t-queue/$RALPH_TASK_ID/g; s/claude-sonnet-4-5/claude-$RALPH_MODEL-4-5/g\" $1 > output\n\
              if [ $3 = Cut ]; then head -c 2600 output; else cat output; fi\n\

@@ -329,7 +329,7 @@ fn reports_come_before_the_last_words_of_agents_without_one() {
 fn an_error_that_came_back_is_that_of_an_attempt_that_shows_it() {
     let base = TestBase::new();
     let refuted = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## Validation output\n\n> E42: no such port\n";
-    let failed = "---\n\n## What was tried\n\n> Another port.\n\n## Validation output\n\n> E42: no such port\n";
+    let failed = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## What was tried\n\n> Another port.\n\n## Validation output\n\n> E42: no such port\n";
     attempts(&base, &[("retried", refuted), ("failed", failed), ("retried", refuted), ("failed", failed)]);
     let text = context(&base, &[]);
     let recurring = text.lines().find(|line| line.contains("Recurring error")).unwrap_or_else(|| panic!("{text}"));
