@@ -205,7 +205,7 @@ impl Claude {
         }
         if is_program {
             // Of a stream, the result tells it again, and whether it is an error.
-            self.program_said = content(message.content).trim().to_owned();
+            content(message.content).trim().clone_into(&mut self.program_said);
             return Ok(());
         }
         json::items(message.content, &mut |block| {

@@ -97,6 +97,7 @@ pub struct Broken {
 /// What an agent's output says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each of the ways to end is asked for by its name")]
 pub struct Transcript {
     /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
     pub format: Format,
