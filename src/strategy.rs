@@ -12,11 +12,12 @@ use crate::entry::Difficulty;
 /// The models that are taken where nothing else is said, the cheapest first.
 pub const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
 /// The models of the clients that are known, by the name of the program, the cheapest first. They are taken where no
-/// setting names others.
+/// setting names others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the
+/// everyday and the frontier model of the catalog in Codex 0.169.
 pub const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("claude", MODELS),
-    ("codex", ["gpt-5.1-codex-mini", "gpt-5.1-codex", "gpt-5.1-codex-max"]),
-    ("gemini", ["gemini-2.5-flash-lite", "gemini-2.5-flash", "gemini-2.5-pro"]),
+    ("codex", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]),
+    ("gemini", ["flash-lite", "flash", "pro"]),
 ];
 /// How many iterations a run must have had before its success rate says anything.
 const MEANINGFUL: usize = 5;

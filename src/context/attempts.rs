@@ -50,10 +50,12 @@ struct Kept {
 /// Writes the section.
 pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
-    // By what they tell: an attempt that says nothing gives way to one that says why it failed.
+    // The newest that says anything comes first. The others go by what they tell: one without a word of its agent gives
+    // way to one that says why it failed.
     let mut ranked: Vec<(usize, &Past)> = material.attempts.iter().enumerate().rev().collect();
     ranked.sort_by_key(|(_, past)| !says_something(&past.attempt));
-    let Some((&(newest_at, newest), older)) = ranked.split_first() else { return Section::none(left_out) };
+    let Some((&mut (newest_at, newest), older)) = ranked.split_first_mut() else { return Section::none(left_out) };
+    older.sort_by_key(|(_, past)| (!says_something(&past.attempt), !is_told(&past.attempt)));
     let n_attempts = material.n_attempts.max(material.attempts.len());
     left_out.n_unknown = n_attempts - material.attempts.len();
     let heading = "## Previous Attempts\n";
@@ -87,6 +89,11 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut taken = vec![(newest_at, newest_block)];
     let mut left = Vec::new();
     for (n_taken, (at, past)) in older.iter().enumerate() {
+        // A bare outcome is no use where there was no room for more.
+        if !left.is_empty() && !says_something(&past.attempt) {
+            left.push(*at);
+            continue;
+        }
         taken.push((*at, block(past, Limits::NONE)));
         let blocks: Vec<String> = taken.iter().map(|(_, block)| block.clone()).collect();
         let n_more = older.len() - 1 - n_taken;
@@ -107,10 +114,21 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
 /// Returns whether an attempt tells more than how it ended.
 pub(super) fn says_something(attempt: &Attempt) -> bool {
     let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
+    let errors = facts::errors(attempt);
     // What verification printed is told where it refuted the attempt.
     let refuted_by = if attempt.head.outcome == Outcome::Retried { validation_output } else { "" };
-    let texts = [tried, notes, summary, feedback, error_output, refuted_by];
+    let texts = [tried, notes, summary, feedback, error_output, refuted_by, errors.as_str()];
     texts.iter().any(|text| !text.trim().is_empty())
+}
+
+/// Returns whether an agent, a person or verification tells what did not work, rather than the end of the output.
+fn is_told(attempt: &Attempt) -> bool {
+    let Sections { tried, notes, feedback, .. } = &attempt.sections;
+    match attempt.head.outcome {
+        Outcome::Done => false,
+        Outcome::Retried => true,
+        _ => [tried, notes, feedback].iter().any(|text| !text.trim().is_empty()),
+    }
 }
 
 /// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
@@ -233,13 +251,18 @@ fn bullets(attempt: &Attempt, limits: Limits) -> String {
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
     // Of one that was refuted, what refuted it counts; without a report the other is the end of its claim.
     let is_refuted = head.outcome == Outcome::Retried;
-    if is_report || !is_refuted {
+    if is_report {
         bullets += &output("Error output", &sections.error_output);
+    } else if !is_refuted {
+        bullets += &output("Errors", &facts::errors(attempt));
+        bullets += &output("Last output", &sections.error_output);
     }
     if is_refuted {
         bullets += &output("Validation output", &sections.validation_output);
     }
-    bullets + &bullet("Notes", facts::notes(attempt), NOTES_CHARACTERS)
+    let notes = facts::notes(attempt);
+    let is_said = !is_report && !is_refuted && sections.error_output.contains(notes);
+    bullets + &bullet("Notes", if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 
 /// Writes what a person said, so that it stands out: first, and as it was written where it has lines.

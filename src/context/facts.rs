@@ -46,6 +46,17 @@ pub(super) fn files(attempt: &Attempt) -> String {
     foreign::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
 }
 
+/// Returns what the client and the tools of one that failed told of errors, a line each; not what its last output says too.
+pub(super) fn errors(attempt: &Attempt) -> String {
+    if attempt.head.outcome.is_success() != Some(false) {
+        return String::new();
+    }
+    let sections = &attempt.sections;
+    let lines = sections.errors.lines().map(|line| line.strip_prefix("- ").unwrap_or(line).trim());
+    let told = lines.filter(|line| !line.is_empty() && !sections.error_output.contains(line));
+    told.collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the agent's notes, else a summary of what it did; not of one that was refuted, whose summary claims that all
 /// is well.
 pub(super) fn notes(attempt: &Attempt) -> &str {

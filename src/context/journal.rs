@@ -89,5 +89,9 @@ fn why(attempt: &Attempt) -> String {
     if attempt.head.outcome == Outcome::Done {
         return String::new();
     }
-    facts::verification(attempt).unwrap_or_else(|| foreign::short(&attempt.sections.why, WHY_CHARACTERS))
+    // Without a report, what its client told says more than that there is none.
+    let errors = facts::errors(attempt);
+    let error = errors.lines().next_back().filter(|_| attempt.sections.tried.trim().is_empty());
+    let short = || foreign::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);
+    facts::verification(attempt).unwrap_or_else(short)
 }

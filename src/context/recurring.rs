@@ -51,9 +51,9 @@ pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets
 /// Says how often an error has occurred, and which it is.
 fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above: &str) -> Option<String> {
     let line = foreign::line(&error.line);
-    let stands_above = || above.lines().any(|other| foreign::line(other).contains(&line));
     let is_shown = |id: &Id| shown.contains(id) && error.attempts.contains(id);
-    let attempt = material.attempts.iter().rev().find(|past| is_shown(&past.id)).filter(|_| stands_above());
+    let says_so = |number: usize| of_attempt(above, number).any(|other| foreign::line(other).contains(&line));
+    let attempt = material.attempts.iter().rev().find(|past| is_shown(&past.id) && says_so(past.number));
     let which = match attempt {
         Some(attempt) => format!(" (that of attempt {} above)", attempt.number),
         None if line.is_empty() => return None,
@@ -62,6 +62,12 @@ fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above
     let n_iterations = error.attempts.len();
     let noun = if n_iterations == 1 { "iteration" } else { "iterations" };
     Some(format!("- **Recurring error:** this error has occurred in {n_iterations} previous {noun}{which}\n"))
+}
+
+/// Returns the lines above that tell of one attempt.
+fn of_attempt(above: &str, number: usize) -> impl Iterator<Item = &str> {
+    let heading = format!("### Attempt {number} (");
+    above.lines().skip_while(move |line| !line.starts_with(&heading)).skip(1).take_while(|line| !line.starts_with('#'))
 }
 
 /// Returns whether the warning says all of it: that the last two failures of the task had the same error.

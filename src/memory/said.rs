@@ -99,8 +99,12 @@ pub(super) fn known(report: &Report, transcript: &Transcript, iteration: &Iterat
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
     };
-    let blocked = transcript.is_blocked.then_some(Outcome::Blocked);
-    Known { report, ended: blocked.or(transcript.is_failed.then_some(Outcome::Error)) }
+    let ways = [
+        (transcript.is_interrupted, Outcome::Interrupted),
+        (transcript.is_blocked, Outcome::Blocked),
+        (transcript.is_failed, Outcome::Error),
+    ];
+    Known { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
 }
 
 /// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`.
@@ -196,10 +200,20 @@ pub(super) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome
             .join("\n"),
         retry_suggestion: said.retry_suggestion.unwrap_or_default(),
         decisions: report.decisions.clone(),
-        errors: report.errors.clone(),
+        errors: errors_of(report, outcome),
         validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
+    }
+}
+
+/// Returns the errors that are known; of an agent that crashed without a word of why, its exit status.
+fn errors_of(report: &Report, outcome: Outcome) -> String {
+    match report.agent_exit {
+        Some(code) if code != 0 && outcome == Outcome::Error && report.errors.trim().is_empty() => {
+            format!("- the agent ended with exit code {code}")
+        }
+        _ => report.errors.clone(),
     }
 }
 
@@ -294,6 +308,7 @@ pub(super) fn redacted(report: &Report, transcript: &Transcript, allowed: &[Stri
             duration_secs: transcript.duration_secs,
             is_failed: transcript.is_failed,
             is_blocked: transcript.is_blocked,
+            is_interrupted: transcript.is_interrupted,
             is_complete: transcript.is_complete,
             n_events: transcript.n_events,
             broken: transcript.broken.iter().map(broken).collect(),

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::ending::{Ending, is_stop};
+use super::figures::Figures;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
@@ -31,6 +32,8 @@ pub(super) struct Claude {
     earlier: Figures,
     /// Whether work was begun or resumed since the last result.
     is_open: bool,
+    /// What the program said last in its own words: an error, mostly.
+    program_said: String,
     /// Whether the folder is known that the agent works in.
     has_folder: bool,
     /// The last message of a session file, with its tokens so far: each of its pieces is a line.
@@ -46,15 +49,6 @@ struct Call {
     name: String,
     /// The file or the command.
     subject: String,
-}
-
-/// What a session cost. Each result has the totals of its session.
-#[derive(Debug, Default, Clone, Copy)]
-struct Figures {
-    cost_usd: Option<f64>,
-    tokens_in: Option<u64>,
-    tokens_out: Option<u64>,
-    duration_ms: Option<f64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -76,6 +70,8 @@ struct Event<'a> {
     file_tool_use_result: Field<'a>,
     #[serde(borrow)]
     stop_reason: Field<'a>,
+    #[serde(borrow)]
+    terminal_reason: Field<'a>,
     #[serde(borrow)]
     cwd: Field<'a>,
     #[serde(borrow)]
@@ -162,20 +158,6 @@ struct Details<'a> {
     filenames: Field<'a>,
 }
 
-/// Tokens of the main loop, and, in the other style, of one model with those of subagents.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Usage<'a> {
-    #[serde(borrow, rename = "input_tokens", alias = "inputTokens")]
-    input: Field<'a>,
-    #[serde(borrow, rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
-    cache_read: Field<'a>,
-    #[serde(borrow, rename = "cache_creation_input_tokens", alias = "cacheCreationInputTokens")]
-    cache_creation: Field<'a>,
-    #[serde(borrow, rename = "output_tokens", alias = "outputTokens")]
-    output: Field<'a>,
-}
-
 impl Claude {
     /// Takes a line. Fails where it is no event, and passes over events that are not known.
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
@@ -208,8 +190,9 @@ impl Claude {
         let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
         let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
         // What works is not always what was asked for; the program's own words have no model.
-        let model = short(message.model).filter(|model| is_own && !model.starts_with('<'));
-        heard.model = model.or(heard.model.take());
+        let model = short(message.model);
+        let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
+        heard.model = model.filter(|_| is_own && !is_program).or(heard.model.take());
         if event.file_session_id.is_some() {
             self.message(&message, is_own, heard);
         }
@@ -218,6 +201,11 @@ impl Claude {
             heard.fail("", &error);
             heard.close(Ending::of_error(&error));
             self.is_open = false;
+            return Ok(());
+        }
+        if is_program {
+            // Of a stream, the result tells it again, and whether it is an error.
+            content(message.content).trim().clone_into(&mut self.program_said);
             return Ok(());
         }
         json::items(message.content, &mut |block| {
@@ -268,7 +256,15 @@ impl Claude {
             details = Details::default();
         }
         json::items(message.content, &mut |block| {
-            let block = json::part::<Block<'_>>(block)?.filter(|block| json::is(block.kind, "tool_result"));
+            let block = json::part::<Block<'_>>(block)?;
+            // Claude Code itself puts that there, and in a session's file nothing else tells of it.
+            let text =
+                block.as_ref().filter(|block| json::is(block.kind, "text")).and_then(|block| json::text(block.text));
+            if text.is_some_and(|text| text.starts_with("[Request interrupted by user")) {
+                heard.close(Ending::Interrupted);
+                self.is_open = false;
+            }
+            let block = block.filter(|block| json::is(block.kind, "tool_result"));
             let Some(block) = block else { return Ok(()) };
             let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
             if json::is_true(block.is_error) {
@@ -298,7 +294,9 @@ impl Claude {
         let text = json::text(event.result).unwrap_or_default();
         let reason = json::text(event.stop_reason).unwrap_or_default();
         self.is_open = false;
+        let is_stopped = json::text(event.terminal_reason).is_some_and(|reason| reason.starts_with("aborted_"));
         heard.close(match subtype.as_str() {
+            _ if is_stopped => Ending::Interrupted,
             // Of turns, money, and of attempts at an answer in the form that was asked for.
             limit if limit.starts_with("error_max_") => Ending::Blocked,
             _ if is_failed => Ending::of_error(&text),
@@ -307,8 +305,13 @@ impl Claude {
         if is_stop(&reason) {
             heard.stop(&reason);
         }
-        heard.end(&text, !is_failed);
-        if is_failed {
+        // What the program says of an error are no words of the agent, and sum nothing up.
+        if is_failed && !text.is_empty() && text.trim() == self.program_said {
+            heard.end("", false);
+        } else {
+            heard.end(&text, !is_failed);
+        }
+        if is_failed && !is_stopped {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
             let mut n_told = 0;
             let _ = json::items(event.errors, &mut |error| {
@@ -372,46 +375,6 @@ impl Figures {
             figures.count(event.usage);
         }
         figures
-    }
-
-    /// Counts what was read from the cache as well: it is what the model had before it, and what Codex counts.
-    fn count(&mut self, usage: Field<'_>) {
-        let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
-        let read = [usage.input, usage.cache_read, usage.cache_creation];
-        self.tokens_in = sum(self.tokens_in, read.into_iter().filter_map(json::count).reduce(u64::saturating_add));
-        self.tokens_out = sum(self.tokens_out, json::count(usage.output));
-    }
-
-    /// Returns the figures of two sessions together.
-    fn and(self, other: Figures) -> Figures {
-        let sum_of = |one: Option<f64>, other: Option<f64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one + other),
-            _ => one.or(other),
-        };
-        Figures {
-            cost_usd: sum_of(self.cost_usd, other.cost_usd),
-            tokens_in: sum(self.tokens_in, other.tokens_in),
-            tokens_out: sum(self.tokens_out, other.tokens_out),
-            duration_ms: sum_of(self.duration_ms, other.duration_ms),
-        }
-    }
-
-    /// Returns the later figures of one session, or the earlier where those say nothing. What it took is told
-    /// turn by turn.
-    fn or(self, later: Figures) -> Figures {
-        Figures {
-            cost_usd: later.cost_usd.or(self.cost_usd),
-            tokens_in: later.tokens_in.or(self.tokens_in),
-            tokens_out: later.tokens_out.or(self.tokens_out),
-            duration_ms: Figures { duration_ms: self.duration_ms, ..Figures::default() }.and(later).duration_ms,
-        }
-    }
-}
-
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        _ => one.or(other),
     }
 }
 

@@ -8,6 +8,9 @@ use super::json::{self, Field};
 use super::paths::Done;
 use super::rollout::Rollout;
 
+/// What a message begins with that tells of a connection that is tried again.
+const RECONNECTING: &str = "Reconnecting...";
+
 /// A stream of Codex so far.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
@@ -17,6 +20,8 @@ pub(super) struct Codex {
     /// How the error is to be taken that came behind the last turn that ended well and the last item that was
     /// completed.
     failing: Option<Ending>,
+    /// The last attempt to connect again, while nothing says what came of it.
+    reconnecting: Option<String>,
     rollout: Rollout,
 }
 
@@ -83,6 +88,13 @@ struct Message<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
 pub(super) struct Usage<'a> {
     #[serde(borrow)]
     pub(super) input_tokens: Field<'a>,
@@ -106,23 +118,31 @@ impl Codex {
                 let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
                 // The work goes on behind what was an error then; one that is told as an item shows no work.
                 self.failing = self.failing.take().filter(|_| json::is(completed.kind, "error"));
+                self.reconnecting = None;
                 item(&completed, heard)?;
             }
             "turn.completed" => {
                 heard.close(Ending::Well);
-                self.failing = None;
+                (self.failing, self.reconnecting) = (None, None);
                 self.count(event.usage);
             }
             "turn.failed" => {
                 let message = message(event.error);
+                // What follows a connection that is tried again says how that ended.
+                self.reconnecting = None;
                 heard.close(Ending::of_error(&message));
                 heard.fail("", &message);
             }
             "error" => {
                 // It also tells of connections that are tried again, so that only the end shows what it meant.
-                let message = json::text(event.message).unwrap_or_default();
+                let message = bare(json::text(event.message).unwrap_or_default());
                 self.failing = Some(Ending::of_error(&message));
-                heard.fail("", &message);
+                if message.starts_with(RECONNECTING) {
+                    self.reconnecting = Some(message);
+                } else {
+                    self.reconnecting = None;
+                    heard.fail("", &message);
+                }
             }
             _ => {}
         }
@@ -154,6 +174,9 @@ impl Codex {
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         self.end_thread();
         (heard.tokens_in, heard.tokens_out) = self.earlier.or(self.rollout.tokens()).unzip();
+        if let Some(message) = self.reconnecting.take() {
+            heard.fail("", &message);
+        }
         if let Some(ending) = self.failing.take() {
             heard.close(ending);
         }
@@ -173,7 +196,9 @@ fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
                     None => "failed".to_owned(),
                 };
                 let output = json::text(item.aggregated_output).unwrap_or_default();
-                heard.fail(&command(&json::text(item.command).unwrap_or_default()), &format!("{how}\n{output}"));
+                let line = json::text(item.command).unwrap_or_default();
+                let words = shlex::split(&line).unwrap_or_default();
+                heard.fail(&command(script(&words).unwrap_or(&line)), &format!("{how}\n{output}"));
             }
         }
         "file_change" if !is_failed => json::items(item.changes, &mut |change| {
@@ -203,5 +228,19 @@ fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
 /// Returns the message of an error.
 fn message(error: Field<'_>) -> String {
     let message: Option<Message<'_>> = json::object(error);
-    message.and_then(|error| json::text(error.message)).or_else(|| json::text(error)).unwrap_or_default()
+    bare(message.and_then(|error| json::text(error.message)).or_else(|| json::text(error)).unwrap_or_default())
+}
+
+/// Returns the message in the answer of a server, which Codex passes on as it came where it refused a request.
+fn bare(text: String) -> String {
+    let answer = json::event::<Answer<'_>>(&text).ok();
+    let inner = answer.and_then(|answer| json::object::<Message<'_>>(answer.error)?.message);
+    json::text(inner).unwrap_or(text)
+}
+
+/// Returns the script that a shell is given: Codex runs every command through one.
+pub(super) fn script(words: &[String]) -> Option<&str> {
+    let [shell, flags, script] = words else { return None };
+    let is_shell = matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh"));
+    (is_shell && matches!(flags.as_str(), "-c" | "-lc")).then_some(script)
 }

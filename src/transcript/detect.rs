@@ -92,7 +92,8 @@ impl Detecting {
         }
         self.n_lines += 1;
         self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
-        let Ok(event) = json::event(line) else { return };
+        let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
+        let Some(event) = event else { return };
         self.n_objects += 1;
         match speaker(&event) {
             Some(Format::Claude) => self.n_claude += 1,

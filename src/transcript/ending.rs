@@ -13,6 +13,8 @@ pub(super) enum Ending {
     Blocked,
     /// The client, or what it depends on, failed.
     Failed,
+    /// Somebody stopped it.
+    Interrupted,
 }
 
 /// What an error of a limit or a refusal says, in small letters.

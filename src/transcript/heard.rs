@@ -1,5 +1,6 @@
 //! What was heard so far, the same for all formats, each part within its limit.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -150,7 +151,7 @@ impl Heard {
         self.errors.add(&[what, text], || {
             // Before any of it is cut, which could leave half a secret.
             let what = one_line(&redact(start(what), &self.allowed));
-            let text = headline(&redact(start(text), &self.allowed));
+            let text = headline(&redact(&telling(text), &self.allowed));
             let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
             cut(&format!("{what}{separator}{text}"), MAX_ITEM)
         });
@@ -199,6 +200,7 @@ impl Heard {
             duration_secs: self.duration_secs,
             is_failed: self.ending == Ending::Failed,
             is_blocked: self.ending == Ending::Blocked,
+            is_interrupted: self.ending == Ending::Interrupted,
             is_complete: self.is_complete,
             ..Transcript::default()
         }
@@ -236,6 +238,21 @@ fn start(text: &str) -> &str {
     &text[..floor(text, MAX_LINE_BYTES)]
 }
 
+/// Returns as much of an error as is looked at: its beginning, or, where Python tells of an exception, the last line, which
+/// names it, behind an exit code.
+fn telling(text: &str) -> Cow<'_, str> {
+    let head = start(text);
+    let Some((before, _)) = head.split_once("Traceback (most recent call last):") else { return Cow::Borrowed(head) };
+    let code = before.lines().next().filter(|line| is_exit_code(line)).unwrap_or_default();
+    Cow::Owned(format!("{code}\n{}", start(text.trim_end().lines().next_back().unwrap_or_default())))
+}
+
+/// Returns whether a line is an exit code alone.
+fn is_exit_code(line: &str) -> bool {
+    let code = line.trim().to_ascii_lowercase();
+    code.strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok())
+}
+
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // A command is told from what it failed with by its closing backtick, which a cut must not take.
@@ -250,9 +267,7 @@ fn headline(text: &str) -> String {
     let text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let is_bare =
-        first.to_ascii_lowercase().strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok());
-    let second = lines.next().filter(|_| is_bare).map(|line| format!(": {line}")).unwrap_or_default();
+    let second = lines.next().filter(|_| is_exit_code(first)).map(|line| format!(": {line}")).unwrap_or_default();
     format!("{first}{second}").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -355,6 +370,9 @@ mod tests {
         check("`make`", "Exit code 2\n\nmake: *** no rule", "`make`: Exit code 2: make: *** no rule");
         check("`make`", "", "`make`");
         check(&command(&"x".repeat(500)), "no", &format!("`{}…`: no", "x".repeat(MAX_COMMAND - 1)));
+        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no port";
+        check("`make`", &format!("Exit code 1\n{trace}"), "`make`: Exit code 1: ValueError: no port");
+        check("", &format!("{trace}\n\n{}\n{trace}\n", "x".repeat(9000)), "ValueError: no port");
         check("", &"é".repeat(9000), &format!("{}…", "é".repeat(MAX_ITEM - 1)));
     }
 

@@ -85,6 +85,29 @@ pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>) -> Res
     first
 }
 
+/// Calls `each` for the items of a line that is one list.
+pub(super) fn list<'a>(line: &'a str, each: &mut dyn FnMut(&'a str) -> Result<(), String>) -> Result<(), String> {
+    let list: &RawValue =
+        serde_json::from_str(line).map_err(|_| "it is no JSON object, and no list of them".to_owned())?;
+    items(Some(list), &mut |item| item.map_or(Ok(()), |item| each(item.get())))
+}
+
+/// Reads the first item of a line that is one list of events.
+pub(super) fn list_head<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
+    let mut first = None;
+    list(line, &mut |item| {
+        first = first.or(Some(item));
+        Ok(())
+    })
+    .ok()?;
+    event(first?).ok()
+}
+
+/// Returns whether a text is one JSON object or list, from its beginning to its end.
+pub(super) fn is_document(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
 /// Calls `each` for the values of a field that is an object.
 pub(super) fn values<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>)) {
     if let Some(field) = field {

@@ -13,6 +13,7 @@ mod claude;
 mod codex;
 mod detect;
 mod ending;
+mod figures;
 mod heard;
 mod json;
 mod opencode;
@@ -96,6 +97,7 @@ pub struct Broken {
 /// What an agent's output says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each of the ways to end is asked for by its name")]
 pub struct Transcript {
     /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
     pub format: Format,
@@ -128,6 +130,9 @@ pub struct Transcript {
     /// Whether the stream says that a limit of turns, tokens or money ended the work, or that the model refused it.
     #[serde(default)]
     pub is_blocked: bool,
+    /// Whether the stream says that a person stopped the work.
+    #[serde(default)]
+    pub is_interrupted: bool,
     /// Whether there was what a stream ends with.
     pub is_complete: bool,
     /// How many lines were events.
@@ -168,6 +173,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Reader {
     mode: Mode,
+    /// Whether nobody said how the output is written.
+    is_auto: bool,
     heard: Heard,
     /// What came of a stream that has had no event yet: it may be plain text.
     plain: Tail,
@@ -197,6 +204,7 @@ impl Reader {
     pub fn new(options: Options) -> Reader {
         Reader {
             mode: Mode::of(options.format),
+            is_auto: options.format == Format::Auto,
             heard: Heard::new(&options.root, options.allowed_secrets),
             plain: Tail::new(MAX_TEXT),
             line: Vec::new(),
@@ -300,12 +308,14 @@ impl Reader {
             }
             Mode::Detecting(_) => Transcript::default(),
         };
+        let mut is_unknown = format == Format::Text && self.is_auto && json::is_document(&said.text);
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
             (said.text, said.n_dropped) = self.plain.into_text();
-            if Detecting::of(said.text.as_bytes()) == Format::Unknown {
-                format = Format::Unknown;
-                (said.is_failed, said.is_complete, said.errors) = (true, true, vec![UNKNOWN_FORMAT.to_owned()]);
-            }
+            is_unknown = Detecting::of(said.text.as_bytes()) == Format::Unknown;
+        }
+        if is_unknown {
+            format = Format::Unknown;
+            (said.is_failed, said.is_complete, said.errors) = (true, true, vec![UNKNOWN_FORMAT.to_owned()]);
         }
         (said.format, said.n_events) = (format, self.n_events);
         (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
@@ -367,6 +377,10 @@ impl Reader {
             return;
         }
         let taken = match &mut self.mode {
+            // All of its events at once, which `--output-format json --verbose` prints.
+            Mode::Claude(claude) if line.starts_with("[{") => {
+                json::list(line, &mut |event| claude.take(event, &mut self.heard))
+            }
             Mode::Claude(claude) => claude.take(line, &mut self.heard),
             Mode::Codex(codex) => codex.take(line, &mut self.heard),
             Mode::Opencode(opencode) => opencode.take(line, &mut self.heard),

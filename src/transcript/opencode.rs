@@ -31,6 +31,8 @@ struct Event<'a> {
 #[serde(default)]
 struct Part<'a> {
     #[serde(borrow)]
+    synthetic: Field<'a>,
+    #[serde(borrow)]
     text: Field<'a>,
     #[serde(borrow)]
     tool: Field<'a>,
@@ -119,6 +121,8 @@ impl Opencode {
         let part: Part<'_> = json::part(event.part)?.unwrap_or_default();
         match json::text(Some(kind)).unwrap_or_default().as_str() {
             "step_start" => heard.is_complete = false,
+            // What opencode itself puts in for the model to read is not the agent's.
+            "text" if json::is_true(part.synthetic) => {}
             "text" => heard.say(&json::text(part.text).unwrap_or_default()),
             "tool_use" => tool(&part, heard)?,
             "step_finish" => self.finish_step(&part, heard),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::codex::Usage;
+use super::codex::{Usage, script};
 use super::ending::Ending;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
@@ -142,7 +142,7 @@ impl Rollout {
                     Ok(())
                 })?;
                 let line = [arguments.cmd, arguments.command, payload.input].into_iter().find_map(json::text);
-                let mut line = line.unwrap_or_else(|| words.join(" "));
+                let mut line = line.unwrap_or_else(|| script(&words).map_or_else(|| words.join(" "), str::to_owned));
                 line.truncate(floor(&line, MAX_CALL));
                 self.calls.push_back((json::text(payload.call_id).unwrap_or_default(), line));
                 if self.calls.len() > MAX_CALLS {
@@ -169,7 +169,8 @@ impl Rollout {
 
     fn event(&mut self, payload: &Payload<'_>, heard: &mut Heard) {
         match json::text(payload.kind).unwrap_or_default().as_str() {
-            "task_started" | "turn_aborted" => heard.is_complete = false,
+            "task_started" => heard.is_complete = false,
+            "turn_aborted" => heard.close(Ending::Interrupted),
             "task_complete" => {
                 heard.is_complete = true;
                 let duration = json::amount(payload.duration_ms).map(|duration| (duration / 100.0).round() / 10.0);

@@ -69,10 +69,9 @@ fn a_stream_of_codex_is_understood() {
     assert_eq!(
         said.errors,
         [
-            "`bash -lc 'cargo test'`: Exit code 101: error: could not find `Cargo.toml`",
+            "`cargo test`: Exit code 101: error: could not find `Cargo.toml`",
             "file change: failed",
             "memory.search_memory: no such entry",
-            "Reconnecting... 1/5",
         ]
     );
     assert_eq!(said.decisions, ["the lock is advisory", "Decided to leave Windows out"]);
@@ -317,13 +316,13 @@ fn a_stream_that_is_cut_behind_an_error_that_was_overcome_is_open() {
     let message = r#"{"type":"item.completed","item":{"type":"agent_message","text":"a"}}"#;
     let begun = r#"{"type":"item.started","item":{"type":"command_execution","command":"make"}}"#;
     let warning = r#"{"type":"item.completed","item":{"type":"error","message":"Reconnecting... 1/5"}}"#;
-    assert_eq!(ended(&[message, error, message, begun]), (false, false, 1));
+    assert_eq!(ended(&[message, error, message, begun]), (false, false, 0));
     // The last that is heard of it.
     assert_eq!(ended(&[message, error]), (true, true, 1));
     assert_eq!(ended(&[error, begun]), (true, true, 1));
     assert_eq!(ended(&[error, warning]), (true, true, 1));
     assert_eq!(ended(&[error, message, error]), (true, true, 1));
-    assert_eq!(ended(&[error, message, r#"{"type":"turn.failed","error":{"message":"x"}}"#]), (true, true, 2));
+    assert_eq!(ended(&[error, message, r#"{"type":"turn.failed","error":{"message":"x"}}"#]), (true, true, 1));
 }
 
 #[test]
@@ -409,4 +408,103 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_connection_that_is_tried_again_is_told_where_nothing_else_is() {
+    let error = |message: &str| format!(r#"{{"type":"error","message":"{message}"}}"#);
+    let begun = r#"{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}"#;
+    let tried = [error("Reconnecting... 1/5 (no route)"), error("Reconnecting... 2/5 (no route)")].join("\n");
+    let errors = |rest: &str| read(&format!("{begun}\n{tried}\n{rest}"), Format::Auto).errors;
+    assert_eq!(errors(""), ["Reconnecting... 2/5 (no route)"]);
+    assert_eq!(errors(r#"{"type":"turn.failed","error":{"message":"no route"}}"#), ["no route"]);
+    assert_eq!(errors(&error("no route")), ["no route"]);
+    let answer = r#"{"type":"item.completed","item":{"type":"agent_message","text":"On it."}}"#;
+    assert_eq!(errors(answer), [""; 0]);
+}
+
+#[test]
+fn an_error_in_the_answer_of_a_server_is_told_without_its_json() {
+    let answer = r#"{\"type\": \"error\", \"error\": {\"message\": \"no such model\"}}"#;
+    let stream =
+        format!("{{\"type\":\"turn.started\"}}\n{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{answer}\"}}}}");
+    assert_eq!(read(&stream, Format::Auto).errors, ["no such model"]);
+}
+
+#[test]
+fn a_command_is_told_without_the_shell_that_runs_it() {
+    let item = |command: &str| {
+        let command = serde_json::to_string(command).unwrap();
+        let item =
+            format!(r#"{{"type":"command_execution","command":{command},"aggregated_output":"no","exit_code":1}}"#);
+        let stream = format!("{{\"type\":\"turn.started\"}}\n{{\"type\":\"item.completed\",\"item\":{item}}}");
+        read(&stream, Format::Auto).errors.join("")
+    };
+    assert_eq!(item("/bin/bash -lc 'cargo test'"), "`cargo test`: Exit code 1: no");
+    assert_eq!(item(r#"/usr/bin/zsh -lc "echo 'a b'""#), "`echo 'a b'`: Exit code 1: no");
+    assert_eq!(item("bash run.sh 'a b'"), "`bash run.sh 'a b'`: Exit code 1: no");
+    assert_eq!(item("it's"), "`it's`: Exit code 1: no");
+    let call = r#"{"type":"response_item","payload":{"type":"function_call","arguments":"{\"command\":[\"bash\",\"-lc\",\"make all\"]}","call_id":"c"}}"#;
+    let output = r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Exit code: 2\nOutput:\nno rule"}}"#;
+    assert_eq!(read(&format!("{call}\n{output}"), Format::Auto).errors, ["`make all`: Exit code 2: no rule"]);
+}
+
+/// What clients put in themselves, for people or for the model to read, are no words of the agent.
+#[test]
+fn the_words_of_a_client_are_not_its_agents() {
+    let part = |part: &str| format!(r#"{{"type":"text","sessionID":"ses_1","part":{part}}}"#);
+    let stream = [
+        r#"{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}"#.to_owned(),
+        part(r#"{"type":"text","synthetic":true,"text":"Continue. <task-done>t</task-done>"}"#),
+        part(r#"{"type":"text","text":"I go on."}"#),
+    ];
+    assert_eq!(read(&stream.join("\n"), Format::Auto).text, "I go on.");
+
+    let own = r#"{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 500"}]},"session_id":"s"}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error: 500","session_id":"s"}"#;
+    let said = read(&[&text_of("I go on."), own, end].join("\n"), Format::Auto);
+    assert_eq!((said.text.as_str(), said.summary.as_str()), ("I go on.", ""));
+    assert_eq!((said.errors, said.is_failed), (vec!["API Error: 500".to_owned()], true));
+}
+
+#[test]
+fn who_was_interrupted_did_not_fail() {
+    let check = |lines: &[&str], is_interrupted: bool| {
+        let said = read(&lines.join("\n"), Format::Auto);
+        assert_eq!((said.is_interrupted, said.is_failed, said.is_blocked), (is_interrupted, false, false), "{lines:?}");
+        assert_eq!(said.errors, [""; 0], "{lines:?}");
+    };
+    let asked = r#"{"type":"user","message":{"content":"Add the lock"},"uuid":"u","sessionId":"s"}"#;
+    let stopped = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"uuid":"u","sessionId":"s"}"#;
+    let answer = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn"},"uuid":"u","sessionId":"s"}"#;
+    check(&[asked, stopped], true);
+    check(&[asked, stopped, asked, answer], false);
+    let payload = |payload: &str| format!(r#"{{"type":"event_msg","payload":{payload}}}"#);
+    let begun = payload(r#"{"type":"task_started"}"#);
+    let aborted = payload(r#"{"type":"turn_aborted","reason":"interrupted"}"#);
+    let complete = payload(r#"{"type":"task_complete","last_agent_message":"Done."}"#);
+    check(&[&begun, &aborted], true);
+    check(&[&begun, &aborted, &begun, &complete], false);
+}
+
+/// What `claude --output-format json --verbose` prints was taken for plain text, in which a file that the agent printed counts.
+#[test]
+fn a_list_of_events_is_a_stream() {
+    let file = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"<task-done>t</task-done>"}]},"session_id":"s"}"#;
+    let list = format!("[{},{file},{}]\n", text_of("I go on."), result("s", 0.5, 7));
+    let said = read(&list, Format::Auto);
+    assert_eq!((said.format, said.text.as_str(), said.n_events), (Format::Claude, "I go on.", 1));
+    assert_eq!((said.tokens_in, said.cost_usd), (Some(7), Some(0.5)));
+    assert_eq!(read("[x] I ticked it.\n[1, 2]\n", Format::Auto).format, Format::Text);
+}
+
+/// So was what `opencode export` prints, over many lines.
+#[test]
+fn a_document_of_json_is_no_text() {
+    let document = "{\n  \"messages\": [\n    {\n      \"output\": \"<task-done>t</task-done>\"\n    }\n  ]\n}\n";
+    let said = read(document, Format::Auto);
+    assert_eq!((said.format, said.errors), (Format::Unknown, vec![UNKNOWN_FORMAT.to_owned()]));
+    assert_eq!(read(document, Format::Text).format, Format::Text);
+    assert_eq!(read(&format!("{document}This is what it printed."), Format::Auto).format, Format::Text);
 }

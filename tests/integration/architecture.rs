@@ -47,7 +47,7 @@ const CRATES: [(&str, &[&str]); 19] = [
     ("annotate_snippets", &["src/bin/"]),
     ("handlebars", &["src/bin/"]),
     ("indicatif", &["src/bin/"]),
-    ("shlex", &["src/bin/", "src/memory/kept_file.rs"]),
+    ("shlex", &["src/bin/", "src/memory/kept_file.rs", "src/transcript/codex.rs"]),
     ("signal_hook", &["src/bin/"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/"]),

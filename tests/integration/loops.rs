@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
@@ -13,7 +11,7 @@ use ralph_memory::entry::parse_time;
 use ralph_memory::memory::{Report, Run, Validated};
 use ralph_memory::{Memory, Task};
 
-use crate::support::{NOW, Ran, TestBase};
+use crate::support::{NOW, Ran, TestBase, heed_interrupts};
 
 /// What is to be done in these tests.
 const TITLE: &str = "Write the greeting";
@@ -178,7 +176,7 @@ fn path() -> std::ffi::OsString {
 }
 
 /// Returns the text with every duration the same, and every git tree.
-fn steady(text: &str) -> String {
+pub(crate) fn steady(text: &str) -> String {
     let mut steady = String::new();
     for line in text.split_inclusive('\n') {
         let same = ["duration_secs: ", "- **Duration**: ", "**Duration:** "]
@@ -358,10 +356,7 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
 
 #[test]
 fn an_interrupt_is_written_down_and_leaves_nothing_running() {
-    // Tests that run in the background of a script ignore the signal, and so would the program. What has a
-    // handler here is no longer ignored there.
-    let ends = Arc::new(AtomicBool::new(true));
-    signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGINT, 130, ends).unwrap();
+    heed_interrupts();
     let base = TestBase::new();
     let pids = base.home().join("pids");
     // The agent has a child, which would go on without it.

@@ -23,6 +23,7 @@ mod crowded; // kills, crowds and storms
 mod crowds; // many processes at one memory
 mod endings; // how attempts end, told by what real clients print
 mod events; // what happened, who is told of it, and how much
+mod every_ending; // twenty iterations that end in every way that clients were recorded to end
 mod facts; // alike facts never take each other's place
 mod failures; // what the file system, another process or an odd file does to a command
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

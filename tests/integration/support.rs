@@ -6,6 +6,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ralph_memory::Memory;
 use tempfile::TempDir;
@@ -244,6 +246,13 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
 pub(crate) fn ids(entries: &serde_json::Value) -> Vec<String> {
     let entries = entries.as_array().unwrap_or_else(|| panic!("{entries} is no list"));
     entries.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Lets the programs that are run be interrupted. Tests that run in the background of a script ignore the signal, and so
+/// would they; what has a handler here is no longer ignored there.
+pub(crate) fn heed_interrupts() {
+    let ends = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGINT, 130, ends).unwrap();
 }
 
 /// Takes the scores out of what `search` shows: they change whenever ranking gets better.

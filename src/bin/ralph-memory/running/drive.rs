@@ -187,7 +187,8 @@ pub(crate) fn drive(
         if let Some(error) = failed {
             return Err(error);
         }
-        if outcome == Outcome::Interrupted {
+        // An agent that was stopped alone does not stop the run.
+        if report.outcome == Some(Outcome::Interrupted) {
             return Ok(Stop::Interrupted);
         }
         let (Work::Checklist(path, _), Some(item)) = (plan.work, item) else { continue };

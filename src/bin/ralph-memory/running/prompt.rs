@@ -76,10 +76,26 @@ impl Parts<'_> {
             text.push_str(&format!("\n{}\n", self.context.trim()));
         }
         if !self.progress.trim().is_empty() {
-            text.push_str(&format!("\n## Progress\n\n{}\n", self.progress.trim()));
+            text.push_str(&format!("\n## Progress\n\n{}\n", nested(self.progress.trim())));
         }
         text
     }
+}
+
+/// Returns markdown with its headings one level deeper. What stands in a code fence is left alone.
+fn nested(text: &str) -> String {
+    let mut fence = 0;
+    let line = |line: &str| {
+        let n_marks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            0 if n_marks >= 3 => fence = n_marks,
+            0 if line.starts_with('#') => return format!("#{line}"),
+            open if open > 0 && n_marks >= open && n_marks == line.trim_end().len() => fence = 0,
+            _ => {}
+        }
+        line.to_owned()
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A template that was understood.
@@ -292,6 +308,13 @@ mod tests {
     fn check(template: &str, expected: &str) {
         let template = Template::parse(template, "p.md").unwrap_or_else(|usage| panic!("{}", usage.message));
         assert_eq!(template.prompt(&parts(&task())).unwrap(), expected);
+    }
+
+    #[test]
+    fn headings_are_nested_outside_of_fences() {
+        let text = "## Iteration 1\n````\n## not one\n```\n# nor this\n````\n## Iteration 2\nend";
+        let expected = "### Iteration 1\n````\n## not one\n```\n# nor this\n````\n### Iteration 2\nend";
+        assert_eq!(nested(text), expected);
     }
 
     #[test]

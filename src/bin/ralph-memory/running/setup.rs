@@ -96,7 +96,7 @@ fn family(model: &str) -> Option<&'static str> {
     } else if begins(&["gpt-", "o3", "o4", "codex"]) {
         Some("codex")
     } else {
-        has(&["gemini"]).then_some("gemini")
+        (has(&["gemini"]) || ["pro", "flash", "flash-lite"].contains(&model.as_str())).then_some("gemini")
     }
 }
 
@@ -175,6 +175,12 @@ mod tests {
         assert_eq!(odd_models(&command("codex exec --model {model} -"), &sonnet).len(), 1);
         assert_eq!(odd_models(&command("codex exec --model sonnet -"), &[]).len(), 1);
         assert_eq!(odd_models(&command("claude -p --model=gpt-5.1"), &[]).len(), 1);
+        // Every client's own list is its family's.
+        for (client, models) in MODELS_OF {
+            for model in models {
+                assert_eq!(family(model), Some(client), "{model}");
+            }
+        }
         for good in
             ["claude -p --model {model}", "codex exec -m my-own -", "codex exec -", "./agent.sh --model {model}"]
         {
