@@ -99,7 +99,7 @@ impl Screen {
         let mut rest = match std::str::from_utf8(&pending) {
             Ok(text) => text,
             Err(error) => {
-                self.pending = pending[error.valid_up_to()..].to_owned();
+                pending[error.valid_up_to()..].clone_into(&mut self.pending);
                 std::str::from_utf8(&pending[..error.valid_up_to()]).unwrap()
             }
         };
