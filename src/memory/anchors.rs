@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::Memory;
+use super::activity::Work;
 use crate::check::{Files, Unverified, unverified};
 use crate::entry::Head;
 
@@ -27,6 +28,7 @@ impl Memory {
         let oldest = named().filter(|(_, files)| !files.is_empty()).map(|(written, _)| written).min();
         let known = match (oldest, self.work_tree()) {
             (Some(oldest), Some(tree)) if !paths.is_empty() => {
+                let _asking = self.doing(Work::AskingGit, None);
                 let touches = tree.touches(&paths, oldest).unwrap_or_default();
                 let touched: HashSet<&str> = touches.iter().map(|touch| touch.path.as_str()).collect();
                 let present: Vec<&str> =

@@ -6,6 +6,7 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
+use super::activity::Work;
 use super::meaning::MeaningStatus;
 use super::runs::pasts;
 use super::source::Sources;
@@ -56,6 +57,7 @@ impl Memory {
         let live = self.catalog(Area::Live);
         let archive = self.catalog(Area::Archive);
         let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
+        let comparing = self.doing(Work::Comparing, None);
         let items = items(&live);
         let mut findings = check::problems(&items, &archived, self.now());
         findings.extend(check::usefulness(
@@ -65,10 +67,14 @@ impl Memory {
         findings.extend(self.doubtful(&live));
         let mut sources = self.sources();
         findings.for_each(|problem| sources.locate(problem));
+        drop(comparing);
+        let mut checking = self.doing(Work::Checking, Some(live.len() + archive.len()));
         for catalog in [&live, &archive] {
-            self.committed_secrets(catalog, &mut findings);
+            self.committed_secrets(catalog, &mut findings, &mut checking);
             findings.append(catalog.findings());
         }
+        drop(checking);
+        let _asking = self.doing(Work::AskingGit, None);
         findings.extend(self.settings_problems.clone());
         findings.extend(self.bad_iterations());
         findings.extend(self.tracked_derived());
@@ -161,6 +167,7 @@ impl Memory {
     ///
     /// None at present; what cannot be looked at is a finding.
     pub fn doctor(&self) -> Result<Diagnosis> {
+        let _examining = self.doing(Work::Examining, None);
         let latest = self.now().checked_add_signed(AHEAD).and_then(|latest| latest.timestamp_nanos_opt());
         let facts = Facts {
             format: FORMAT,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
+use super::activity::Work;
 use super::meaning::warning;
 use super::share::known_file;
 use super::write::shown;
@@ -133,15 +134,15 @@ struct Piece {
 }
 
 impl Memory {
-    /// Gives vectors to all entries that have none, archived ones included, and tells `say` of how many of how many
-    /// that is done. Without `ollama.url` there is nothing to do.
+    /// Gives vectors to all entries that have none, archived ones included. Without `ollama.url` there is
+    /// nothing to do.
     ///
     /// A server that fails is a problem of the answer, and what was made before is kept.
     ///
     /// # Errors
     ///
     /// [`Error::Locked`] where another process keeps writing the cache.
-    pub fn embed(&self, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
+    pub fn embed(&self) -> Result<Embedded> {
         let Some(ollama) = self.ollama() else { return Ok(Embedded::default()) };
         let catalogs = [Area::Live, Area::Archive].map(|area| self.catalog(area));
         let vectors = Vectors::of(ollama.model());
@@ -157,6 +158,7 @@ impl Memory {
         };
         let all = paths(&|_| true).len();
         result.entries = paths(&|file| looked.best.contains_key(&file)).len();
+        let asking = self.doing(Work::AskingOllama, None);
         let probe = match ollama.embed_document(PROBE, &ollama.clock(Patience::Batch)) {
             Ok(vector) => vector,
             Err(trouble) => {
@@ -164,6 +166,7 @@ impl Memory {
                 return Ok(result);
             }
         };
+        drop(asking);
         self.end_pause();
         let dimensions = probe.len();
         // A model that gives other vectors by now makes all of them anew.
@@ -173,8 +176,8 @@ impl Memory {
         let pending = paths(&|file| !looked.best.contains_key(&file));
         let known = self.known_contents(&vectors, &pending, Some(dimensions));
         let (mut refused, mut is_whole) = (Vec::new(), true);
-        for (number, group) in pending.chunks(GROUP).enumerate() {
-            say(number * GROUP, pending.len());
+        let mut embedding = self.doing(Work::Embedding, Some(pending.len()));
+        for group in pending.chunks(GROUP) {
             let made = match self.vectors_of(ollama, group, &known, Patience::Batch) {
                 Ok(made) => made,
                 Err(failed) => {
@@ -186,17 +189,18 @@ impl Memory {
             result.problems.extend(made.problems);
             refused.extend(made.refused);
             result.new += made.records.iter().filter(|record| record.number == 0).count();
-            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            let lock = self.wait_for_cache()?;
             vectors.add(&self.store, &lock, &made.records).map_err(|source| self.vectors_error(source))?;
+            embedding.advance(group.len());
         }
-        say(pending.len(), pending.len());
+        drop(embedding);
         self.set_refused(ollama, &refused, is_whole);
         result.entries = all - pending.len() + result.new;
         let live: HashSet<u64> =
             catalogs.iter().flat_map(|catalog| catalog.rows().map(|row| catalog.fingerprint(row))).collect();
         let keeps = |file| live.contains(&file) || file == PROBE_FILE;
         if looked.records > 1_000 && looked.best.len() > 2 * live.len() {
-            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            let lock = self.wait_for_cache()?;
             vectors.compact(&self.store, &lock, &keeps).map_err(|source| self.vectors_error(source))?;
         }
         Ok(bounded(result))
@@ -212,7 +216,7 @@ impl Memory {
         if known.as_ref().is_some_and(is_same) {
             return Ok(false);
         }
-        let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+        let lock = self.wait_for_cache()?;
         let is_other = known.is_some() || vectors.dimensions(&self.store).is_some_and(|known| known != probe.len());
         let written = if is_other { vectors.clear(&self.store, &lock) } else { Ok(()) };
         let record = Record::new(PROBE_FILE, content, 0, 1, probe);
@@ -233,7 +237,9 @@ impl Memory {
         let Some(ollama) = self.ollama() else { return Ok(Made::default()) };
         let vectors = Vectors::of(ollama.model());
         let known = self.known_contents(&vectors, paths, dimensions);
+        let embedding = self.doing(Work::Embedding, Some(paths.len()));
         let made = self.vectors_of(ollama, paths, &known, Patience::Query)?;
+        drop(embedding);
         // Another process may write the cache for a moment, and what was made took longer than that.
         if let Some(lock) = self.store.cache_lock() {
             // A cache that cannot be written costs the next call the same.
@@ -244,6 +250,7 @@ impl Memory {
         }
         if let Some(qdrant) = self.qdrant() {
             let points = self.points(paths, &made.records);
+            let _asking = self.doing(Work::AskingQdrant, None);
             qdrant.put(&points, Patience::Query).map_err(|trouble| Failed::of_shared(qdrant, trouble))?;
             let lines = self.known_lines(&self.there_now(paths, &made.records));
             if let (Ok(lines), Ok(mut file)) = (lines, self.store.append_cache(&known_file(ollama, qdrant))) {

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
+use super::activity::Work;
 use super::kept::settle;
 use super::kept_file::Seen;
 use super::outside::State;
@@ -336,6 +337,7 @@ impl Memory {
         let message =
             format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
         let work_tree = self.work_tree()?;
+        let _asking = self.doing(Work::AskingGit, None);
         let scratch = self.scratch();
         let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
         let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;

@@ -11,6 +11,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
+use super::activity::Work;
 use super::embed::Failed;
 use super::sync::View;
 use crate::catalog::{Catalog, RowId};
@@ -147,8 +148,8 @@ impl Memory {
         views: &[View],
         query: &Query,
     ) -> Result<(Similar, Vec<Problem>), (Failed, Vec<Problem>)> {
-        let vector = ollama.embed_query(&query.text);
-        let prepared = Prepared::new(&vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?);
+        let vector = self.embed_query(ollama, &query.text).map_err(|failed| (failed, Vec::new()))?;
+        let prepared = Prepared::new(&vector);
         let mut looked = Vectors::of(ollama.model()).look(&self.store, Some(&prepared));
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let refused = self.refused(ollama);
@@ -183,8 +184,7 @@ impl Memory {
         snapshot: &Snapshot,
         query: &Query,
     ) -> Result<(Similar, Vec<Problem>), (Failed, Vec<Problem>)> {
-        let vector = ollama.embed_query(&query.text);
-        let vector = vector.map_err(|trouble| (Failed::of(ollama, trouble), Vec::new()))?;
+        let vector = self.embed_query(ollama, &query.text).map_err(|failed| (failed, Vec::new()))?;
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
         let known = self.known_there(ollama, qdrant);
         let live = catalogs[0];
@@ -208,10 +208,12 @@ impl Memory {
             kind: query.kind,
             also: &self.found_by_words(&catalogs, snapshot, query),
         };
+        let asking = self.doing(Work::AskingQdrant, None);
         let found = match qdrant.search_with(&wanted) {
             Ok(found) => found,
             Err(trouble) => return Err((Failed::of_shared(qdrant, trouble), problems)),
         };
+        drop(asking);
         let mut similar = Similar::new();
         for found in found {
             let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
@@ -227,6 +229,12 @@ impl Memory {
         }
         sort(&mut similar, &catalogs, self.now());
         Ok((similar, problems))
+    }
+
+    /// Returns the vector of a query.
+    fn embed_query(&self, ollama: &Ollama, text: &str) -> Result<Vec<f32>, Failed> {
+        let _asking = self.doing(Work::AskingOllama, None);
+        ollama.embed_query(text).map_err(|trouble| Failed::of(ollama, trouble))
     }
 
     /// Returns the live entries that words find, with their features: those whose cosines are asked for by name.
@@ -384,11 +392,13 @@ impl Memory {
             return off("`semantic.weight` is 0", None);
         }
         let asked = || -> Result<String, Failed> {
+            let asking = self.doing(Work::AskingOllama, None);
             ollama.check().map_err(|trouble| Failed::within(ollama, trouble, "check_timeout_ms"))?;
-            let embedded = ollama.embed_query("how does it do");
-            let dimensions = embedded.map_err(|trouble| Failed::of(ollama, trouble))?.len();
+            let dimensions = self.embed_query(ollama, "how does it do")?.len();
+            drop(asking);
             let of_ollama = format!("ollama {} {dimensions}d", ollama.model());
             let Some(qdrant) = self.qdrant() else { return Ok(of_ollama) };
+            let _asking = self.doing(Work::AskingQdrant, None);
             let shared = |trouble| Failed::of_shared(qdrant, trouble);
             let checked = qdrant.check().map_err(shared)?;
             if !checked.is_prepared {

@@ -63,7 +63,7 @@ impl Memory {
     pub fn mend(&self) -> Result<Mending> {
         let mut mending = Mending::default();
         // Its own taking does the same behind a process that was killed while it had it.
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.wait_for_entries()?;
         mending.add(
             "leftovers",
             self.store.sweep(&lock).map(|swept| {
@@ -79,8 +79,7 @@ impl Memory {
         drop(lock);
         for path in self.old_caches() {
             let removed = self
-                .store
-                .wait_for_cache_lock(self.lock_timeout())
+                .wait_for_cache()
                 .and_then(|cache| self.store.remove_cache_folder(&cache, path.trim_start_matches("cache/")));
             mending.add("old-caches", removed.map(|()| vec![format!("removed `{}`", shown(&path))]));
         }

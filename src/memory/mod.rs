@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod activity;
 mod anchors;
 mod begin;
 mod care;
@@ -42,6 +43,7 @@ use crate::error::{Error, Problem, Result};
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 
+pub use activity::{Activity, Step, Work};
 pub use care::Checked;
 pub use embed::Embedded;
 pub use events::Promoted;
@@ -88,6 +90,7 @@ pub struct Memory {
     servers: meaning::Servers,
     state_folders: StateFolders,
     clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    observer: Option<activity::Observer>,
 }
 
 impl Memory {
@@ -187,6 +190,7 @@ impl Memory {
             servers,
             state_folders: StateFolders::default(),
             clock: Box::new(SystemTime::now),
+            observer: None,
         })
     }
 

@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Memory;
+use super::activity::Work;
 use super::write::MEMORY_FOLDER;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::git::{Lookup, Repository, WorkTree};
@@ -78,7 +79,9 @@ impl Memory {
         let is_in_hook =
             ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"].iter().any(|name| std::env::var_os(name).is_some());
         let repository = Repository::of(self.store.memory()).filter(|_| !is_in_hook);
+        let waiting = self.doing(Work::WaitingForGit, None);
         let busy = repository.as_ref().and_then(wait).map(|path| busy(&path));
+        drop(waiting);
         let changed = repository.as_ref().and_then(Repository::changed);
         Ok(Writing { lock, repository, changed, busy })
     }
@@ -86,7 +89,7 @@ impl Memory {
     /// Does what [`Memory::lock_entries`] does without a look at git: for what git itself started, and for what
     /// is written to `state/` alone, which git ignores.
     pub(super) fn lock_within_git(&self) -> Result<Lock> {
-        let lock = self.store.lock(self.lock_timeout())?;
+        let lock = self.wait_for_entries()?;
         if lock.was_abandoned() {
             // What cannot be removed is in nobody's way, and `doctor` names it.
             let _ = self.store.sweep(&lock);
@@ -110,6 +113,7 @@ impl Memory {
             Lookup::NoGit | Lookup::NoWorkTree => return Ok(None),
             Lookup::Refused(reason) => return Err(Box::new(unknown(&reason))),
         };
+        let _asking = self.doing(Work::AskingGit, None);
         let scratch = self.scratch();
         let scratch = scratch.map_err(|source| Error::Io { action: "create", path: self.store.state(), source });
         match scratch.and_then(|scratch| Ok((work_tree.tree(&scratch)?, scratch))) {

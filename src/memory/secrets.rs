@@ -1,6 +1,7 @@
 //! Secrets: refused in what is to be known, and found in files that others wrote.
 
 use super::Memory;
+use super::activity::Ongoing;
 use super::write::shown;
 use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
@@ -74,8 +75,9 @@ impl Memory {
     }
 
     /// Finds where the files of the catalog hold secrets.
-    pub(super) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings) {
+    pub(super) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings, checking: &mut Ongoing<'_>) {
         for path in catalog.rows().map(|row| catalog.path(row)) {
+            checking.advance(1);
             // What cannot be read is told of already.
             let Ok(file) = self.store.read(&path) else { continue };
             let text = String::from_utf8_lossy(&file.bytes);

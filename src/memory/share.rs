@@ -6,6 +6,7 @@ use std::io::Read as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
+use super::activity::Work;
 use super::embed::{Embedded, Failed, GROUP, Made, PROBE, bounded};
 use super::meaning::warning;
 use crate::catalog::Area;
@@ -29,7 +30,7 @@ impl Memory {
     /// # Errors
     ///
     /// Those of [`Memory::embed`].
-    pub fn share(&self, anew: bool, say: &mut dyn FnMut(usize, usize)) -> Result<Embedded> {
+    pub fn share(&self, anew: bool) -> Result<Embedded> {
         let (Some(ollama), Some(qdrant)) = (self.ollama(), self.qdrant()) else {
             let what = if self.ollama().is_none() { "ollama.url" } else { "qdrant.url" };
             let reason = "it is not set, and to fill the server both it and the other address are needed".to_owned();
@@ -43,17 +44,19 @@ impl Memory {
         let shared = |trouble| Failed::of_shared(qdrant, trouble);
         let before = self.known_there(ollama, qdrant);
         result.entries = before.len();
+        let asking = self.doing(Work::AskingOllama, None);
         let probe = match ollama.embed_document(PROBE, &ollama.clock(Patience::Batch)) {
             Ok(vector) => vector,
             Err(trouble) => return failed(&mut result, Failed::of_batch(ollama, trouble)),
         };
+        drop(asking);
         self.end_pause();
         let dimensions = probe.len();
         let vectors = Vectors::of(ollama.model());
         let is_other = self.probed(&vectors, &probe)?;
         if anew && !is_other {
             // Where nothing was noted of the model before, its vectors may be another one's.
-            let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+            let lock = self.wait_for_cache()?;
             vectors.clear(&self.store, &lock).map_err(|source| self.vectors_error(source))?;
             drop(lock);
             self.probed(&vectors, &probe)?;
@@ -62,6 +65,7 @@ impl Memory {
         let rows: Vec<_> = live.rows().filter(|row| live.is_indexable(*row)).collect();
         let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
         let features: Vec<Option<&str>> = features.iter().map(Option::as_deref).collect();
+        let asking = self.doing(Work::AskingQdrant, None);
         match if anew { qdrant.recreate(dimensions, &features).map(Some) } else { Ok(None) } {
             Ok(Some(Anew::Shared { collection, others })) => {
                 result.problems.push(Problem {
@@ -101,6 +105,7 @@ impl Memory {
             Ok(stored) => stored,
             Err(trouble) => return failed(&mut result, shared(trouble)),
         };
+        drop(asking);
         let mut there: BTreeMap<Id, Vec<Stored>> = BTreeMap::new();
         for stored in stored {
             there.entry(stored.entry.clone()).or_default().push(stored);
@@ -108,7 +113,9 @@ impl Memory {
         let on_server: BTreeSet<String> = there.keys().map(Id::to_string).collect();
         let mut known: Vec<(Id, u64)> = Vec::new();
         let mut pending = Vec::new();
+        let mut reading = self.doing(Work::Reading, Some(rows.len()));
         for row in rows {
+            reading.advance(1);
             let (path, Some(id)) = (live.path(row), live.id(row)) else { continue };
             let Ok(file) = self.store.read(&path) else { continue };
             let chunks = self.chunks(&path, &file.bytes);
@@ -119,17 +126,20 @@ impl Memory {
                 pending.push(path);
             }
         }
+        drop(reading);
+        let asking = self.doing(Work::AskingQdrant, None);
         // Of what was never here nobody here can say that it is gone: others may have it, on another branch.
         let gone: Vec<Id> = there.into_keys().filter(|id| before.contains_key(id.as_str())).collect();
         if let Err(trouble) = qdrant.remove(&gone) {
             return failed(&mut result, shared(trouble));
         }
+        drop(asking);
         result.removed = gone.len();
         result.entries = known.len();
         let contents = self.known_contents(&vectors, &pending, Some(dimensions));
         let (mut refused, mut is_whole) = (Vec::new(), true);
-        for (number, group) in pending.chunks(GROUP).enumerate() {
-            say(number * GROUP, pending.len());
+        let mut storing = self.doing(Work::Storing, Some(pending.len()));
+        for group in pending.chunks(GROUP) {
             let made = self.vectors_of(ollama, group, &contents, Patience::Batch).and_then(|made| {
                 qdrant.put(&self.points(group, &made.records), Patience::Batch).map_err(shared)?;
                 Ok(made)
@@ -162,8 +172,9 @@ impl Memory {
             if let Some(lock) = self.store.cache_lock() {
                 let _ = vectors.add(&self.store, &lock, &records);
             }
+            storing.advance(group.len());
         }
-        say(pending.len(), pending.len());
+        drop(storing);
         result.entries += result.new;
         self.set_refused(ollama, &refused, is_whole);
         // What could not be brought up to date is there still, and is to go when its file does. So is what another

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::Memory;
+use super::activity::Work;
 use crate::catalog::{Area, Catalog, Scan};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
@@ -72,7 +73,7 @@ impl Memory {
     }
 
     fn write_index(&self, anew: bool) -> Result<Rebuilt> {
-        let lock = self.store.wait_for_cache_lock(self.lock_timeout())?;
+        let lock = self.wait_for_cache()?;
         let mut entries = 0;
         for area in [Area::Archive, Area::Live] {
             let view = self.commit(&lock, area, anew).map_err(|source| self.index_error(area, source))?;
@@ -83,9 +84,8 @@ impl Memory {
 
     /// Returns the entries of an area as they are now, with what a search needs of them.
     pub(super) fn view(&self, area: Area) -> Result<View> {
-        let started = SystemTime::now();
         let committed = self.committed(area);
-        let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);
+        let scan = self.scan(area, committed.as_ref());
         let n_pending = scan.n_pending();
         let is_first = committed.is_none();
         if n_pending > COMMIT_WHEN_OVER || (is_first && n_pending >= BUILD_FROM) {
@@ -96,7 +96,7 @@ impl Memory {
         }
         let mut builder = OverlayBuilder::new();
         let mut failure = None;
-        let mut catalog = scan.read(&self.store, &mut |path, entry| {
+        let mut catalog = self.read(Work::Reading, scan, &mut |path, entry| {
             if let Err(error) = builder.add(document(path, entry)) {
                 failure = Some(error);
             }
@@ -138,8 +138,7 @@ impl Memory {
         }
         let mut builder = OverlayBuilder::new();
         let mut failure = None;
-        let scan = Catalog::scan(&self.store, area, None, SystemTime::now());
-        let catalog = scan.read(&self.store, &mut |path, entry| {
+        let catalog = self.read(Work::Reading, self.scan(area, None), &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
         });
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
@@ -148,26 +147,38 @@ impl Memory {
 
     /// Returns the entries of an area without what a search needs of them.
     pub(super) fn catalog(&self, area: Area) -> Catalog {
-        let started = SystemTime::now();
         let committed = self.committed(area);
-        let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);
-        scan.read(&self.store, &mut |_, _| {})
+        self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
+    }
+
+    /// Looks at every file of an area, and opens none.
+    fn scan(&self, area: Area, committed: Option<&Committed>) -> Scan {
+        let _scanning = self.doing(Work::Scanning, None);
+        Catalog::scan(&self.store, area, committed.map(Committed::id), SystemTime::now())
+    }
+
+    /// Reads what a scan found, for this work.
+    fn read(&self, work: Work, scan: Scan, each: &mut dyn FnMut(&str, &Entry)) -> Catalog {
+        let mut reading = self.doing(work, self.observer.as_ref().map(|_| scan.n_pending()));
+        scan.read(&self.store, &mut |path, entry| {
+            each(path, entry);
+            reading.advance(1);
+        })
     }
 
     /// Lists the live entries for a call that will write one, and takes the cache lock for it: the
     /// commit behind the write begins from what is listed here.
     pub(super) fn begin_write(&self) -> Pending {
         let lock = self.store.cache_lock();
-        let started = SystemTime::now();
         let committed = self.committed(Area::Live);
-        let scan = Catalog::scan(&self.store, Area::Live, committed.as_ref().map(Committed::id), started);
+        let scan = self.scan(Area::Live, committed.as_ref());
         if scan.n_pending() > COMMIT_WHEN_OVER
             && let Some(held) = &lock
             && let Ok(view) = self.commit(held, Area::Live, false)
         {
             return Pending { catalog: view.catalog, lock };
         }
-        Pending { catalog: scan.read(&self.store, &mut |_, _| {}), lock }
+        Pending { catalog: self.read(Work::Reading, scan, &mut |_, _| {}), lock }
     }
 
     /// Brings the index up to date after the entry at `path` was written. What stands in the way is
@@ -196,9 +207,8 @@ impl Memory {
 
     /// Commits everything that an area's index lacks; with `anew`, everything there is.
     pub(super) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
-        let started = SystemTime::now();
         let committed = if anew { None } else { self.committed(area) };
-        let scan = Catalog::scan(&self.store, area, committed.as_ref().map(Committed::id), started);
+        let scan = self.scan(area, committed.as_ref());
         if committed.is_some() && !scan.index_is_known() {
             // Nobody knows what this index holds.
             return self.commit(lock, area, true);
@@ -227,7 +237,7 @@ impl Memory {
         let folder = self.store.make_cache_folder(&index_name(area))?;
         let mut writer = Writer::begin(folder, self.store.make_anchor()?, &boot(), fresh, scan.n_pending())?;
         let mut added = Vec::new();
-        let mut catalog = scan.read(&self.store, &mut |path, entry| {
+        let mut catalog = self.read(Work::Indexing, scan, &mut |path, entry| {
             if !fresh {
                 writer.remove(path);
                 added.push(path.to_owned());
@@ -241,6 +251,7 @@ impl Memory {
             }
         }
         let id = format!("{:016x}", RandomState::new().hash_one((SystemTime::now(), std::process::id())));
+        let _writing = self.doing(Work::WritingIndex, None);
         // The manifest first: the index takes effect with its commit, and then finds it.
         catalog.save(&self.store, &id, true)?;
         writer.commit(&id)?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
+use super::activity::{Ongoing, Work};
 use super::runs::pasts;
 use super::write::shown;
 use crate::catalog::{Area, Catalog};
@@ -99,13 +100,15 @@ struct Turns<'a> {
     n_uncommitted: usize,
     /// Says that git did not leave the work tree alone; then it is not waited for again.
     busy: Option<Problem>,
+    archiving: Ongoing<'a>,
     /// Called before each turn, so that tests can be the program that comes between.
     interrupt: &'a mut dyn FnMut(),
 }
 
 impl<'a> Turns<'a> {
-    fn new(memory: &'a Memory, length: Duration, interrupt: &'a mut dyn FnMut()) -> Turns<'a> {
-        Turns { memory, lock: None, length, n_uncommitted: 0, busy: None, interrupt }
+    fn new(memory: &'a Memory, length: Duration, n_files: usize, interrupt: &'a mut dyn FnMut()) -> Turns<'a> {
+        let archiving = memory.doing(Work::Archiving, Some(n_files));
+        Turns { memory, lock: None, length, n_uncommitted: 0, busy: None, archiving, interrupt }
     }
 
     /// Does a piece of work on so many files.
@@ -125,7 +128,9 @@ impl<'a> Turns<'a> {
         }
         let Some((lock, _)) = &self.lock else { return Ok(()) };
         self.n_uncommitted += n_files;
-        work(lock)
+        work(lock)?;
+        self.archiving.advance(n_files);
+        Ok(())
     }
 
     fn lock(&mut self) -> Result<Lock> {
@@ -140,6 +145,7 @@ impl<'a> Turns<'a> {
     /// Brings the index up to date with what was done, and says what went on meanwhile.
     fn end(self, tended: &mut Tended) {
         drop(self.lock);
+        drop(self.archiving);
         if !(tended.moved.is_empty() && tended.merged.is_empty()) {
             self.memory.commit_moved();
             tended.problems.extend(self.busy);
@@ -166,6 +172,7 @@ impl Memory {
     fn prune_with(&self, dry_run: bool, turn: Duration, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
+        let comparing = self.doing(Work::Comparing, None);
         let items: Vec<Item> = live
             .rows()
             .filter(|row| live.is_indexable(*row))
@@ -196,12 +203,13 @@ impl Memory {
             plan(planned.id, planned.path, to, fingerprint, Some(planned.reason))
         });
         let plan: Vec<Planned> = plan.collect();
+        drop(comparing);
         let mut tended = Tended::default();
         if dry_run {
             tended.moved = plan.into_iter().map(|planned| planned.moved).collect();
             return Ok(tended);
         }
-        let mut turns = Turns::new(self, turn, interrupt);
+        let mut turns = Turns::new(self, turn, plan.len(), interrupt);
         for some in plan.chunks(MOVES_AT_ONCE) {
             turns.take(some.len(), |lock| self.move_planned(lock, some, &mut tended))?;
         }
@@ -227,6 +235,7 @@ impl Memory {
     fn consolidate_with(&self, dry_run: bool, turn: Duration, interrupt: &mut dyn FnMut()) -> Result<Tended> {
         let (live, archive) = (self.catalog(Area::Live), self.catalog(Area::Archive));
         let now = self.now();
+        let comparing = self.doing(Work::Comparing, None);
         let superseded = superseded(&[&live], now);
         let is_learning = |head: &crate::entry::Head, id: &Id| {
             head.kind == Kind::Knowledge
@@ -253,8 +262,12 @@ impl Memory {
             learnings.iter().map(|learning| (learning.path.as_str(), xxh3_64(learning.text.as_bytes()))).collect();
         let mut taken = Taken::of(&archive);
         let mut tended = Tended::default();
-        let mut turns = Turns::new(self, turn, interrupt);
-        for merge in retention::consolidate(&learnings, self.settings.tending.learnings, now) {
+        let merges = retention::consolidate(&learnings, self.settings.tending.learnings, now);
+        drop(comparing);
+        // The others, the one that has what they said, and its version before.
+        let n_files = merges.iter().map(|merge| merge.others.len() + 2).sum();
+        let mut turns = Turns::new(self, turn, n_files, interrupt);
+        for merge in merges {
             let archived = taken.path(&merge.path, true, now);
             let others: Vec<Planned> = merge
                 .others

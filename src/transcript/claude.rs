@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::ending::{Ending, is_stop};
+use super::event::Input;
 use super::figures::Figures;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
@@ -135,19 +136,6 @@ struct Block<'a> {
     content: Field<'a>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Input<'a> {
-    #[serde(borrow)]
-    file_path: Field<'a>,
-    #[serde(borrow)]
-    notebook_path: Field<'a>,
-    #[serde(borrow)]
-    command: Field<'a>,
-    #[serde(borrow)]
-    path: Field<'a>,
-}
-
 /// What the program itself says of a tool's result.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -181,7 +169,7 @@ impl Claude {
         } else if json::is(kind, "result") {
             self.result(&event, heard);
         } else if is_init {
-            heard.model = short(event.model).or(heard.model.take());
+            heard.set_model(short(event.model));
         }
         Ok(())
     }
@@ -192,7 +180,7 @@ impl Claude {
         // What works is not always what was asked for; the program's own words have no model.
         let model = short(message.model);
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
-        heard.model = model.filter(|_| is_own && !is_program).or(heard.model.take());
+        heard.set_model(model.filter(|_| is_own && !is_program));
         if event.file_session_id.is_some() {
             self.message(&message, is_own, heard);
         }
@@ -215,6 +203,7 @@ impl Claude {
             } else if json::is(block.kind, "tool_use") {
                 let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
+                heard.call(&name, || input.argument(block.input));
                 let subjects = [input.file_path, input.notebook_path, input.command, input.path];
                 let subject = subjects.into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();

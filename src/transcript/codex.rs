@@ -1,8 +1,11 @@
 //! The event stream of Codex: `codex exec --json`. Lines of its rollout files go to [`Rollout`].
 
+use std::collections::VecDeque;
+
 use serde::Deserialize;
 
 use super::ending::Ending;
+use super::event::Input;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
@@ -10,6 +13,8 @@ use super::rollout::Rollout;
 
 /// What a message begins with that tells of a connection that is tried again.
 const RECONNECTING: &str = "Reconnecting...";
+/// How many items are known that have begun; a few are at work at once.
+const MAX_BEGUN: usize = 64;
 
 /// A stream of Codex so far.
 #[derive(Debug, Default)]
@@ -22,6 +27,8 @@ pub(super) struct Codex {
     failing: Option<Ending>,
     /// The last attempt to connect again, while nothing says what came of it.
     reconnecting: Option<String>,
+    /// The last items that were told when they began.
+    begun: VecDeque<String>,
     rollout: Rollout,
 }
 
@@ -45,6 +52,8 @@ struct Event<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Item<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
     // `item_type` in the first versions.
     #[serde(borrow, rename = "type", alias = "item_type")]
     kind: Field<'a>,
@@ -64,6 +73,10 @@ struct Item<'a> {
     server: Field<'a>,
     #[serde(borrow)]
     tool: Field<'a>,
+    #[serde(borrow)]
+    arguments: Field<'a>,
+    #[serde(borrow)]
+    query: Field<'a>,
     #[serde(borrow)]
     error: Field<'a>,
     #[serde(borrow)]
@@ -114,11 +127,16 @@ impl Codex {
         match kind.as_str() {
             "thread.started" => self.end_thread(),
             "turn.started" => heard.is_complete = false,
+            "item.started" => {
+                // What cannot be read of it is told when it is completed.
+                self.tell(&json::object(event.item).unwrap_or_default(), heard);
+            }
             "item.completed" => {
                 let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
                 // The work goes on behind what was an error then; one that is told as an item shows no work.
                 self.failing = self.failing.take().filter(|_| json::is(completed.kind, "error"));
                 self.reconnecting = None;
+                self.tell(&completed, heard);
                 item(&completed, heard)?;
             }
             "turn.completed" => {
@@ -147,6 +165,42 @@ impl Codex {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells of an item that is the call of a tool, once: not all of them are told when they begin.
+    fn tell(&mut self, item: &Item<'_>, heard: &mut Heard) {
+        if heard.events.is_none() {
+            return;
+        }
+        let text = |field| json::text(field).unwrap_or_default();
+        let (tool, argument) = match text(item.kind).as_str() {
+            "command_execution" => ("shell".to_owned(), text(item.command)),
+            "web_search" => ("web search".to_owned(), text(item.query)),
+            "mcp_tool_call" => {
+                let input: Input<'_> = json::object(item.arguments).unwrap_or_default();
+                (format!("{}.{}", text(item.server), text(item.tool)), input.argument(item.arguments))
+            }
+            "file_change" => {
+                let mut paths = Vec::new();
+                let _ = json::items(item.changes, &mut |change| {
+                    paths.extend(json::object::<Change<'_>>(change).and_then(|change| json::text(change.path)));
+                    Ok(())
+                });
+                ("edit".to_owned(), paths.join(", "))
+            }
+            _ => return,
+        };
+        // A search says what for when it is over.
+        if argument.is_empty() && item.query.is_some() {
+            return;
+        }
+        let id = text(item.id);
+        if !id.is_empty() && self.begun.contains(&id) {
+            return;
+        }
+        self.begun.truncate(MAX_BEGUN - 1);
+        self.begun.push_front(id);
+        heard.call(&tool, || argument);
     }
 
     /// Counts a turn. Figures are those of the thread up to then, not of the turn; those that become smaller

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::ending::{self, Ending};
+use super::event::Events;
 use super::paths::Touched;
 use super::summary::without_sigils;
 use super::tail::Tail;
@@ -24,8 +25,6 @@ const MAX_LINE_BYTES: usize = 4096;
 const MIN_SUMMARY: usize = 50;
 /// How much of a summary is kept, in bytes: what is redacted before it is cut to a section.
 const MAX_SUMMARY: usize = 8 * MAX_SECTION_BYTES;
-/// How much of a text is shown to those who watch, in characters.
-const MAX_SHOWN: usize = 500;
 /// How far before its own length a text is looked for in what was said, in bytes.
 const NEAR: usize = 64 * 1024;
 /// How many texts are known by their hash, the last ones.
@@ -44,8 +43,8 @@ pub(super) struct Heard {
     pub(super) duration_secs: Option<f64>,
     pub(super) ending: Ending,
     pub(super) is_complete: bool,
-    /// The last text, or its beginning.
-    pub(super) latest: Option<String>,
+    /// What is told to people who watch; none where nobody does.
+    pub(super) events: Option<Events>,
     allowed: Vec<String>,
     text: Tail,
     /// The hashes of the last texts, the latest first.
@@ -80,7 +79,7 @@ impl Heard {
             duration_secs: None,
             ending: Ending::Well,
             is_complete: false,
-            latest: None,
+            events: None,
             allowed,
             text: Tail::new(MAX_TEXT),
             texts: VecDeque::new(),
@@ -108,9 +107,11 @@ impl Heard {
         self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
         for error in text.lines().filter_map(ending::own_error) {
-            self.fail("", error);
+            self.note_error("", error);
         }
-        self.latest = Some(text.chars().take(MAX_SHOWN).collect());
+        if let Some(events) = &mut self.events {
+            events.message(text, &self.allowed);
+        }
         if text.chars().nth(MIN_SUMMARY).is_some() {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last_long);
         }
@@ -146,15 +147,32 @@ impl Heard {
         self.fail("", &format!("the model stopped with `{reason}`"));
     }
 
+    /// Takes that a tool is called, and with what first of all, which is found out where somebody watches.
+    pub(super) fn call(&mut self, tool: &str, argument: impl FnOnce() -> String) {
+        if let Some(events) = &mut self.events {
+            events.call(tool, &argument(), &self.allowed);
+        }
+    }
+
+    /// Takes which model it is, where that is said.
+    pub(super) fn set_model(&mut self, model: Option<String>) {
+        let Some(model) = model else { return };
+        if let Some(events) = &mut self.events {
+            events.model(&model);
+        }
+        self.model = Some(model);
+    }
+
     /// Takes an error of something that is named, in its first lines.
     pub(super) fn fail(&mut self, what: &str, text: &str) {
-        self.errors.add(&[what, text], || {
-            // Before any of it is cut, which could leave half a secret.
-            let what = one_line(&redact(start(what), &self.allowed));
-            let text = headline(&redact(&telling(text), &self.allowed));
-            let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
-            cut(&format!("{what}{separator}{text}"), MAX_ITEM)
-        });
+        if let Some(events) = &mut self.events {
+            events.failure(error(what, text, &self.allowed));
+        }
+        self.note_error(what, text);
+    }
+
+    fn note_error(&mut self, what: &str, text: &str) {
+        self.errors.add(&[what, text], || error(what, text, &self.allowed));
     }
 
     /// Notes the decisions that a text tells.
@@ -226,6 +244,15 @@ impl List {
     }
 }
 
+/// Returns the line that tells of an error.
+fn error(what: &str, text: &str, allowed: &[String]) -> String {
+    // Before any of it is cut, which could leave half a secret.
+    let what = one_line(&redact(start(what), allowed));
+    let text = headline(&redact(&telling(text), allowed));
+    let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
+    cut(&format!("{what}{separator}{text}"), MAX_ITEM)
+}
+
 /// Returns how a command stands in an error: its first line, between backticks.
 pub(super) fn command(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
@@ -233,7 +260,7 @@ pub(super) fn command(text: &str) -> String {
 }
 
 /// Returns as much of a text as is looked at.
-fn start(text: &str) -> &str {
+pub(super) fn start(text: &str) -> &str {
     let text = text.trim_start();
     &text[..floor(text, MAX_LINE_BYTES)]
 }

@@ -13,6 +13,7 @@ mod claude;
 mod codex;
 mod detect;
 mod ending;
+mod event;
 mod figures;
 mod heard;
 mod json;
@@ -32,11 +33,13 @@ use serde::{Deserialize, Serialize};
 use self::claude::Claude;
 use self::codex::Codex;
 use self::detect::Detecting;
+use self::event::Events;
 use self::heard::Heard;
 use self::opencode::Opencode;
 use self::tail::Tail;
 use crate::entry::Files;
 
+pub use self::event::AgentEvent;
 pub(crate) use self::summary::without_sigils;
 
 /// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
@@ -268,10 +271,26 @@ impl Reader {
         }
     }
 
-    /// Returns the last thing that the agent said in a stream since this was last asked, for people who watch
-    /// it. It has not been made fit for a terminal.
-    pub fn take_latest(&mut self) -> Option<String> {
-        self.heard.latest.take()
+    /// Notes what the agent does while it is read, for [`Reader::take_event`].
+    #[must_use]
+    pub fn watched(mut self) -> Reader {
+        self.heard.events = Some(Events::default());
+        self
+    }
+
+    /// Returns the next thing that the agent did, by what was pushed of its event stream; nothing of one that is not
+    /// [watched](Reader::watched). Of more than a thousand that nobody took the oldest are lost.
+    ///
+    /// ```
+    /// use ralph_memory::transcript::{AgentEvent, Options, Reader};
+    /// let mut reader = Reader::new(Options::default()).watched();
+    /// let item = r#"{"id":"1","type":"command_execution","command":"cargo test"}"#;
+    /// reader.push(format!("{{\"type\":\"turn.started\"}}\n{{\"type\":\"item.started\",\"item\":{item}}}\n").as_bytes());
+    /// let call = AgentEvent::ToolCall { tool: "shell".into(), argument: "cargo test".into() };
+    /// assert_eq!((reader.take_event(), reader.take_event()), (Some(call), None));
+    /// ```
+    pub fn take_event(&mut self) -> Option<AgentEvent> {
+        self.heard.events.as_mut()?.take()
     }
 
     /// Returns what was said, taking what was pushed for all of it.

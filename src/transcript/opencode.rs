@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::ending::{Ending, is_stop};
+use super::event::Input;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
@@ -60,15 +61,6 @@ struct State<'a> {
     error: Field<'a>,
     #[serde(borrow)]
     metadata: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Input<'a> {
-    #[serde(borrow, rename = "filePath")]
-    file_path: Field<'a>,
-    #[serde(borrow)]
-    command: Field<'a>,
 }
 
 #[derive(Deserialize, Default)]
@@ -174,7 +166,8 @@ fn tool(part: &Part<'_>, heard: &mut Heard) -> Result<(), String> {
     let input: Input<'_> = json::object(state.input).unwrap_or_default();
     let metadata: Metadata<'_> = json::object(state.metadata).unwrap_or_default();
     let name = json::text(part.tool).unwrap_or_default();
-    let path = json::text(input.file_path).and_then(|path| heard.files.within(&path));
+    heard.call(&name, || input.argument(state.input));
+    let path = json::text(input.opencode_path).and_then(|path| heard.files.within(&path));
     if json::is(state.status, "error") {
         let subject = path.map(|path| format!("{name} {path}"));
         let subject = subject.or_else(|| json::text(input.command).map(|line| command(&line))).unwrap_or(name);

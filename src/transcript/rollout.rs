@@ -110,7 +110,7 @@ impl Rollout {
                     heard.files.work_in(&folder);
                     self.has_folder = true;
                 }
-                heard.model = json::text(payload.model).or(heard.model.take());
+                heard.set_model(json::text(payload.model));
             }
             "response_item" => self.item(&payload, heard)?,
             "event_msg" => self.event(&payload, heard),

@@ -32,7 +32,7 @@ const ORDER: [(&str, bool); 23] = [
     ("memory", false),
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 19] = [
+const CRATES: [(&str, &[&str]); 20] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
@@ -47,6 +47,7 @@ const CRATES: [(&str, &[&str]); 19] = [
     ("annotate_snippets", &["src/bin/"]),
     ("handlebars", &["src/bin/"]),
     ("indicatif", &["src/bin/"]),
+    ("console", &["src/bin/"]),
     ("shlex", &["src/bin/", "src/memory/kept_file.rs", "src/transcript/codex.rs"]),
     ("signal_hook", &["src/bin/"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),

@@ -74,6 +74,7 @@ mod owners; // a memory of another user is not used
 mod paths; // names and links that would lead elsewhere
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
+mod pty; // the program on a terminal
 mod qdrant; // vectors on a real Qdrant server, or on one that stands in for it
 mod qdrant_failures; // each way in which that server fails
 mod qdrant_tls; // whose certificate is trusted
@@ -88,6 +89,7 @@ mod saves; // how editors save
 mod schemas; // what tools take and answer, checked
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
+mod shown; // what a terminal shows while a command works
 mod standin; // servers that stand in for those nobody has to have
 #[path = "../campaigns/storms.rs"]
 mod storms; // more changes than a queue holds

@@ -10,6 +10,8 @@ use ralph_memory::error::Message;
 use ralph_memory::memory::record_command;
 use serde::Serialize;
 
+use crate::activity;
+
 /// Where a bug is reported.
 const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
@@ -225,6 +227,7 @@ pub(crate) fn report_panics() {
         if ralph_memory::index::is_guarded() {
             return;
         }
+        activity::close();
         default(panic);
         let _ = writeln!(
             io::stderr(),

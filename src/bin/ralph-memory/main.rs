@@ -4,6 +4,7 @@
 //! answer comes from the library's public interface.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
+mod activity;
 mod answers;
 mod cli;
 mod commands;

@@ -10,7 +10,7 @@ use ralph_memory::memory::StateFolders;
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory, Source};
 
-use crate::parse;
+use crate::{activity, parse};
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -21,6 +21,9 @@ pub(crate) struct Globals {
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
+    /// Show no progress: neither what takes long nor, of a run, what its agent does
+    #[arg(long, short, global = true, help_heading = "Global options")]
+    quiet: bool,
     /// The time that is taken for now
     #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
     now: Option<DateTime<Utc>>,
@@ -45,8 +48,23 @@ impl Globals {
         }
     }
 
-    /// Opens the memory that is meant, with the user's settings.
+    /// Returns whether progress is shown as it happens: to a person, on a terminal.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet && activity::is_terminal()
+    }
+
+    /// Returns whether nothing is to be said of how a run gets on.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Opens the memory that is meant, with the user's settings. What it does is shown where it takes long.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
+        let memory = self.open_silently()?;
+        Ok(if self.shows_progress() { memory.with_observer(activity::tell) } else { memory })
+    }
+
+    fn open_silently(&self) -> anyhow::Result<Memory> {
         let start = if self.root.is_some() { PathBuf::new() } else { working_folder()? };
         self.open_from(&start)
     }
@@ -57,7 +75,7 @@ impl Globals {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
         match project {
             Some(project) if self.root.is_none() => self.open_from(Path::new(&project)),
-            _ => self.open(),
+            _ => self.open_silently(),
         }
     }
 

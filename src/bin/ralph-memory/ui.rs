@@ -24,7 +24,8 @@ pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
 pub(crate) const PLAIN: Style = Style::new();
 /// What matters less.
 pub(crate) const QUIET: Style = Style::new().dimmed();
-const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// What failed.
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -146,6 +147,7 @@ fn one_line(text: &str) -> String {
     for_terminal(&text.replace(['\n', '\t'], " "))
 }
 
-fn paint(coloured: bool, style: Style, text: &str) -> String {
+/// Returns the text in this style, where it may be coloured.
+pub(crate) fn paint(coloured: bool, style: Style, text: &str) -> String {
     if coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use indicatif::ProgressBar;
 use ralph_memory::Problem;
 use ralph_memory::memory::Embedded;
 use serde::Serialize;
@@ -50,21 +49,14 @@ struct Vectors {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
-    // It shows itself on a terminal alone.
-    let progress = if ui.json { ProgressBar::hidden() } else { ProgressBar::new(0) };
-    let mut say = |done: usize, all: usize| {
-        progress.set_length(u64::try_from(all).unwrap_or(u64::MAX));
-        progress.set_position(u64::try_from(done).unwrap_or(u64::MAX));
-    };
     let mut vectors = if args.remote {
-        Some(memory.share(args.rebuild, &mut say)?)
+        Some(memory.share(args.rebuild)?)
     } else {
         let settings = memory.settings();
         let is_wanted =
             !settings.ollama.url.is_empty() && settings.qdrant.url.is_empty() && settings.semantic.weight > 0.0;
-        is_wanted.then(|| memory.embed(&mut say)).transpose()?
+        is_wanted.then(|| memory.embed()).transpose()?
     };
-    progress.finish_and_clear();
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {

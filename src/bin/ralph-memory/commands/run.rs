@@ -17,7 +17,7 @@ use crate::running::drive::{Around, Driven, Plan, Stop, Work, drive};
 use crate::running::feedback;
 use crate::running::interrupt::Interrupt;
 use crate::running::keeper::{Journal, Summarize};
-use crate::running::live::Live;
+use crate::running::live::{Live, Shown};
 use crate::running::log::Log;
 use crate::running::options::Kept;
 use crate::running::process::Patience;
@@ -343,11 +343,20 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         timeout: args.timeout,
         verify_timeout: args.verify_timeout,
         log: log.as_ref(),
-        reader: &|| memory.reader(args.format.unwrap_or(Format::Auto).into()),
+        reader: &|| {
+            let reader = memory.reader(args.format.unwrap_or(Format::Auto).into());
+            if globals.shows_progress() { reader.watched() } else { reader }
+        },
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);
-    let mut live = Live::new(ui.err_colour);
+    let mut live = Live::new(if globals.shows_progress() {
+        Shown::All { coloured: ui.err_colour }
+    } else if globals.is_quiet() {
+        Shown::Nothing
+    } else {
+        Shown::Iterations
+    });
     let mut driven = Driven { spent: last.spent, ..Driven::default() };
     let ended = drive(
         &plan,

@@ -9,6 +9,7 @@ use ralph_memory::memory::{Changes, Watched};
 use ralph_memory::watch::Mode;
 use serde::Serialize;
 
+use crate::activity;
 use crate::error::Exit;
 use crate::running::interrupt::Interrupt;
 use crate::session::Globals;
@@ -42,7 +43,13 @@ enum Line<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
-    let memory = Arc::new(globals.open()?);
+    let memory = globals.open()?;
+    if globals.shows_progress() {
+        // So that a person sees how far it is; what stands in the way watching meets again, and says.
+        let _ = memory.update_index();
+        activity::close();
+    }
+    let memory = Arc::new(memory);
     end_on_interrupt(Interrupt::listen()?)?;
     let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
     loop {

@@ -169,7 +169,7 @@ pub(crate) fn drive(
         };
         let recorded = keeper.finish(&report)?;
         let Recorded { outcome, cost_usd, tokens, refused, ref warnings, .. } = recorded;
-        around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, refused });
+        around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, tokens, refused });
         for warning in warnings {
             let _ = writeln!(around.err, "warning: {}", one_line(warning));
         }
@@ -412,8 +412,8 @@ fn run(
             if let Some(logged) = logged {
                 logged.push(bytes);
             }
-            if let Some(text) = reader.take_latest() {
-                live.line(&text);
+            while let Some(event) = reader.take_event() {
+                live.event(&event);
             }
         }
         Seen::Line(line) => {
@@ -474,6 +474,7 @@ mod tests {
 
     use ralph_memory::transcript::Options;
 
+    use super::super::live::Shown;
     use super::*;
 
     /// A keeper without a memory: the outcome is what the text says, unless verification disagrees.
@@ -603,7 +604,7 @@ mod tests {
             };
             let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());
             let mut fake = Fake { n_begun: 0, reports, kept, titles, is_broken: self.is_broken };
-            let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(false), Vec::new());
+            let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(Shown::Iterations), Vec::new());
             if self.is_interrupted {
                 let (interrupt, ready) = (interrupt.clone(), self.folder.path().join("ready"));
                 std::thread::spawn(move || {
@@ -647,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_stream_its_texts_are_shown() {
+    fn of_a_stream_no_line_is_shown_as_it_came() {
         let check = |format, line: &str, expected| assert_eq!(is_shown(format, line), expected, "{format:?} {line}");
         check(Some(Format::Text), "{\"a\": 1}", true);
         check(Some(Format::Claude), "{\"type\": \"user\"}", false);
@@ -662,10 +663,6 @@ mod tests {
             (came.fake.reports[0].said.text.as_str(), came.fake.reports[0].said.tokens_in),
             ("DONE \u{1b}[31m", Some(5))
         );
-        // Texts come when they are said, and each once.
-        let mut reader = Reader::new(Options::default());
-        reader.push(format!("{turn}\n{said}\n{turn}\n").as_bytes());
-        assert_eq!((reader.take_latest().as_deref(), reader.take_latest()), (Some("DONE \u{1b}[31m"), None));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::family::Family;
+use crate::activity;
 use crate::error::Exit;
 
 /// How long the program goes on after the second signal.
@@ -45,6 +46,7 @@ impl Interrupt {
     /// Returns one that SIGINT, SIGTERM and SIGHUP raise. A signal that this process was started to
     /// ignore, by `nohup` for instance, stays ignored.
     pub(crate) fn listen() -> io::Result<Interrupt> {
+        activity::leave_signals();
         let interrupt = Interrupt::default();
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(&status, *signal));
@@ -81,7 +83,10 @@ impl Interrupt {
     /// Ends the program: at once where somebody is asked, who does not want to answer, else when there was time to write
     /// down what the command said.
     fn leave(&self) {
-        let end = || std::process::exit(Exit::Interrupted as i32);
+        let end = || {
+            activity::close();
+            std::process::exit(Exit::Interrupted as i32)
+        };
         if self.0.is_asking.load(Ordering::SeqCst) {
             end();
         }
@@ -135,7 +140,7 @@ impl Drop for Running<'_> {
 }
 
 /// Returns whether a process ignores a signal, by what the system says of it; not where it says nothing.
-fn is_ignored(status: &str, signal: i32) -> bool {
+pub(crate) fn is_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
     mask >> (signal - 1) & 1 == 1

@@ -1,14 +1,18 @@
-//! What a person sees of a run while it goes on: a line that moves on a terminal, and plain lines
-//! elsewhere. That nobody can see it stops nothing.
+//! What a person sees of a run while it goes on: on a terminal a line for each thing that the agent does, above one that
+//! moves, and elsewhere plain lines for each iteration. That nobody can see it stops nothing.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
+use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::transcript::AgentEvent;
 
 use super::one_line;
+use crate::activity;
+use crate::ui::{ERROR, PLAIN, QUIET, paint};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
@@ -17,10 +21,24 @@ const TICK: Duration = Duration::from_millis(120);
 /// How much of a line of output is looked at, in characters; no terminal is wider.
 const MAX_SHOWN: usize = 500;
 
+/// How much is shown of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// What happens, as it happens, which only a terminal can show.
+    All {
+        /// Whether in colours.
+        coloured: bool,
+    },
+    /// When iterations begin and how they end.
+    Iterations,
+    /// Nothing.
+    Nothing,
+}
+
 /// What is shown of a run.
 #[derive(Debug)]
 pub(crate) struct Live {
-    is_moving: bool,
+    shown: Shown,
     /// Which iteration it is, and of which model.
     label: String,
     bar: Option<ProgressBar>,
@@ -35,31 +53,39 @@ pub(crate) struct Ended {
     pub(crate) duration: Duration,
     /// What it cost, in US dollars, where that is known.
     pub(crate) cost_usd: Option<f64>,
+    /// How many tokens it took, where that is known.
+    pub(crate) tokens: Option<u64>,
     /// How many things its agent said in a way that could not be taken over.
     pub(crate) refused: usize,
 }
 
 impl Live {
-    /// Returns one that moves, which only a terminal can show, or one that does not.
-    pub(crate) fn new(is_moving: bool) -> Live {
-        Live { is_moving, label: String::new(), bar: None }
+    /// Returns one that shows so much.
+    pub(crate) fn new(shown: Shown) -> Live {
+        Live { shown, label: String::new(), bar: None }
     }
 
     /// Shows that an iteration begins: its number, that of the last one there may be, its model.
     pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
         self.label = format!("iteration {iteration}{of} · {}", one_line(model));
-        if self.is_moving {
-            self.bar = Some(moving(ProgressDrawTarget::stderr(), &self.label));
-        } else {
-            let _ = writeln!(err, "{}", self.label);
+        match self.shown {
+            Shown::All { .. } => {
+                let bar = moving(ProgressDrawTarget::stderr(), &self.label);
+                activity::lend(Some(bar.clone()));
+                self.bar = Some(bar);
+            }
+            Shown::Iterations => drop(writeln!(err, "{}", self.label)),
+            Shown::Nothing => {}
         }
     }
 
     /// Shows which task the iterations from here on are of.
     pub(crate) fn task(&mut self, err: &mut dyn Write, title: &str) {
         self.clear();
-        let _ = writeln!(err, "{}", one_line(title));
+        if self.shown != Shown::Nothing {
+            let _ = writeln!(err, "{}", one_line(title));
+        }
     }
 
     /// Shows a line of output, or what is done.
@@ -72,12 +98,27 @@ impl Live {
         }
     }
 
+    /// Shows something that the agent did, above the line that moves.
+    pub(crate) fn event(&self, event: &AgentEvent) {
+        if let (Some(bar), Shown::All { coloured }) = (&self.bar, self.shown) {
+            let line = line(event, usize::from(Term::stderr().size().1), coloured);
+            // `println` of the bar fills lines up with spaces, and those who copy them get one long line.
+            bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
+        }
+    }
+
     /// Shows how the iteration ended.
     pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &Ended) {
         self.clear();
+        if self.shown == Shown::Nothing {
+            return;
+        }
         let mut line = format!("{} · {} · {}", self.label, ended.outcome.as_str(), duration(ended.duration));
         if let Some(cost) = ended.cost_usd {
             let _ = write!(line, " · {}", dollars(cost));
+        }
+        if let Some(tokens) = ended.tokens.filter(|_| matches!(self.shown, Shown::All { .. })) {
+            let _ = write!(line, " · {} tokens", activity::grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
         }
         if ended.refused > 0 {
             let _ = write!(line, " · {} not taken over", ended.refused);
@@ -88,9 +129,23 @@ impl Live {
     /// Takes the moving line away.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
+            activity::lend(None);
             bar.finish_and_clear();
         }
     }
+}
+
+/// Returns a line that tells of an event, at most so many columns wide.
+fn line(event: &AgentEvent, columns: usize, coloured: bool) -> String {
+    let (style, text) = match event {
+        AgentEvent::Model(model) => (QUIET, format!("model {model}")),
+        AgentEvent::Message(text) => (PLAIN, text.clone()),
+        AgentEvent::ToolCall { tool, argument } => (QUIET, format!("→ {tool} {argument}")),
+        AgentEvent::Failure(text) => (ERROR, format!("failed: {text}")),
+        _ => (PLAIN, String::new()),
+    };
+    let text = format!("  {}", one_line(&text));
+    paint(coloured, style, truncate_str(text.trim_end(), columns, "…").as_ref())
 }
 
 fn moving(target: ProgressDrawTarget, label: &str) -> ProgressBar {
@@ -124,7 +179,6 @@ pub(crate) fn dollars(amount: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::sync::{Arc, Mutex};
 
     use indicatif::TermLike;
@@ -172,7 +226,7 @@ mod tests {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = moving(target, "iteration 3 of 10 · sonnet");
-        let live = Live { is_moving: true, label: String::new(), bar: Some(bar) };
+        let live = Live { shown: Shown::All { coloured: false }, label: String::new(), bar: Some(bar) };
         live.line(line);
         live.bar.as_ref().unwrap().force_draw();
         let text = screen.0.lock().unwrap().clone();
@@ -199,26 +253,37 @@ mod tests {
     fn a_line_goes_when_the_run_does() {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        let mut live = Live { is_moving: true, label: "iteration 1 · m".into(), bar: Some(moving(target, "m")) };
+        let bar = Some(moving(target, "m"));
+        let mut live = Live { shown: Shown::All { coloured: false }, label: "iteration 1 · m".into(), bar };
         live.line("reading");
         let mut err = Vec::new();
         live.end(
             &mut err,
-            &Ended { outcome: Outcome::Done, duration: Duration::from_secs(61), cost_usd: None, refused: 2 },
+            &Ended {
+                outcome: Outcome::Done,
+                duration: Duration::from_secs(61),
+                cost_usd: None,
+                tokens: Some(12_340),
+                refused: 2,
+            },
         );
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
-        assert_eq!(String::from_utf8(err).unwrap(), "iteration 1 · m · done · 1 min 1 s · 2 not taken over\n");
+        assert_eq!(
+            String::from_utf8(err).unwrap(),
+            "iteration 1 · m · done · 1 min 1 s · 12,340 tokens · 2 not taken over\n"
+        );
     }
 
     #[test]
     fn elsewhere_it_is_plain_lines() {
-        let (mut live, mut err) = (Live::new(false), Vec::new());
+        let (mut live, mut err) = (Live::new(Shown::Iterations), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
         let ended = Ended {
             outcome: Outcome::Retried,
             duration: Duration::from_millis(42_900),
             cost_usd: Some(0.314),
+            tokens: Some(12_340),
             refused: 0,
         };
         live.end(&mut err, &ended);
@@ -227,6 +292,32 @@ mod tests {
             String::from_utf8(err).unwrap(),
             "iteration 3 of 10 · son\\u{1b}net\niteration 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31\niteration 4 · opus\n"
         );
+    }
+
+    #[test]
+    fn who_wants_to_see_nothing_sees_nothing() {
+        let (mut live, mut err) = (Live::new(Shown::Nothing), Vec::new());
+        live.task(&mut err, "Add the tables");
+        live.begin(&mut err, 3, Some(10), "sonnet");
+        live.event(&AgentEvent::Message("Reading.".into()));
+        let duration = Duration::from_secs(1);
+        live.end(&mut err, &Ended { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0 });
+        assert_eq!(String::from_utf8(err).unwrap(), "");
+    }
+
+    #[test]
+    fn events_are_lines_of_a_terminals_width() {
+        let check = |event: AgentEvent, expected: &str| assert_eq!(line(&event, 24, false), expected);
+        let call = |tool: &str, argument: &str| AgentEvent::ToolCall { tool: tool.into(), argument: argument.into() };
+        check(AgentEvent::Model("sonnet".into()), "  model sonnet");
+        check(AgentEvent::Message("I look at it.".into()), "  I look at it.");
+        check(call("Bash", "cargo test --lib"), "  → Bash cargo test --l…");
+        check(call("Stop", ""), "  → Stop");
+        check(AgentEvent::Failure("Exit code 2".into()), "  failed: Exit code 2");
+        // Each of these takes two columns.
+        check(AgentEvent::Message("語".repeat(30)), &format!("  {}…", "語".repeat(10)));
+        check(AgentEvent::Message("a\u{1b}[2J\u{202e}b\tc".into()), "  a\\u{1b}[2J\\u{202e}b c");
+        assert_eq!(line(&AgentEvent::Failure("no".into()), 24, true), "\u{1b}[1m\u{1b}[31m  failed: no\u{1b}[0m");
     }
 
     #[test]

@@ -1,0 +1,350 @@
+//! The line that says on a terminal what a command is doing, once that takes longer than half a second.
+//!
+//! indicatif draws the line, cuts it to the terminal's width and erases it. What it does not do is here: to show nothing
+//! at first, to say what goes on behind work that tells nothing of itself, and to erase the line at Ctrl-C.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ralph_memory::memory::{Activity, Step, Work};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::running::interrupt::is_ignored;
+use crate::running::live::duration;
+
+/// How long a command may take without a word.
+const DELAY: Duration = Duration::from_millis(500);
+/// How often the line is drawn.
+const TICK: Duration = Duration::from_millis(100);
+/// The same, times a second.
+const HERTZ: u8 = 10;
+
+/// There is one terminal, and so one line.
+static LINE: Mutex<Line> = Mutex::new(Line {
+    activities: Activities { open: Vec::new(), since: None, idle: None },
+    own: None,
+    lent: None,
+    is_on_lent: false,
+    is_closed: false,
+});
+static BEGUN: Condvar = Condvar::new();
+static THREADS: Once = Once::new();
+/// Whether somebody else does what is to be done at Ctrl-C.
+static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
+
+struct Line {
+    activities: Activities,
+    /// The line, while it is shown.
+    own: Option<ProgressBar>,
+    /// The line of a run, which has room for this one.
+    lent: Option<ProgressBar>,
+    /// Whether it is shown there.
+    is_on_lent: bool,
+    /// Whether nothing is to be shown any more.
+    is_closed: bool,
+}
+
+/// Returns whether there is a terminal that can show a line which moves: where `TERM` is not set or `dumb`, none can.
+pub(crate) fn is_terminal() -> bool {
+    !ProgressDrawTarget::stderr().is_hidden()
+}
+
+/// Takes what the memory says that it is doing.
+pub(crate) fn tell(activity: Activity) {
+    let mut line = lock();
+    let was_idle = line.activities.open.is_empty();
+    line.activities.take(activity, Instant::now());
+    if line.activities.open.is_empty() {
+        line.erase();
+    } else if was_idle {
+        THREADS.call_once(|| {
+            let _ = thread::Builder::new().name("activity".to_owned()).spawn(draw);
+        });
+        BEGUN.notify_one();
+    }
+}
+
+/// Lets a run's own line say what the memory is doing, as long as there is one.
+pub(crate) fn lend(bar: Option<ProgressBar>) {
+    let mut line = lock();
+    line.erase();
+    line.lent = bar;
+}
+
+/// Erases the line, for good: somebody else is about to write, and may not be able to wait.
+pub(crate) fn close() {
+    // Whoever has it may be the one that panics.
+    let mut line = match LINE.try_lock() {
+        Ok(line) => line,
+        Err(TryLockError::Poisoned(line)) => line.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    line.is_closed = true;
+    line.erase();
+    if let Some(bar) = line.lent.take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// Says that somebody else takes care of signals, and of the line then.
+pub(crate) fn leave_signals() {
+    LEAVES_SIGNALS.store(true, Ordering::SeqCst);
+}
+
+fn lock() -> MutexGuard<'static, Line> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws the line for ever.
+fn draw() {
+    let mut line = lock();
+    loop {
+        let now = Instant::now();
+        let wait = match line.activities.due() {
+            // Nothing goes on.
+            None => {
+                line = BEGUN.wait(line).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            Some(due) if due > now => due - now,
+            Some(_) => {
+                line.draw(now);
+                TICK
+            }
+        };
+        line = BEGUN.wait_timeout(line, wait).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+impl Line {
+    fn draw(&mut self, now: Instant) {
+        let Some(text) = self.activities.text(now).filter(|_| !self.is_closed) else { return };
+        if let Some(bar) = &self.lent {
+            bar.set_message(format!("· {text}"));
+            self.is_on_lent = true;
+            return;
+        }
+        let bar = self.own.get_or_insert_with(|| {
+            erase_at_signals();
+            let style = ProgressStyle::with_template("{wide_msg}");
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(HERTZ))
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        });
+        bar.set_message(text);
+    }
+
+    fn erase(&mut self) {
+        if let Some(bar) = self.own.take() {
+            bar.finish_and_clear();
+        }
+        if let Some(bar) = self.lent.as_ref().filter(|_| std::mem::take(&mut self.is_on_lent)) {
+            bar.set_message("");
+        }
+    }
+}
+
+/// Erases the line when a signal ends the program, which it then does. A signal that this process was started to ignore
+/// stays ignored.
+fn erase_at_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        let Ok(mut signals) = Signals::new(wanted) else { return };
+        let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
+            for signal in signals.forever() {
+                if !LEAVES_SIGNALS.load(Ordering::SeqCst) {
+                    let mut line = lock();
+                    line.is_closed = true;
+                    line.erase();
+                    let _ = emulate_default_handler(signal);
+                }
+            }
+        });
+    });
+}
+
+/// What goes on, and since when.
+#[derive(Debug)]
+struct Activities {
+    /// Each lies in the one before it.
+    open: Vec<(Activity, Instant)>,
+    /// When somebody began to wait for something.
+    since: Option<Instant>,
+    /// When the last work ended, and with it, perhaps, the waiting.
+    idle: Option<Instant>,
+}
+
+impl Activities {
+    fn take(&mut self, activity: Activity, now: Instant) {
+        let of = |(open, _): &(Activity, Instant)| open.work == activity.work;
+        match activity.step {
+            Step::Began => {
+                // What follows at once is waited for by the same person.
+                let goes_on = self.idle.is_some_and(|idle| now.saturating_duration_since(idle) < DELAY);
+                if self.open.is_empty() && !goes_on {
+                    self.since = Some(now);
+                }
+                self.open.push((activity, now));
+            }
+            Step::Advanced => {
+                if let Some((open, _)) = self.open.iter_mut().rev().find(|open| of(open)) {
+                    *open = activity;
+                }
+            }
+            Step::Ended => {
+                if let Some(at) = self.open.iter().rposition(of) {
+                    self.open.remove(at);
+                }
+                if self.open.is_empty() {
+                    self.idle = Some(now);
+                }
+            }
+        }
+    }
+
+    /// Returns from when on something is to be shown; nothing where nothing goes on. Short pieces of work that follow
+    /// each other do not make the line flicker.
+    fn due(&self) -> Option<Instant> {
+        let (_, begun) = self.open.first()?;
+        Some((self.since? + DELAY).max(*begun + TICK))
+    }
+
+    /// Returns what is shown.
+    fn text(&self, now: Instant) -> Option<String> {
+        self.due().filter(|due| *due <= now)?;
+        let (Activity { work, done, total, .. }, begun) = self.open.last()?;
+        let (what, noun) = words(*work);
+        Some(match total.filter(|total| *total > 0 && !noun.is_empty()) {
+            Some(total) => format!("{what} {} of {} {noun}", grouped(*done.min(&total)), grouped(total)),
+            None if noun.is_empty() => format!("{what} · {}", duration(now.saturating_duration_since(*begun))),
+            None => format!("{what} {noun} · {}", duration(now.saturating_duration_since(*begun))),
+        })
+    }
+}
+
+/// Returns what work is called, and what of it is counted.
+fn words(work: Work) -> (&'static str, &'static str) {
+    match work {
+        Work::Scanning => ("Looking at the files", ""),
+        Work::Reading => ("Reading", "entries"),
+        Work::Indexing => ("Indexing", "entries"),
+        Work::WritingIndex => ("Writing the index", ""),
+        Work::Embedding => ("Embedding", "entries"),
+        Work::Storing => ("Storing vectors of", "entries"),
+        Work::AskingOllama => ("Waiting for Ollama", ""),
+        Work::AskingQdrant => ("Waiting for Qdrant", ""),
+        Work::AskingGit => ("Waiting for git", ""),
+        Work::Comparing => ("Comparing entries", ""),
+        Work::Checking => ("Checking", "files"),
+        Work::Examining => ("Examining the memory", ""),
+        Work::Archiving => ("Archiving", "entries"),
+        Work::WaitingForLock => ("Waiting for another process to finish writing", ""),
+        Work::WaitingForGit => ("Waiting for git to leave the files alone", ""),
+        _ => ("Working", ""),
+    }
+}
+
+/// Returns a number with a comma behind every thousand.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = (0..digits.len())
+        .filter(|at| *at == 0 || (digits.len() - at).is_multiple_of(3))
+        .map(|at| &digits[at..at + if at == 0 { (digits.len() - 1) % 3 + 1 } else { 3 }])
+        .collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work that is told at these milliseconds.
+    struct Told {
+        start: Instant,
+        activities: Activities,
+    }
+
+    impl Told {
+        fn new() -> Told {
+            let activities = Activities { open: Vec::new(), since: None, idle: None };
+            Told { start: Instant::now(), activities }
+        }
+
+        fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
+            let now = self.start + Duration::from_millis(milliseconds);
+            self.activities.take(Activity { work, step, done, total }, now);
+        }
+
+        #[track_caller]
+        fn check(&self, milliseconds: u64, expected: Option<&str>) {
+            let now = self.start + Duration::from_millis(milliseconds);
+            assert_eq!(self.activities.text(now).as_deref(), expected, "at {milliseconds} ms");
+        }
+    }
+
+    #[test]
+    fn half_a_second_is_waited_for_without_a_word() {
+        let mut told = Told::new();
+        told.check(0, None);
+        told.at(0, Work::Indexing, Step::Began, 0, Some(20_000));
+        told.at(300, Work::Indexing, Step::Advanced, 12_340, Some(20_000));
+        told.check(499, None);
+        told.check(500, Some("Indexing 12,340 of 20,000 entries"));
+        told.at(700, Work::Indexing, Step::Ended, 20_000, Some(20_000));
+        told.check(700, None);
+    }
+
+    #[test]
+    fn the_innermost_work_is_told() {
+        let mut told = Told::new();
+        told.at(0, Work::Examining, Step::Began, 0, None);
+        told.at(100, Work::Reading, Step::Began, 0, Some(1_000));
+        told.at(200, Work::WaitingForLock, Step::Began, 0, None);
+        told.check(3_300, Some("Waiting for another process to finish writing · 3 s"));
+        told.at(3_400, Work::WaitingForLock, Step::Ended, 0, None);
+        // More than was thought of.
+        told.at(3_500, Work::Reading, Step::Advanced, 1_001, Some(1_000));
+        told.check(3_500, Some("Reading 1,000 of 1,000 entries"));
+        told.at(3_600, Work::Reading, Step::Ended, 1_001, Some(1_000));
+        told.check(62_000, Some("Examining the memory · 1 min 2 s"));
+    }
+
+    #[test]
+    fn work_without_a_count_has_its_time() {
+        let mut told = Told::new();
+        told.at(0, Work::Reading, Step::Began, 0, None);
+        told.check(1_000, Some("Reading entries · 1 s"));
+        told.at(1_000, Work::Reading, Step::Ended, 0, None);
+        told.at(1_000, Work::Checking, Step::Began, 0, Some(0));
+        told.check(2_500, Some("Checking files · 1 s"));
+    }
+
+    #[test]
+    fn short_work_does_not_flicker() {
+        let mut told = Told::new();
+        told.at(0, Work::Reading, Step::Began, 0, None);
+        told.at(450, Work::Reading, Step::Ended, 0, None);
+        // It is waited for as before, and gets a moment.
+        told.at(460, Work::AskingGit, Step::Began, 0, None);
+        told.check(559, None);
+        told.check(560, Some("Waiting for git · 0 s"));
+        told.at(570, Work::AskingGit, Step::Ended, 0, None);
+        // Much later somebody begins to wait again.
+        told.at(9_000, Work::AskingGit, Step::Began, 0, None);
+        told.check(9_499, None);
+        told.check(9_500, Some("Waiting for git · 0 s"));
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let numbers = [0, 12, 999, 1_000, 12_345, 999_999, 1_234_567];
+        assert_eq!(numbers.map(grouped).join(" "), "0 12 999 1,000 12,345 999,999 1,234,567");
+    }
+}

@@ -1,0 +1,239 @@
+//! What a call is doing, for whoever waits for it.
+
+use super::Memory;
+use crate::error::Result;
+use crate::store::Lock;
+
+/// Work of a call that may take a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Work {
+    /// Looks at the files, and opens none.
+    Scanning,
+    /// Reads entries that changed.
+    Reading,
+    /// Reads entries, and puts them into the index.
+    Indexing,
+    /// Writes the index to the disk.
+    WritingIndex,
+    /// Has entries embedded.
+    Embedding,
+    /// Has entries embedded, and stores them on the Qdrant server.
+    Storing,
+    /// Waits for an answer of the Ollama server.
+    AskingOllama,
+    /// Waits for an answer of the Qdrant server.
+    AskingQdrant,
+    /// Waits for what git says of the project's files.
+    AskingGit,
+    /// Compares entries with each other.
+    Comparing,
+    /// Looks for secrets and invisible characters in files.
+    Checking,
+    /// Looks at folders, locks, the index and the servers.
+    Examining,
+    /// Moves entries to the archive.
+    Archiving,
+    /// Waits until another process lets go of its lock.
+    WaitingForLock,
+    /// Waits until git leaves the work tree alone.
+    WaitingForGit,
+}
+
+/// What happened to a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// It begins. Work that is going on already goes on behind it.
+    Began,
+    /// More of it is done.
+    Advanced,
+    /// It is over, done or not.
+    Ended,
+}
+
+/// A piece of work that a call begins, goes on with or ends: see [`Memory::with_observer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Activity {
+    /// The work.
+    pub work: Work,
+    /// What happened to it.
+    pub step: Step,
+    /// How much of it is done.
+    pub done: usize,
+    /// How much there is to do, about; `None` where that is not known.
+    pub total: Option<usize>,
+}
+
+/// Who is told of each [`Activity`].
+pub(super) type Observer = Box<dyn Fn(Activity) + Send + Sync>;
+
+/// Work that is going on until this is dropped.
+#[must_use]
+pub(super) struct Ongoing<'a> {
+    observer: Option<&'a Observer>,
+    activity: Activity,
+}
+
+impl Ongoing<'_> {
+    /// Says that so much more is done.
+    pub(super) fn advance(&mut self, by: usize) {
+        if self.observer.is_some() {
+            self.activity.done += by;
+            self.tell(Step::Advanced);
+        }
+    }
+
+    fn tell(&self, step: Step) {
+        if let Some(observer) = self.observer {
+            observer(Activity { step, ..self.activity });
+        }
+    }
+}
+
+impl Drop for Ongoing<'_> {
+    fn drop(&mut self) {
+        self.tell(Step::Ended);
+    }
+}
+
+impl Memory {
+    /// Tells `observer` what calls are doing, as it happens: what may take a while begins, advances entry by entry, and
+    /// ends. Pieces of work lie in each other, and each that begins ends, also where the call fails or panics.
+    ///
+    /// The observer is called in the middle of the work, so it should be quick, and must not call this memory.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::memory::{Step, Work};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let memory = Memory::open(root)?.with_observer({
+    ///     let seen = Arc::clone(&seen);
+    ///     move |activity| seen.lock().unwrap().push((activity.work, activity.step))
+    /// });
+    /// memory.update_index()?;
+    /// assert!(seen.lock().unwrap().contains(&(Work::Indexing, Step::Began)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Fn(Activity) + Send + Sync + 'static) -> Memory {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Says that work begins, which goes on until the answer is dropped.
+    pub(super) fn doing(&self, work: Work, total: Option<usize>) -> Ongoing<'_> {
+        let activity = Activity { work, step: Step::Began, done: 0, total };
+        let ongoing = Ongoing { observer: self.observer.as_ref(), activity };
+        ongoing.tell(Step::Began);
+        ongoing
+    }
+
+    /// Takes the lock of the entry files, for as long as the settings say.
+    pub(super) fn wait_for_entries(&self) -> Result<Lock> {
+        let _waiting = self.doing(Work::WaitingForLock, None);
+        self.store.lock(self.lock_timeout())
+    }
+
+    /// Takes the lock of the cache, for as long as the settings say.
+    pub(super) fn wait_for_cache(&self) -> Result<Lock> {
+        let _waiting = self.doing(Work::WaitingForLock, None);
+        self.store.wait_for_cache_lock(self.lock_timeout())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Returns what a call tells of its work, in a memory with this many entries.
+    fn told(n_entries: usize, call: impl FnOnce(&Memory)) -> Vec<Activity> {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        for number in 0..n_entries {
+            let text = format!("---\ntitle: Entry {number}\ntags: [x]\n---\n\nText {number}.\n");
+            fs::write(folder.path().join(format!(".ralph/knowledge/e{number}.md")), text).unwrap();
+        }
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let memory = Memory::open(folder.path()).unwrap().with_observer({
+            let told = Arc::clone(&told);
+            move |activity| told.lock().unwrap().push(activity)
+        });
+        call(&memory);
+        std::mem::take(&mut *told.lock().unwrap())
+    }
+
+    /// Returns what was told of one sort of work.
+    fn of(told: &[Activity], work: Work) -> Vec<(Step, usize, Option<usize>)> {
+        let of = told.iter().filter(|activity| activity.work == work);
+        of.map(|activity| (activity.step, activity.done, activity.total)).collect()
+    }
+
+    #[test]
+    fn an_index_that_is_built_is_counted() {
+        // A search builds one too, from some entries on.
+        let calls: [&dyn Fn(&Memory); 2] = [&|memory| drop(memory.rebuild_index().unwrap()), &|memory| {
+            let query = crate::Query { text: "entry".into(), ..crate::Query::default() };
+            drop(memory.search(&query, 1).unwrap());
+        }];
+        for call in calls {
+            let told = told(40, call);
+            let indexing: Vec<_> =
+                of(&told, Work::Indexing).into_iter().filter(|(_, _, total)| *total == Some(40)).collect();
+            assert_eq!((indexing.first(), indexing.len()), (Some(&(Step::Began, 0, Some(40))), 42));
+            assert_eq!(indexing[40..], [(Step::Advanced, 40, Some(40)), (Step::Ended, 40, Some(40))]);
+        }
+    }
+
+    #[test]
+    fn what_begins_ends_and_lies_in_what_began_before() {
+        let calls: [&dyn Fn(&Memory); 6] = [
+            &|memory| drop(memory.check().unwrap()),
+            &|memory| drop(memory.doctor().unwrap()),
+            &|memory| drop(memory.prune(false).unwrap()),
+            &|memory| drop(memory.consolidate(false).unwrap()),
+            &|memory| drop(memory.mend().unwrap()),
+            &|memory| drop(memory.add(&crate::Knowledge::new("New", ["y"], "Text.")).unwrap()),
+        ];
+        for call in calls {
+            let mut open = Vec::new();
+            let told = told(3, call);
+            for activity in &told {
+                match activity.step {
+                    Step::Began => open.push(activity.work),
+                    Step::Advanced => assert_eq!(open.last(), Some(&activity.work), "{told:?}"),
+                    Step::Ended => assert_eq!(open.pop(), Some(activity.work), "{told:?}"),
+                }
+            }
+            assert!(open.is_empty() && !told.is_empty(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_told_and_ends_where_it_is_in_vain() {
+        let told = told(0, |memory| {
+            let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
+            let impatient = Memory::open(memory.root()).unwrap();
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let mut impatient = impatient.with_observer({
+                let told = Arc::clone(&told);
+                move |activity: Activity| told.lock().unwrap().push((activity.work, activity.step))
+            });
+            impatient.settings.lock_timeout_ms = 0;
+            assert!(impatient.wait_for_entries().is_err());
+            assert_eq!(
+                *told.lock().unwrap(),
+                [(Work::WaitingForLock, Step::Began), (Work::WaitingForLock, Step::Ended)]
+            );
+            drop(held);
+        });
+        assert!(told.is_empty());
+    }
+}

@@ -1,0 +1,187 @@
+//! What a terminal shows while a command works: what it does, once that takes long, and nothing of it in the end.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use rustix::process::Signal;
+
+use crate::pty::Terminal;
+use crate::standin::ollama::Standin;
+use crate::support::{Run, TestBase};
+
+const WAITING: &str = "Waiting for another process to finish writing";
+const TIMEOUT: &str = "RALPH_MEMORY_LOCK__TIMEOUT_MS";
+
+/// Takes the lock of the entries, as another process would have it.
+fn held(base: &TestBase) -> File {
+    base.write(".ralph/state/lock", "");
+    let lock = File::options().write(true).open(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+fn add(base: &TestBase) -> Run<'_> {
+    base.with(["add", "--title", "Benches need nightly", "--tags", "cargo", "--body", "Use nightly."])
+}
+
+#[test]
+fn a_wait_is_shown_and_leaves_nothing_behind() {
+    let base = TestBase::new();
+    let lock = held(&base);
+    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    terminal.wait_for(WAITING);
+    drop(lock);
+    let (status, screen, _) = terminal.end();
+    assert!(status.success(), "{screen}");
+    assert!(screen.starts_with("created knowledge/benches-need-nightly"), "{screen}");
+    assert!(!screen.contains("Waiting"), "{screen}");
+}
+
+#[test]
+fn an_error_stands_where_the_line_was() {
+    let base = TestBase::new();
+    let lock = held(&base);
+    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    terminal.wait_for(WAITING);
+    // It looks for the lock again, and there is none.
+    fs::remove_dir_all(base.at(".ralph")).unwrap();
+    let (status, screen, _) = terminal.end();
+    assert_eq!(status.code(), Some(6), "{screen}");
+    assert!(screen.starts_with("error: ") && !screen.contains("Waiting"), "{screen}");
+    drop(lock);
+}
+
+#[test]
+fn an_interrupt_erases_the_line() {
+    let base = TestBase::new();
+    let lock = held(&base);
+    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    terminal.wait_for(WAITING);
+    terminal.signal(Signal::INT);
+    let (status, screen, _) = terminal.end();
+    // It ends as any program does, so that a shell stops its script.
+    assert_eq!((status.signal(), screen.as_str()), (Some(Signal::INT.as_raw()), ""));
+    drop(lock);
+}
+
+#[test]
+fn entries_that_are_embedded_are_counted() {
+    let (base, ollama) = (TestBase::new(), Standin::start());
+    for stem in ["a", "b", "c"] {
+        base.entry(stem, stem, "x", "It is slow.");
+    }
+    // What it is asked first it answers, and then nothing until it ends.
+    ollama.knobs.quick.store(1, Ordering::SeqCst);
+    ollama.knobs.delay_ms.store(3_600_000, Ordering::SeqCst);
+    let index = base.with(["index"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url);
+    let mut terminal = Terminal::start(index.env("RALPH_MEMORY_OLLAMA__EMBED_TIMEOUT_MS", "600000").command());
+    terminal.wait_for("Embedding 0 of 3 entries");
+    drop(ollama);
+    let (status, screen, _) = terminal.end();
+    assert_eq!(status.code(), Some(0), "{screen}");
+    assert!(screen.contains("the index has 3 entries\n") && !screen.contains("Embedding"), "{screen}");
+}
+
+/// An agent that writes these lines of Claude Code, and the later ones when it is told to.
+fn agent(base: &TestBase, first: &[&str], then: &[&str]) {
+    base.write("first", first.join("\n") + "\n").write("then", then.join("\n") + "\n");
+    base.write("agent.sh", "cat > /dev/null\ncat first\nread -r go < go\ncat then\n");
+    assert!(Command::new("mkfifo").arg(base.at("go")).status().unwrap().success());
+}
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-4-5"}"#;
+const RUN: [&str; 7] = ["run", "--task", "Add the tables", "--agent", "sh agent.sh", "--max-iterations", "1"];
+
+#[test]
+fn what_an_agent_does_is_shown_as_it_happens() {
+    let base = TestBase::new();
+    // In pieces, so that nobody takes it for one.
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    let text = r#"{"type":"assistant","session_id":"s","message":{"content":[{"type":"text","text":"I run the tests.\nAll of them."}]}}"#;
+    let call = format!(
+        r#"{{"type":"assistant","session_id":"s","message":{{"content":[{{"type":"tool_use","id":"1","name":"Bash","input":{{"command":"make 語\u001b[2J\u202e {token}"}}}}]}}}}"#
+    );
+    let failed = r#"{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":"Exit code 2\nmake: no rule"}]}}"#;
+    let odd = r#"{"type":"assistant","#;
+    let result = r#"{"type":"result","subtype":"success","session_id":"s","is_error":false,"result":"Not done.","total_cost_usd":0.02,"usage":{"input_tokens":12000,"output_tokens":340}}"#;
+    agent(&base, &[INIT, text, &call], &[failed, odd, result]);
+    let mut terminal = Terminal::start(base.with(RUN).command());
+    for shown in
+        ["  model claude-sonnet-4-5\n", "  I run the tests.\n", "  → Bash make 語\\u{1b}[2J\\u{202e} [redacted"]
+    {
+        terminal.wait_for(shown);
+    }
+    // It still works: the line that moves stands below.
+    terminal.wait_for(" iteration 1 of 1 · sonnet · ");
+    fs::write(base.at("go"), "\n").unwrap();
+    let (status, screen, bytes) = terminal.end();
+    assert_eq!(status.code(), Some(1), "{screen}");
+    assert!(screen.contains("\n  failed: `make 語"), "{screen}");
+    assert!(screen.contains("\n  Not done.\niteration 1 of 1 · sonnet · blocked · "), "{screen}");
+    assert!(screen.contains(" · $0.02 · 12,340 tokens\n"), "{screen}");
+    assert!(
+        !bytes.contains(['\u{202e}']) && !bytes.contains("\u{1b}[2J") && !bytes.contains(&token[..12]),
+        "{bytes:?}"
+    );
+}
+
+#[test]
+fn of_an_agent_nothing_is_shown_but_on_a_terminal_and_where_it_is_wanted() {
+    let base = TestBase::new();
+    agent(&base, &[INIT, INIT], &[INIT]);
+    let released = || File::options().read(true).write(true).open(base.at("go")).unwrap();
+    let mut go = released();
+    go.write_all(b"\n\n").unwrap();
+    let piped = base.run(RUN);
+    let mut lines = piped.stderr.lines();
+    assert_eq!(lines.next(), Some("iteration 1 of 1 · sonnet"), "{piped}");
+    let ended = lines.next().unwrap();
+    assert!(ended.starts_with("iteration 1 of 1 · sonnet · blocked · ") && !ended.contains("tokens"), "{piped}");
+    assert!(!piped.stderr.contains("model ") && !piped.stderr.contains('\u{1b}'), "{piped}");
+    go.write_all(b"\n").unwrap();
+    let (status, screen, bytes) = Terminal::start(base.with(RUN.into_iter().chain(["-q"])).command()).end();
+    assert_eq!(status.code(), Some(1), "{screen}");
+    assert!(!bytes.contains("iteration 1 of 1") && !bytes.contains("model "), "{bytes:?}");
+}
+
+#[test]
+fn an_interrupted_agent_is_asked_about_below_what_it_did() {
+    let base = TestBase::new();
+    agent(&base, &[INIT, INIT], &[]);
+    let mut terminal = Terminal::start(base.with(RUN).command());
+    terminal.wait_for("  model claude-sonnet-4-5\n");
+    terminal.wait_for(" iteration 1 of 1 · sonnet · ");
+    terminal.signal(Signal::INT);
+    terminal.wait_for("What should the next iteration know?");
+    terminal.wait_for("\n>");
+    terminal.type_in("Use the lock.\n");
+    terminal.wait_for("\n> Use the lock.\n>");
+    terminal.type_in("\n");
+    let (status, screen, _) = terminal.end();
+    assert_eq!(status.code(), Some(130), "{screen}");
+    // Of the line that moved nothing is left above the question.
+    assert!(screen.contains("  model claude-sonnet-4-5\n\nWhat should"), "{screen}");
+    assert!(screen.contains("\niteration 1 of 1 · sonnet · interrupted · "), "{screen}");
+}
+
+#[test]
+fn nothing_is_shown_to_those_who_cannot_see_it_or_do_not_want_to() {
+    let base = TestBase::new();
+    let lock = held(&base);
+    // Longer than it takes until something would be shown.
+    let add = || add(&base).env(TIMEOUT, "800");
+    let piped = add().run();
+    assert_eq!((piped.code, piped.stdout.as_str()), (Some(5), ""));
+    assert!(piped.stderr.starts_with("error: ") && !piped.stderr.contains(['\r', '\u{1b}']), "{piped}");
+    for (argument, term) in [("--quiet", "xterm"), ("--json", "xterm"), ("--allow-secret=00000000", "dumb")] {
+        let mut command = add().env("TERM", term).env("NO_COLOR", "1").command();
+        command.arg(argument);
+        let (status, _, bytes) = Terminal::start(command).end();
+        assert_eq!(status.code(), Some(5), "{bytes}");
+        assert!(!bytes.contains("Waiting") && !bytes.contains('\u{1b}'), "{argument} {bytes:?}");
+    }
+    drop(lock);
+}
