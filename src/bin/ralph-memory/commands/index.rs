@@ -41,9 +41,12 @@ struct Index<'a> {
 /// How many entries have vectors, here or on the server.
 #[derive(Serialize)]
 struct Vectors {
-    entry_count: usize,
-    new_count: usize,
-    removed_count: usize,
+    #[serde(rename = "entry_count")]
+    entries: usize,
+    #[serde(rename = "new_count")]
+    new: usize,
+    #[serde(rename = "removed_count")]
+    removed: usize,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -60,11 +63,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {
-        let vectors = vectors.map(|Embedded { entries, new, removed, .. }| Vectors {
-            entry_count: entries,
-            new_count: new,
-            removed_count: removed,
-        });
+        let vectors = vectors.map(|Embedded { entries, new, removed, .. }| Vectors { entries, new, removed });
         ui.json(Answer { index: Index { path: &index.path, entry_count: index.entries }, vectors }, &problems)?;
     } else {
         ui.line(format_args!("the index has {}", entries(index.entries)))?;
