@@ -80,7 +80,7 @@ const CONFIG: &str = "config.toml";
 /// memory.add(&Knowledge::new("Cargo bench requires nightly", ["cargo", "nightly"], "Use `cargo +nightly bench`."))?;
 ///
 /// let found = memory.search(&Query { text: "run the benches".into(), ..Query::default() }, 10)?;
-/// assert_eq!(found.hits[0].title, "Cargo bench requires nightly");
+/// assert_eq!(found.hits[0].entry.title, "Cargo bench requires nightly");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Memory {
