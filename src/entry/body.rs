@@ -119,6 +119,20 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
     digest
 }
 
+/// Returns the text of a body without its headings; with them where it has nothing else.
+pub fn prose(body: &str) -> String {
+    if is_bracketed(body) {
+        return body.to_owned();
+    }
+    let (mut prose, mut headings, mut is_heading) = (String::new(), String::new(), false);
+    for event in Parser::new_ext(body, options()) {
+        is_heading |= matches!(event, Event::Start(Tag::Heading { .. }));
+        push_text(if is_heading { &mut headings } else { &mut prose }, &event);
+        is_heading &= !matches!(event, Event::End(TagEnd::Heading(_)));
+    }
+    if prose.trim().is_empty() { headings } else { prose }
+}
+
 /// Returns whether a body has so many brackets that it is no text with links: for each the parser holds a hundred bytes
 /// until it knows that it is none.
 fn is_bracketed(body: &str) -> bool {

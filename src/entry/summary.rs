@@ -39,7 +39,7 @@ pub struct EntrySummary {
     pub archived: bool,
     /// Whether it has expired.
     pub expired: bool,
-    /// Whether a live entry replaces it; never said of one in the archive.
+    /// Whether a live entry replaces it that has not expired.
     pub superseded: bool,
 }
 
@@ -50,7 +50,7 @@ impl EntrySummary {
         let archived = path.starts_with("archive/");
         EntrySummary {
             expired: head.is_expired(now),
-            superseded: !archived && superseded.contains(&id),
+            superseded: superseded.contains(&id),
             id,
             kind: head.kind,
             path: format!(".ralph/{path}"),

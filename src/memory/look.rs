@@ -187,7 +187,9 @@ impl Memory {
         let points_here =
             |target: &str| Id::parse(target).as_ref() == Some(id) || (!title.is_empty() && fold(target) == title);
         let backlinks = by(&|head| head.links.iter().find(|link| points_here(&link.target)).map(|link| link.line));
-        let superseded_by = by(&|head| head.supersedes.contains(id).then_some(0));
+        // What has expired replaces nothing any more.
+        let superseded_by =
+            by(&|head| (head.valid && !head.is_expired(now) && head.supersedes.contains(id)).then_some(0));
         let head = entry.head.clone();
         let view = EntryView {
             importance: head.importance,

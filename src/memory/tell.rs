@@ -5,11 +5,12 @@ use std::cell::OnceCell;
 use serde::Serialize;
 
 use super::Memory;
+use super::activity::Work;
 use super::sync::View;
 use super::write::within;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{EntrySummary, Head, Id, read};
+use crate::entry::{EntrySummary, Head, Id, body, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Meaning, Query};
@@ -18,6 +19,8 @@ use crate::text;
 /// How much of an entry's text is looked at for an excerpt, in bytes: the few that are longer are not
 /// worth the time.
 const EXCERPT_BYTES: usize = 64 * 1024;
+/// The same where no words are looked for in it.
+const BEGINNING_BYTES: usize = 4 * 1024;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,8 +49,8 @@ impl Memory {
     }
 
     /// Returns, for each of the entries, the line of its text that shares most words with the query, in
-    /// at most `limit` characters; the first line where the query is empty. Where the file cannot be read any more, it
-    /// is an empty one.
+    /// at most `limit` characters; the first line where the query is empty. Headings are no such lines unless there is
+    /// nothing else. Where the file cannot be read any more, the line is empty.
     pub fn excerpts<'a>(
         &self,
         entries: impl IntoIterator<Item = &'a EntrySummary>,
@@ -55,13 +58,16 @@ impl Memory {
         limit: usize,
     ) -> Vec<String> {
         let excerpt = |entry: &EntrySummary| {
-            let path = within(&entry.path);
-            let text = self.store.read(path).map(|file| read(path, &file.bytes).text).unwrap_or_default();
-            let end =
-                (0..=text.len().min(EXCERPT_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-            text::excerpt(&text[..end], query, limit)
+            let Ok(file) = self.store.read(within(&entry.path)) else { return String::new() };
+            let text = String::from_utf8_lossy(&file.bytes);
+            let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
+            let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };
+            let end = (0..=body.len().min(most)).rev().find(|end| body.is_char_boundary(*end)).unwrap_or_default();
+            text::excerpt(&body::prose(&body[..end]), query, limit)
         };
-        entries.into_iter().map(excerpt).collect()
+        let entries: Vec<&EntrySummary> = entries.into_iter().collect();
+        let mut reading = self.doing(Work::Reading, Some(entries.len()));
+        entries.into_iter().map(excerpt).inspect(|_| reading.advance(1)).collect()
     }
 
     /// Returns a query with the weight that the settings give words, where it has none.

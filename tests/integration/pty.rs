@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Action, Winsize, tcflow, tcsetwinsize};
 
 /// How many columns the terminal has.
 const COLUMNS: u16 = 80;
@@ -19,6 +19,8 @@ const MAX_READS: usize = 500;
 pub(crate) struct Terminal {
     child: Child,
     ours: File,
+    /// The name of the program's end.
+    name: String,
     /// Everything that came, as it came.
     pub(crate) bytes: Vec<u8>,
     screen: Screen,
@@ -32,7 +34,8 @@ impl Terminal {
         unlockpt(&ours).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap();
         tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-        let theirs: OwnedFd = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+        let name = name.into_string().unwrap();
+        let theirs: OwnedFd = File::options().read(true).write(true).open(&name).unwrap().into();
         if !command.get_envs().any(|(name, _)| name == "TERM") {
             command.env("TERM", "xterm-256color");
         }
@@ -40,7 +43,7 @@ impl Terminal {
         // With the command its end of the terminal is closed, so that reading ends when the program does.
         let child = command.spawn().unwrap();
         drop(command);
-        Terminal { child, ours: ours.into(), bytes: Vec::new(), screen: Screen::default() }
+        Terminal { child, ours: ours.into(), name, bytes: Vec::new(), screen: Screen::default() }
     }
 
     /// Reads until a text is shown.
@@ -58,6 +61,16 @@ impl Terminal {
     /// Types something.
     pub(crate) fn type_in(&mut self, text: &str) {
         self.ours.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Pauses what is written to it, as Ctrl-S does.
+    pub(crate) fn pause(&self) {
+        tcflow(File::options().write(true).open(&self.name).unwrap(), Action::OOff).unwrap();
+    }
+
+    /// Returns how the program ended, whatever it still had to show.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 
     /// Sends the program a signal.

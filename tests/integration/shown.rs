@@ -67,6 +67,25 @@ fn an_interrupt_erases_the_line() {
     drop(lock);
 }
 
+/// Seen: the line was drawn under a lock that the work took, too, so that a terminal paused by Ctrl-S kept the entries
+/// locked, and no signal ended the program.
+#[test]
+fn a_paused_terminal_holds_up_nobody_else() {
+    let base = TestBase::new();
+    let lock = held(&base);
+    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    terminal.wait_for(WAITING);
+    terminal.pause();
+    drop(lock);
+    let is_written = || base.at(".ralph/knowledge/benches-need-nightly.md").exists();
+    let n_looks = (0..500).take_while(|_| !is_written() && base.run(["list"]).code == Some(0)).count();
+    assert!(is_written(), "after {n_looks} looks");
+    let other = base.with(["add", "--title", "Other", "--tags", "x", "--body", "Other."]).env(TIMEOUT, "60000").run();
+    assert_eq!(other.code, Some(0), "{other}");
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.ended().signal(), Some(Signal::TERM.as_raw()));
+}
+
 #[test]
 fn entries_that_are_embedded_are_counted() {
     let (base, ollama) = (TestBase::new(), Standin::start());

@@ -3,11 +3,11 @@
 //! indicatif draws the line, cuts it to the terminal's width and erases it. What it does not do is here: to show nothing
 //! at first, to say what goes on behind work that tells nothing of itself, and to erase the line at Ctrl-C.
 
-use std::fs;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError};
-use std::thread;
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
+use std::{fs, mem, thread};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
@@ -25,21 +25,21 @@ const TICK: Duration = Duration::from_millis(100);
 /// The same, times a second.
 const HERTZ: u8 = 10;
 
-/// There is one terminal, and so one line.
-static LINE: Mutex<Line> = Mutex::new(Line {
-    activities: Activities { open: Vec::new(), since: None, idle: None },
-    own: None,
-    lent: None,
-    is_on_lent: false,
-    is_closed: false,
-});
-static BEGUN: Condvar = Condvar::new();
+/// What the memory is doing. This is never held while something is drawn: a terminal may be paused, and the work must not
+/// wait for it.
+static ACTIVITIES: Mutex<Activities> = Mutex::new(Activities::new());
+static CHANGED: Condvar = Condvar::new();
+/// There is one terminal, and so one line. Whoever has this may take [`ACTIVITIES`], and not the other way round.
+static LINE: Mutex<Line> = Mutex::new(Line { own: None, lent: None, is_on_lent: false, is_closed: false });
+/// Whether a line may be there to erase.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
 /// Whether somebody else does what is to be done at Ctrl-C.
 static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
+/// How long a program that a signal ends waits for its line to be erased.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 struct Line {
-    activities: Activities,
     /// The line, while it is shown.
     own: Option<ProgressBar>,
     /// The line of a run, which has room for this one.
@@ -57,23 +57,22 @@ pub(crate) fn is_terminal() -> bool {
 
 /// Takes what the memory says that it is doing.
 pub(crate) fn tell(activity: Activity) {
-    let mut line = lock();
-    let was_idle = line.activities.open.is_empty();
-    line.activities.take(activity, Instant::now());
-    if line.activities.open.is_empty() {
-        line.erase();
-    } else if was_idle {
+    let mut activities = lock(&ACTIVITIES);
+    let was_idle = activities.open.is_empty();
+    activities.take(activity, Instant::now());
+    if was_idle != activities.open.is_empty() {
+        activities.turns += 1;
         THREADS.call_once(|| {
             let _ = thread::Builder::new().name("activity".to_owned()).spawn(draw);
         });
-        BEGUN.notify_one();
+        CHANGED.notify_one();
     }
 }
 
 /// Lets a run's own line say what the memory is doing, as long as there is one.
 pub(crate) fn lend(bar: Option<ProgressBar>) {
-    let mut line = lock();
-    line.erase();
+    let mut line = lock(&LINE);
+    line.show(None);
     line.lent = bar;
 }
 
@@ -85,11 +84,7 @@ pub(crate) fn close() {
         Err(TryLockError::Poisoned(line)) => line.into_inner(),
         Err(TryLockError::WouldBlock) => return,
     };
-    line.is_closed = true;
-    line.erase();
-    if let Some(bar) = line.lent.take() {
-        bar.finish_and_clear();
-    }
+    line.close();
 }
 
 /// Says that somebody else takes care of signals, and of the line then.
@@ -97,34 +92,64 @@ pub(crate) fn leave_signals() {
     LEAVES_SIGNALS.store(true, Ordering::SeqCst);
 }
 
-fn lock() -> MutexGuard<'static, Line> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+/// An output that erases the line before anything else is written.
+pub(crate) struct Erasing<W>(pub(crate) W);
+
+impl<W: Write> Write for Erasing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if IS_SHOWN.load(Ordering::SeqCst) {
+            lock(&LINE).show(None);
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
-/// Draws the line for ever.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws and erases the line for ever.
 fn draw() {
-    let mut line = lock();
     loop {
+        let mut line = lock(&LINE);
         let now = Instant::now();
-        let wait = match line.activities.due() {
-            // Nothing goes on.
-            None => {
-                line = BEGUN.wait(line).unwrap_or_else(PoisonError::into_inner);
-                continue;
+        let activities = lock(&ACTIVITIES);
+        let (text, due, turns) = (activities.text(now), activities.due(), activities.turns);
+        if text.is_some() {
+            IS_SHOWN.store(true, Ordering::SeqCst);
+        }
+        drop(activities);
+        line.show(text);
+        drop(line);
+        let activities = lock(&ACTIVITIES);
+        let is_same = |activities: &mut Activities| activities.turns == turns;
+        match due {
+            None => drop(CHANGED.wait_while(activities, is_same)),
+            Some(due) => {
+                let wait = due.saturating_duration_since(now).max(TICK);
+                drop(CHANGED.wait_timeout_while(activities, wait, is_same));
             }
-            Some(due) if due > now => due - now,
-            Some(_) => {
-                line.draw(now);
-                TICK
-            }
-        };
-        line = BEGUN.wait_timeout(line, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 }
 
 impl Line {
-    fn draw(&mut self, now: Instant) {
-        let Some(text) = self.activities.text(now).filter(|_| !self.is_closed) else { return };
+    /// Draws the line with this text, or erases it where there is none.
+    fn show(&mut self, text: Option<String>) {
+        let Some(text) = text.filter(|_| !self.is_closed) else {
+            IS_SHOWN.store(false, Ordering::SeqCst);
+            if let Some(bar) = self.own.take() {
+                bar.finish_and_clear();
+            }
+            if let Some(bar) = self.lent.as_ref().filter(|_| mem::take(&mut self.is_on_lent)) {
+                bar.set_message("");
+            }
+            return;
+        };
         if let Some(bar) = &self.lent {
             bar.set_message(format!("· {text}"));
             self.is_on_lent = true;
@@ -139,12 +164,11 @@ impl Line {
         bar.set_message(text);
     }
 
-    fn erase(&mut self) {
-        if let Some(bar) = self.own.take() {
+    fn close(&mut self) {
+        self.is_closed = true;
+        self.show(None);
+        if let Some(bar) = self.lent.take() {
             bar.finish_and_clear();
-        }
-        if let Some(bar) = self.lent.as_ref().filter(|_| std::mem::take(&mut self.is_on_lent)) {
-            bar.set_message("");
         }
     }
 }
@@ -160,9 +184,15 @@ fn erase_at_signals() {
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 if !LEAVES_SIGNALS.load(Ordering::SeqCst) {
-                    let mut line = lock();
-                    line.is_closed = true;
-                    line.erase();
+                    // On a terminal that is paused it takes for ever.
+                    let (done, is_done) = mpsc::channel();
+                    let erasing = thread::Builder::new().name("close".to_owned()).spawn(move || {
+                        lock(&LINE).close();
+                        done.send(())
+                    });
+                    if erasing.is_ok() {
+                        let _ = is_done.recv_timeout(PATIENCE);
+                    }
                     let _ = emulate_default_handler(signal);
                 }
             }
@@ -179,9 +209,15 @@ struct Activities {
     since: Option<Instant>,
     /// When the last work ended, and with it, perhaps, the waiting.
     idle: Option<Instant>,
+    /// How often something began where nothing went on, or the last ended.
+    turns: u64,
 }
 
 impl Activities {
+    const fn new() -> Activities {
+        Activities { open: Vec::new(), since: None, idle: None, turns: 0 }
+    }
+
     fn take(&mut self, activity: Activity, now: Instant) {
         let of = |(open, _): &(Activity, Instant)| open.work == activity.work;
         match activity.step {
@@ -273,8 +309,7 @@ mod tests {
 
     impl Told {
         fn new() -> Told {
-            let activities = Activities { open: Vec::new(), since: None, idle: None };
-            Told { start: Instant::now(), activities }
+            Told { start: Instant::now(), activities: Activities::new() }
         }
 
         fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {

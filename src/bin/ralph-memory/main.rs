@@ -22,13 +22,15 @@ use std::io::{self, BufWriter};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use activity::Erasing;
+
 fn main() -> ExitCode {
     error::report_panics();
     // With a handler, a file that becomes larger than `ulimit -f` allows is an error of writing, like a full disk, and
     // not the end of the process. Commands that are started have the default again.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(Erasing(io::stdout().lock()));
     // A panic of another thread must be able to write, so this is not locked.
-    let mut err = io::stderr();
+    let mut err = Erasing(io::stderr());
     error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err)).into()
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     } else {
         for Mended { what, detail } in mending.iter().flat_map(|mending| &mending.mended) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));
-            ui.line(format_args!("{:<8} {what} {detail}", "mended"))?;
+            ui.line(format_args!("{:<8} {what} {detail}", "fixed"))?;
         }
         ui.problems(problems);
         report::diagnosis(ui.out, &diagnosis)?;

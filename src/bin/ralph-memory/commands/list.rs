@@ -48,7 +48,7 @@ struct Entries<'a> {
 
 #[derive(Serialize)]
 struct Tags<'a> {
-    tags: &'a BTreeMap<String, usize>,
+    tag_counts: &'a BTreeMap<String, usize>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
@@ -64,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let listed = memory.list(&filter)?;
     if ui.json {
         if args.tags {
-            ui.json(Tags { tags: &listed.tags }, &listed.problems)?;
+            ui.json(Tags { tag_counts: &listed.tags }, &listed.problems)?;
         } else {
             let entries = answers::listed(&memory, listed.entries.iter(), "");
             ui.json(Entries { entries }, &listed.problems)?;

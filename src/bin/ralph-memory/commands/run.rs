@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use ralph_memory::error::Severity;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
 use ralph_memory::progress::Kind;
 use ralph_memory::strategy::{MODELS, Strategy};
-use ralph_memory::{Budget, Error, Memory, Task};
+use ralph_memory::{Budget, Error, Memory, Problem, Task};
 
 use crate::error::{Exit, Usage};
 use crate::parse::{self, Format};
@@ -350,13 +351,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     };
     let summarize = summarize.as_ref().map(|command| Summarize { command, interrupt: &interrupt, folder });
     let mut keeper = Journal::new(&memory, run, kind, summarize);
-    let mut live = Live::new(if globals.shows_progress() {
+    let shown = if globals.shows_progress() {
         Shown::All { coloured: ui.err_colour }
     } else if globals.is_quiet() {
         Shown::Nothing
     } else {
         Shown::Iterations
-    });
+    };
+    let mut live = Live::new(shown, &settings.allowed_secrets);
     let mut driven = Driven { spent: last.spent, ..Driven::default() };
     let ended = drive(
         &plan,
@@ -395,8 +397,17 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
             Some(all)
         }
         Err(error) => {
-            ui.note(&format!("warning: the memory was not tidied up: {error}"));
-            None
+            let problems = vec![Problem {
+                path: ".ralph/".to_owned(),
+                line: None,
+                column: None,
+                severity: Severity::Warning,
+                code: "not-tidied".to_owned(),
+                message: format!("the memory was not tidied up: {error}").into(),
+                hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
+            }];
+            ui.problems(&problems);
+            Some(Tended { problems, ..Tended::default() })
         }
     }
 }
@@ -417,14 +428,22 @@ fn close(
         Ok(Stop::Spent(option, _)) => Some(*option),
         _ => None,
     };
-    let summary = Summary { limit, tended, ..Summary::of(run_id, driven.tasks, &driven.iterations, done) };
+    let stopped = match &ended {
+        Ok(Stop::Interrupted) => Some("interrupted"),
+        Ok(Stop::NotTicked(_)) => Some("not-ticked"),
+        _ => None,
+    };
+    let mut problems = driven.problems;
+    problems.extend(tended.iter().flat_map(|tended| tended.problems.clone()));
+    let sum = Summary::of(run_id, driven.tasks, &driven.iterations, done);
+    let summary = Summary { limit, stopped, refused: driven.refused, tended, ..sum };
     // In JSON there is one object, and the error is it.
     if !ui.json {
         summary.show(ui)?;
     }
     let stop = ended?;
     if ui.json {
-        ui.json(summary.answer(), summary.tended.as_ref().map_or(&[], |tended| &tended.problems))?;
+        ui.json(summary.answer(), &problems)?;
     }
     let (exit, note) = match stop {
         Stop::Done => return Ok(Exit::Done),

@@ -76,9 +76,13 @@ struct Match<'a> {
     listed: Listed<'a>,
     score: f64,
     similarity: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<&'a [Explained]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
+    explained: Option<Explanation<'a>>,
+}
+
+#[derive(Serialize)]
+struct Explanation<'a> {
+    explanation: &'a [Explained],
     usage: Option<&'a history::Usage>,
 }
 
@@ -111,8 +115,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
             listed,
             score: hit.score,
             similarity: hit.similarity,
-            explanation: args.explain.then_some(&hit.explanation),
-            usage: usage.get(&hit.entry.id),
+            explained: args
+                .explain
+                .then(|| Explanation { explanation: &hit.explanation, usage: usage.get(&hit.entry.id) }),
         });
         ui.json(Answer { entries: matches.collect() }, &found.problems)?;
     } else {

@@ -27,7 +27,7 @@ struct Answer<'a> {
     /// The entry that holds.
     id: &'a Id,
     /// The entry that it replaces.
-    supersedes: &'a Id,
+    replaced: &'a Id,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
@@ -36,7 +36,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let changed = done.changed;
     if ui.json {
         let action = if changed { "superseded" } else { "unchanged" };
-        ui.json(Answer { action, id: &args.new, supersedes: &args.old }, &done.problems)?;
+        ui.json(Answer { action, id: &args.new, replaced: &args.old }, &done.problems)?;
         return Ok(Exit::Done);
     }
     let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));

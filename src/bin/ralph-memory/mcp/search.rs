@@ -93,9 +93,9 @@ struct Shown {
     outcome: Option<&'static str>,
     /// Who wrote it
     source: &'static str,
-    /// When it was written or last changed
+    /// When it last changed, or was written
     #[serde(skip_serializing_if = "Option::is_none")]
-    updated_at: Option<String>,
+    date: Option<String>,
     /// How well it matches; comparable within one answer
     score: f64,
     /// How alike it and the query are in meaning, from 0 to 1, where the project has embeddings
@@ -208,7 +208,7 @@ fn hits(memory: &Memory, query: &str, found: &Found, scores: Vec<f64>, limit: us
         category: hit.entry.category.as_deref().map(shown::line),
         outcome: hit.entry.outcome.map(Outcome::as_str),
         source: hit.entry.source.as_str(),
-        updated_at: hit.entry.updated_at.clone().or_else(|| hit.entry.created_at.clone()),
+        date: hit.entry.updated_at.clone().or_else(|| hit.entry.created_at.clone()),
         // More places say nothing, and cost an agent's room.
         score: (score * 1000.0).round() / 1000.0,
         similarity: hit.similarity.map(|similarity| (similarity * 1000.0).round() / 1000.0),

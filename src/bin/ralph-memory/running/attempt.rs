@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ralph_memory::Task;
 use ralph_memory::entry::attempt::{AttemptHead, Outcome};
 use ralph_memory::memory::Added;
 use ralph_memory::transcript::Transcript;
+use ralph_memory::{Problem, Task};
 
 /// Who gives an iteration its context, and writes down what came of it.
 pub(crate) trait Keeper {
@@ -85,10 +85,10 @@ pub(crate) struct Recorded {
     pub(crate) tokens: Option<u64>,
     /// The knowledge that came of it.
     pub(crate) learned: Vec<Added>,
-    /// How many things the agent said in a way that could not be taken over.
-    pub(crate) refused: usize,
+    /// What the agent said in a way that could not be taken over.
+    pub(crate) refused: Vec<String>,
     /// What happened on the way that a person should look at.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// What the journal says that a run has spent.

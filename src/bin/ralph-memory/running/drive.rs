@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_memory::Task;
 use ralph_memory::entry::attempt::Outcome;
 use ralph_memory::transcript::{Format, Reader, UNKNOWN_FORMAT};
+use ralph_memory::{Problem, Task};
 
 use super::attempt::{Begun, Keeper, Recorded, Report, Spent, Validated};
 use super::command::{CommandLine, Values};
@@ -97,6 +97,10 @@ pub(crate) struct Driven {
     pub(crate) iterations: Vec<Iteration>,
     /// Its tasks, in the order in which they were begun.
     pub(crate) tasks: Vec<Worked>,
+    /// What its agents said in a way that could not be taken over.
+    pub(crate) refused: Vec<String>,
+    /// What happened on the way that a person should look at.
+    pub(crate) problems: Vec<Problem>,
     /// What it has spent, also before it was resumed.
     pub(crate) spent: Spent,
 }
@@ -168,10 +172,11 @@ pub(crate) fn drive(
             }
         };
         let recorded = keeper.finish(&report)?;
-        let Recorded { outcome, cost_usd, tokens, refused, ref warnings, .. } = recorded;
+        let Recorded { outcome, cost_usd, tokens, .. } = recorded;
+        let refused = recorded.refused.len();
         around.live.end(around.err, &Ended { outcome, duration: report.duration, cost_usd, tokens, refused });
-        for warning in warnings {
-            let _ = writeln!(around.err, "warning: {}", one_line(warning));
+        for problem in &recorded.problems {
+            let _ = writeln!(around.err, "warning: {}", one_line(&problem.to_string()));
         }
         for (most, told, option) in [
             (plan.max_cost.is_some(), cost_usd.is_some(), "--max-cost"),
@@ -449,7 +454,9 @@ impl Worked {
 
 impl Driven {
     fn note(&mut self, task: &Task, begun: Begun, duration: Duration, recorded: Recorded) {
-        let Recorded { outcome, cost_usd, learned, .. } = recorded;
+        let Recorded { outcome, cost_usd, learned, refused, problems, .. } = recorded;
+        self.refused.extend(refused);
+        self.problems.extend(problems);
         let done = outcome == Outcome::Done;
         match self.tasks.iter_mut().find(|worked| worked.is_of(task)) {
             Some(worked) => (worked.iterations, worked.done) = (worked.iterations + 1, done),
@@ -526,8 +533,8 @@ mod tests {
                 cost_usd: None,
                 tokens: None,
                 learned: Vec::new(),
-                refused: 0,
-                warnings: Vec::new(),
+                refused: Vec::new(),
+                problems: Vec::new(),
             })
         }
     }
@@ -604,7 +611,7 @@ mod tests {
             };
             let (reports, kept, titles) = (Vec::new(), Vec::new(), Vec::new());
             let mut fake = Fake { n_begun: 0, reports, kept, titles, is_broken: self.is_broken };
-            let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(Shown::Iterations), Vec::new());
+            let (interrupt, mut live, mut err) = (Interrupt::default(), Live::new(Shown::Iterations, &[]), Vec::new());
             if self.is_interrupted {
                 let (interrupt, ready) = (interrupt.clone(), self.folder.path().join("ready"));
                 std::thread::spawn(move || {

@@ -164,8 +164,8 @@ impl Keeper for Journal<'_> {
             cost_usd: recorded.attempt.head.cost_usd,
             tokens: tokens(&recorded.attempt.head),
             learned: recorded.knowledge,
-            refused: recorded.refused.len(),
-            warnings: recorded.problems.iter().map(ToString::to_string).collect(),
+            refused: recorded.refused,
+            problems: recorded.problems,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::secret::redact;
 use ralph_memory::transcript::AgentEvent;
 
 use super::one_line;
@@ -18,8 +19,10 @@ use crate::ui::{ERROR, PLAIN, QUIET, paint};
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
 /// How often the line moves.
 const TICK: Duration = Duration::from_millis(120);
-/// How much of a line of output is looked at, in characters; no terminal is wider.
+/// How much of a line of output is shown, in characters; no terminal is wider.
 const MAX_SHOWN: usize = 500;
+/// How much of it is looked at for secrets: one that begins where it is shown ends there.
+const MAX_LOOKED_AT: usize = 2_000;
 
 /// How much is shown of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub(crate) struct Live {
     /// Which iteration it is, and of which model.
     label: String,
     bar: Option<ProgressBar>,
+    /// The fingerprints of secrets that may be shown.
+    allowed: Vec<String>,
 }
 
 /// How an iteration ended.
@@ -60,9 +65,9 @@ pub(crate) struct Ended {
 }
 
 impl Live {
-    /// Returns one that shows so much.
-    pub(crate) fn new(shown: Shown) -> Live {
-        Live { shown, label: String::new(), bar: None }
+    /// Returns one that shows so much, and of secrets those with the `allowed` fingerprints.
+    pub(crate) fn new(shown: Shown, allowed: &[String]) -> Live {
+        Live { shown, label: String::new(), bar: None, allowed: allowed.to_vec() }
     }
 
     /// Shows that an iteration begins: its number, that of the last one there may be, its model.
@@ -91,9 +96,11 @@ impl Live {
     /// Shows a line of output, or what is done.
     pub(crate) fn line(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            let start: String = text.trim().chars().take(MAX_SHOWN).collect();
-            if !start.is_empty() {
-                bar.set_message(format!("· {}", one_line(&start)));
+            let start: String = text.trim().chars().take(MAX_LOOKED_AT).collect();
+            // Before it is cut, which could leave half a secret.
+            let shown: String = redact(&start, &self.allowed).chars().take(MAX_SHOWN).collect();
+            if !shown.is_empty() {
+                bar.set_message(format!("· {}", one_line(&shown)));
             }
         }
     }
@@ -226,7 +233,7 @@ mod tests {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = moving(target, "iteration 3 of 10 · sonnet");
-        let live = Live { shown: Shown::All { coloured: false }, label: String::new(), bar: Some(bar) };
+        let live = Live { bar: Some(bar), ..Live::new(Shown::All { coloured: false }, &[]) };
         live.line(line);
         live.bar.as_ref().unwrap().force_draw();
         let text = screen.0.lock().unwrap().clone();
@@ -247,6 +254,8 @@ mod tests {
         check(&"x".repeat(10_000), " · xxxxxxxxxxxxx");
         check(&"語".repeat(100), " · 語語語語語語");
         check("{spinner}", " · {spinner}");
+        let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+        check(&token, " · [redacted: gi");
     }
 
     #[test]
@@ -254,7 +263,8 @@ mod tests {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = Some(moving(target, "m"));
-        let mut live = Live { shown: Shown::All { coloured: false }, label: "iteration 1 · m".into(), bar };
+        let shown = Shown::All { coloured: false };
+        let mut live = Live { label: "iteration 1 · m".into(), bar, ..Live::new(shown, &[]) };
         live.line("reading");
         let mut err = Vec::new();
         live.end(
@@ -276,7 +286,7 @@ mod tests {
 
     #[test]
     fn elsewhere_it_is_plain_lines() {
-        let (mut live, mut err) = (Live::new(Shown::Iterations), Vec::new());
+        let (mut live, mut err) = (Live::new(Shown::Iterations, &[]), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
         let ended = Ended {
@@ -296,7 +306,7 @@ mod tests {
 
     #[test]
     fn who_wants_to_see_nothing_sees_nothing() {
-        let (mut live, mut err) = (Live::new(Shown::Nothing), Vec::new());
+        let (mut live, mut err) = (Live::new(Shown::Nothing, &[]), Vec::new());
         live.task(&mut err, "Add the tables");
         live.begin(&mut err, 3, Some(10), "sonnet");
         live.event(&AgentEvent::Message("Reading.".into()));

@@ -68,6 +68,11 @@ pub(crate) struct Summary {
     pub(crate) done: bool,
     /// The limit that ended it, by the name of its option.
     pub(crate) limit: Option<&'static str>,
+    /// What else ended it before all was done: `interrupted`, or `not-ticked`, where a task is done and its box in the
+    /// checklist could not be ticked.
+    pub(crate) stopped: Option<&'static str>,
+    /// What its agents said in a way that could not be taken over.
+    pub(crate) refused: Vec<String>,
     /// What was tidied up in the end, where the settings ask for it.
     #[serde(skip)]
     pub(crate) tended: Option<Tended>,
@@ -92,10 +97,15 @@ impl Summary {
             outcomes: BTreeMap::new(),
             models: BTreeMap::new(),
             cost_usd: None,
-            duration_secs: iterations.iter().map(|iteration| iteration.duration.as_secs_f64()).sum(),
+            duration_secs: iterations
+                .iter()
+                .map(|iteration| iteration.duration.as_secs_f64())
+                .fold(0.0, |sum, secs| sum + secs),
             learned: Vec::new(),
             done,
             limit: None,
+            stopped: None,
+            refused: Vec::new(),
             tended: None,
         };
         for iteration in iterations {
@@ -252,6 +262,8 @@ run-1a2b3c4d  done
             "duration_secs": 121.5,
             "done": true,
             "limit": null,
+            "stopped": null,
+            "refused": [],
             "knowledge": [{
                 "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
                 "path": ".ralph/knowledge/wal-mode.md", "previous": null, "similar": [],
