@@ -103,6 +103,8 @@ pub(super) fn known(report: &Report, transcript: &Transcript, iteration: &Iterat
         (transcript.is_interrupted, Outcome::Interrupted),
         (transcript.is_blocked, Outcome::Blocked),
         (transcript.is_failed, Outcome::Error),
+        // It was cut off in the middle of its work.
+        (transcript.n_events > 0 && !transcript.is_complete, Outcome::Blocked),
     ];
     Known { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
 }
@@ -167,11 +169,11 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
 /// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
 /// status says least: a client that has met a limit has one that is not 0, too.
 pub(super) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
-    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
-    match (report.outcome, said.outcome) {
-        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
-        (Some(outcome), _) | (None, Some(outcome)) => outcome,
-        (None, None) => ended.unwrap_or(match report.agent_exit {
+    match (report.outcome, said.outcome, &report.validation) {
+        (Some(outcome), _, _) => outcome,
+        (None, Some(Outcome::Done), Some(validated)) if validated.exit_code != 0 => Outcome::Retried,
+        (None, Some(outcome), _) => outcome,
+        (None, None, _) => ended.unwrap_or(match report.agent_exit {
             None | Some(0) => Outcome::Blocked,
             Some(_) => Outcome::Error,
         }),

@@ -56,7 +56,12 @@ impl Detecting {
                 return Some(self.verdict());
             }
         }
-        (self.bytes.len() > MAX_BYTES).then(|| self.verdict())
+        if self.bytes.len() <= MAX_BYTES {
+            return None;
+        }
+        // All events in one line, say.
+        self.look(self.bytes.len());
+        Some(self.verdict())
     }
 
     /// Returns the format, now that nothing more comes.
@@ -92,10 +97,12 @@ impl Detecting {
         }
         self.n_lines += 1;
         self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
-        let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
-        let Some(event) = event else { return };
+        let speaker = speaker_of(line);
+        if speaker.is_none() && json::event::<Event<'_>>(line).is_err() {
+            return;
+        }
         self.n_objects += 1;
-        match speaker(&event) {
+        match speaker {
             Some(Format::Claude) => self.n_claude += 1,
             Some(Format::Codex) => self.n_codex += 1,
             Some(Format::Opencode) => self.n_opencode += 1,
@@ -163,7 +170,13 @@ struct Item<'a> {
     kind: Field<'a>,
 }
 
-/// Returns whose event a line is; `error` alone is too common a type to tell.
+/// Returns whose event a line is, or the first of a list of them; the end of the list need not be there.
+pub(super) fn speaker_of(line: &str) -> Option<Format> {
+    let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
+    speaker(&event?)
+}
+
+/// Returns whose event it is; `error` alone is too common a type to tell.
 fn speaker(event: &Event<'_>) -> Option<Format> {
     let kind = json::text(event.kind)?;
     match kind.as_str() {

@@ -92,20 +92,10 @@ pub(super) fn list<'a>(line: &'a str, each: &mut dyn FnMut(&'a str) -> Result<()
     items(Some(list), &mut |item| item.map_or(Ok(()), |item| each(item.get())))
 }
 
-/// Reads the first item of a line that is one list of events.
+/// Reads the first item of a line that is a list of events, or the beginning of one.
 pub(super) fn list_head<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
-    let mut first = None;
-    list(line, &mut |item| {
-        first = first.or(Some(item));
-        Ok(())
-    })
-    .ok()?;
-    event(first?).ok()
-}
-
-/// Returns whether a text is one JSON object or list, from its beginning to its end.
-pub(super) fn is_document(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    let first = serde_json::Deserializer::from_str(line.strip_prefix('[')?).into_iter::<&RawValue>().next()?.ok()?;
+    event(first.get()).ok()
 }
 
 /// Calls `each` for the values of a field that is an object.

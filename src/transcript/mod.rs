@@ -19,6 +19,7 @@ mod heard;
 mod json;
 mod opencode;
 mod paths;
+mod printed;
 mod rollout;
 mod summary;
 mod tail;
@@ -27,6 +28,7 @@ mod tail;
 mod tests;
 
 use std::io::{self, BufRead};
+use std::mem;
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,7 @@ use self::detect::Detecting;
 use self::event::Events;
 use self::heard::Heard;
 use self::opencode::Opencode;
+use self::printed::Printed;
 use self::tail::Tail;
 use crate::entry::Files;
 
@@ -51,7 +54,7 @@ pub const MAX_LINE: usize = 8 * 1024 * 1024;
 pub const MAX_BROKEN: usize = 20;
 
 /// What is wrong with an output of [`Format::Unknown`].
-pub const UNKNOWN_FORMAT: &str = "its lines are JSON, and events of no client that is known here; tried: Claude Code \
+pub const UNKNOWN_FORMAT: &str = "it is JSON, and has no event that can be read; tried: Claude Code \
     (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`)";
 
 /// How an agent's output is written.
@@ -299,6 +302,20 @@ impl Reader {
             let format = detecting.at_end();
             self.decide(format);
         }
+        if let Mode::Text(tail) = &mut self.mode
+            && self.is_auto
+        {
+            let (text, n_dropped) = mem::replace(tail, Tail::new(0)).into_text();
+            self.mode = match printed::look(text) {
+                Printed::Text(text) => Mode::Text(Tail::of(text, n_dropped)),
+                Printed::Unknown(text) => Mode::Unknown(Tail::of(text, n_dropped)),
+                Printed::Stream(format, text) => {
+                    self.mode = Mode::of(format);
+                    self.push(text.as_bytes());
+                    return self.finish();
+                }
+            };
+        }
         if !self.line.is_empty() || self.is_over_long {
             self.end_line();
         }
@@ -327,10 +344,11 @@ impl Reader {
             }
             Mode::Detecting(_) => Transcript::default(),
         };
-        let mut is_unknown = format == Format::Text && self.is_auto && json::is_document(&said.text);
+        let mut is_unknown = false;
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
             (said.text, said.n_dropped) = self.plain.into_text();
-            is_unknown = Detecting::of(said.text.as_bytes()) == Format::Unknown;
+            // Of a format that was found out there is an event, unless it cannot be read after all.
+            is_unknown = self.is_auto || Detecting::of(said.text.as_bytes()) == Format::Unknown;
         }
         if is_unknown {
             format = Format::Unknown;
@@ -343,7 +361,7 @@ impl Reader {
 
     /// Goes on in a format that is known now, with what had come before it was.
     fn decide(&mut self, format: Format) {
-        if let Mode::Detecting(detecting) = std::mem::replace(&mut self.mode, Mode::of(format)) {
+        if let Mode::Detecting(detecting) = mem::replace(&mut self.mode, Mode::of(format)) {
             self.push(&detecting.into_bytes());
         }
     }
@@ -374,11 +392,11 @@ impl Reader {
     }
 
     fn end_line(&mut self) {
-        if std::mem::take(&mut self.is_over_long) {
+        if mem::take(&mut self.is_over_long) {
             self.n_lines += 1;
             self.break_line(format!("it has more than {} MiB", MAX_LINE / (1024 * 1024)));
         } else {
-            let mut line = std::mem::take(&mut self.line);
+            let mut line = mem::take(&mut self.line);
             self.take_line(&line);
             line.clear();
             // One long line is no reason to keep that much for the others.

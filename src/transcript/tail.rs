@@ -15,6 +15,11 @@ impl Tail {
         Tail { bytes: Vec::new(), limit, n_dropped: 0, begins_with_line: true }
     }
 
+    /// Returns the tail of a text before which so many bytes were not kept.
+    pub(super) fn of(text: String, n_dropped: u64) -> Tail {
+        Tail { limit: text.len(), bytes: text.into_bytes(), n_dropped, begins_with_line: true }
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         // In pieces, so that a large one does not make it large.
         for piece in bytes.chunks((self.limit / 8).max(1)) {

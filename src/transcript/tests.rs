@@ -506,5 +506,8 @@ fn a_document_of_json_is_no_text() {
     let said = read(document, Format::Auto);
     assert_eq!((said.format, said.errors), (Format::Unknown, vec![UNKNOWN_FORMAT.to_owned()]));
     assert_eq!(read(document, Format::Text).format, Format::Text);
-    assert_eq!(read(&format!("{document}This is what it printed."), Format::Auto).format, Format::Text);
+    // Nothing that stands behind it says how the work ended.
+    assert_eq!(read(&format!("{document}This is what it printed."), Format::Auto).format, Format::Unknown);
+    let said = read(&format!("{document}This is what it printed.\n<task-failed>t</task-failed>"), Format::Auto);
+    assert_eq!((said.format, said.text.matches("<task-").count()), (Format::Text, 1));
 }

@@ -161,11 +161,13 @@ fn an_error_of_the_api_is_no_failure_of_the_task() {
 }
 
 #[test]
-fn a_stream_that_was_cut_is_blocked_unless_its_agent_crashed() {
+fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
     let cut = lines(&[INIT, &said("I go on with the lock.")]);
     check(&cut, &[], "blocked");
     check(&cut, &["--agent-exit", "0"], "blocked");
-    check(&cut, &["--agent-exit", "137"], "error");
+    check(&cut, &["--agent-exit", "137"], "blocked");
+    // One that did nothing could not run.
+    check("", &["--agent-exit", "137"], "error");
 }
 
 #[test]

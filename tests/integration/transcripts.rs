@@ -62,7 +62,7 @@ fn agents_that_failed_or_were_stopped_are_told_apart() {
     assert_snapshot!(journal(&base));
     let (base, ran) = record("claude-cut.jsonl", &["--agent-exit", "137"]);
     assert!(!ran.stderr.contains("without its last event"), "{ran}");
-    assert!(journal(&base).contains("\noutcome: error\n"));
+    assert!(journal(&base).contains("\noutcome: blocked\n"));
 }
 
 #[test]
