@@ -109,9 +109,25 @@ pub(super) fn known(report: &Report, transcript: &Transcript, iteration: &Iterat
     Known { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
 }
 
-/// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`.
+/// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`. It has
+/// all words of the chosen one in a row, and behind them nothing but a version, where the chosen one does not end in
+/// a number itself, a date, and whether it is the latest: any other word makes it another model.
 fn is_named(chosen: &str, full: &str) -> bool {
-    !chosen.is_empty() && full.to_lowercase().contains(&chosen.to_lowercase())
+    let words = |name: &str| -> Vec<String> {
+        let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (chosen, full) = (words(chosen), words(full));
+    let is_number = |word: &String| word.bytes().all(|digit| digit.is_ascii_digit());
+    let is_version = |word: &String| word.trim_start_matches('v').starts_with(|digit: char| digit.is_ascii_digit());
+    let is_behind = |behind: &[String]| {
+        // `gpt-5-2025-08-07` is `gpt-5`, and `gpt-5.1` is not.
+        let is_other = chosen.last().is_some_and(is_number)
+            && behind.first().is_some_and(|next| is_number(next) && next.len() < 4);
+        let is_stage = |word: &String| ["latest", "preview", "beta", "exp"].contains(&word.as_str());
+        !is_other && behind.iter().all(|word| is_version(word) || is_stage(word))
+    };
+    !chosen.is_empty() && (0..full.len()).any(|start| full[start..].strip_prefix(&chosen[..]).is_some_and(is_behind))
 }
 
 fn bullets(lines: &[String]) -> String {
@@ -335,5 +351,38 @@ pub(super) fn redacted(report: &Report, transcript: &Transcript, allowed: &[Stri
         errors: safe(&report.errors),
         progress: safe(&report.progress),
         feedback: safe(&report.feedback),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_name_is_that_of_its_short_one_alone() {
+        let check =
+            |chosen: &str, full: &str, expected: bool| assert_eq!(is_named(chosen, full), expected, "{chosen} {full}");
+        check("sonnet", "claude-sonnet-4-5", true);
+        check("Sonnet", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", true);
+        check("sonnet", "claude-3-5-sonnet@20241022", true);
+        check("sonnet", "claude-sonnet-4-5[1m]", true);
+        check("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true);
+        check("flash-lite", "gemini-flash-lite-latest", true);
+        check("flash", "gemini-2.5-flash-preview-05-20", true);
+        check("gpt-5", "gpt-5", true);
+        check("gpt-5", "gpt-5-2025-08-07", true);
+        check("gpt-5", "openai/gpt-5-latest", true);
+        check("sonnet", "my-sonnet-mini-9", false);
+        check("sonnet", "sonnets", false);
+        check("flash", "gemini-2.5-flash-lite", false);
+        check("flash", "gemini-flash-lite-latest", false);
+        check("gpt-5", "gpt-5-mini", false);
+        check("gpt-5", "gpt-5.1", false);
+        check("gpt-5", "gpt-5.1-codex", false);
+        check("gpt-4", "gpt-4o", false);
+        check("claude-sonnet-4", "claude-sonnet-4-5-20250929", false);
+        check("", "gpt-5", false);
+        check("-", "gpt-5", false);
+        check("gpt-5", "", false);
     }
 }

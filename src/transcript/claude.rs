@@ -244,15 +244,11 @@ impl Claude {
         if (details.kind.is_some() || details.filenames.is_some()) && n_results(message.content) != 1 {
             details = Details::default();
         }
+        self.interrupt(message.content, heard);
         json::items(message.content, &mut |block| {
             let block = json::part::<Block<'_>>(block)?;
-            // Claude Code itself puts that there, and in a session's file nothing else tells of it.
-            let text =
-                block.as_ref().filter(|block| json::is(block.kind, "text")).and_then(|block| json::text(block.text));
-            if text.is_some_and(|text| text.starts_with("[Request interrupted by user")) {
-                heard.close(Ending::Interrupted);
-                self.is_open = false;
-            }
+            let text = block.as_ref().filter(|block| json::is(block.kind, "text"));
+            self.interrupt(text.and_then(|block| block.text), heard);
             let block = block.filter(|block| json::is(block.kind, "tool_result"));
             let Some(block) = block else { return Ok(()) };
             let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
@@ -275,6 +271,15 @@ impl Claude {
             }
             Ok(())
         })
+    }
+
+    /// Takes a text at the place of the user's words, where Claude Code itself tells that it was interrupted; in a
+    /// session's file nothing else does.
+    fn interrupt(&mut self, text: Field<'_>, heard: &mut Heard) {
+        if json::text(text).is_some_and(|text| text.starts_with("[Request interrupted by user")) {
+            heard.close(Ending::Interrupted);
+            self.is_open = false;
+        }
     }
 
     fn result(&mut self, event: &Event<'_>, heard: &mut Heard) {

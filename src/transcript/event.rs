@@ -94,6 +94,9 @@ pub(super) struct Input<'a> {
     /// What opencode calls it.
     #[serde(borrow, rename = "filePath")]
     pub(super) opencode_path: Field<'a>,
+    /// A patch of opencode.
+    #[serde(borrow, rename = "patchText")]
+    pub(super) patch_text: Field<'a>,
     #[serde(borrow)]
     pub(super) notebook_path: Field<'a>,
     #[serde(borrow)]

@@ -106,7 +106,8 @@ impl Heard {
         self.texts.push_front(xxh3_64(text.as_bytes()));
         self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
-        for error in text.lines().filter_map(ending::own_error) {
+        // What it says to the memory stands there, and what it shows in a fence is no word of its own.
+        for error in unfenced(&without_sigils(text)).filter_map(ending::own_error) {
             self.note_error("", error);
         }
         if let Some(events) = &mut self.events {
@@ -177,22 +178,8 @@ impl Heard {
 
     /// Notes the decisions that a text tells.
     pub(super) fn decide(&mut self, text: &str) {
-        let mut fence: Option<char> = None;
-        for line in text.lines() {
-            let bare = line.trim_start();
-            let mark =
-                ['`', '~'].into_iter().find(|mark| bare.chars().take(3).filter(|next| next == mark).count() == 3);
-            match (fence, mark) {
-                (None, Some(mark)) => fence = Some(mark),
-                (Some(open), Some(mark)) if open == mark => fence = None,
-                (None, None) => {
-                    if let Some(decision) = decision(bare) {
-                        self.decisions
-                            .add(&[decision], || cut(&one_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
-                    }
-                }
-                _ => {}
-            }
+        for decision in unfenced(text).filter_map(decision) {
+            self.decisions.add(&[decision], || cut(&one_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
         }
     }
 
@@ -242,6 +229,22 @@ impl List {
             }
         }
     }
+}
+
+/// Returns the lines of a text that stand in no fence.
+fn unfenced(text: &str) -> impl Iterator<Item = &str> {
+    let mut fence: Option<char> = None;
+    text.lines().filter(move |line| {
+        let bare = line.trim_start();
+        let mark = ['`', '~'].into_iter().find(|mark| bare.chars().take(3).filter(|next| next == mark).count() == 3);
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => return true,
+            _ => {}
+        }
+        false
+    })
 }
 
 /// Returns the line that tells of an error.
@@ -378,6 +381,16 @@ mod tests {
         let mut heard = Heard::new("", Vec::new());
         heard.decide("Decision: a\n```yaml\nDecision: b\n~~~\nDecision: c\n```\nDecision: d\nDecision: a\n");
         assert_eq!(heard.finish(false).decisions, ["a", "d"]);
+    }
+
+    #[test]
+    fn sigils_and_fences_are_no_errors() {
+        let mut heard = Heard::new("", Vec::new());
+        heard.say(
+            "<learning tags=\"config\">\nKeyError: port means that the config is old.</learning>\n```\nTypeError: x\n```\n\
+             I fixed the TypeError: there is no RuntimeError: any more.\n- ValueError: no port",
+        );
+        assert_eq!(heard.finish(true).errors, ["ValueError: no port"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::event::Input;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
+use super::rollout::patch;
 
 /// A stream of opencode so far.
 #[derive(Debug, Default)]
@@ -103,6 +104,8 @@ struct Failure<'a> {
     message: Field<'a>,
     #[serde(borrow)]
     data: Field<'a>,
+    #[serde(borrow, rename = "statusCode")]
+    status: Field<'a>,
 }
 
 impl Opencode {
@@ -123,11 +126,17 @@ impl Opencode {
                 let data: Failure<'_> = json::object(error.data).unwrap_or_default();
                 let name = json::text(error.name).unwrap_or_default();
                 let message = json::text(data.message).or(json::text(error.message)).unwrap_or_default();
-                heard.fail(&name, &message);
-                heard.close(match name.as_str() {
-                    "MessageOutputLengthError" | "ContextOverflowError" => Ending::Blocked,
+                let ending = match name.as_str() {
+                    "MessageAbortedError" => Ending::Interrupted,
+                    "MessageOutputLengthError" | "ContextOverflowError" | "ContentFilterError" => Ending::Blocked,
+                    _ if json::count(data.status).is_some_and(|status| status >= 500) => Ending::Failed,
                     _ => Ending::of_error(&message),
-                });
+                };
+                // Who was stopped did not fail.
+                if ending != Ending::Interrupted {
+                    heard.fail(&name, &message);
+                }
+                heard.close(ending);
             }
             _ => {}
         }
@@ -185,6 +194,10 @@ fn tool(part: &Part<'_>, heard: &mut Heard) -> Result<(), String> {
         "read" => Done::Read,
         "write" if metadata.exists.is_some_and(|exists| exists.get() == "false") => Done::Created,
         "write" | "edit" | "multiedit" => Done::Modified,
+        "apply_patch" | "patch" => {
+            patch(&json::text(input.patch_text).unwrap_or_default(), heard);
+            return Ok(());
+        }
         _ => return Ok(()),
     };
     if let Some(path) = path {

@@ -50,6 +50,8 @@ struct Payload<'a> {
     #[serde(borrow)]
     message: Field<'a>,
     #[serde(borrow)]
+    codex_error_info: Field<'a>,
+    #[serde(borrow)]
     last_agent_message: Field<'a>,
     #[serde(borrow)]
     duration_ms: Field<'a>,
@@ -169,7 +171,8 @@ impl Rollout {
 
     fn event(&mut self, payload: &Payload<'_>, heard: &mut Heard) {
         match json::text(payload.kind).unwrap_or_default().as_str() {
-            "task_started" => heard.is_complete = false,
+            // Whatever ended the turn before it: the work goes on.
+            "task_started" => (heard.ending, heard.is_complete) = (Ending::Well, false),
             "turn_aborted" => heard.close(Ending::Interrupted),
             "task_complete" => {
                 heard.is_complete = true;
@@ -182,8 +185,10 @@ impl Rollout {
             }
             "error" => {
                 let message = json::text(payload.message).unwrap_or_default();
+                // The kind of a refusal, where its message does not name it.
+                let kind = json::text(payload.codex_error_info).unwrap_or_default();
                 heard.fail("", &message);
-                heard.close(Ending::of_error(&message));
+                heard.close(Ending::of_error(&format!("{message}\n{kind}")));
             }
             "token_count" => {
                 // The totals of the session up to then.
@@ -213,7 +218,7 @@ fn result(output: &str) -> (i64, String) {
 }
 
 /// Notes the files of a patch.
-fn patch(text: &str, heard: &mut Heard) {
+pub(super) fn patch(text: &str, heard: &mut Heard) {
     for line in text.lines() {
         let file = |mark: &str| line.strip_prefix(mark).and_then(|path| heard.files.within(path.trim()));
         if let Some(path) = file("*** Add File: ").or_else(|| file("*** Move to: ")) {

@@ -486,6 +486,55 @@ fn who_was_interrupted_did_not_fail() {
     let complete = payload(r#"{"type":"task_complete","last_agent_message":"Done."}"#);
     check(&[&begun, &aborted], true);
     check(&[&begun, &aborted, &begun, &complete], false);
+    // One that ends without a word, and one that is still at work.
+    check(&[&begun, &aborted, &begun, &payload(r#"{"type":"task_complete","last_agent_message":null}"#)], false);
+    check(&[&begun, &aborted, &begun], false);
+    let stopped = r#"{"type":"user","message":{"content":"[Request interrupted by user]"},"uuid":"u","sessionId":"s"}"#;
+    check(&[asked, stopped], true);
+    check(&[asked, stopped, asked, answer], false);
+    let step = r#"{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}"#;
+    let aborted = r#"{"type":"error","sessionID":"ses_1","error":{"name":"MessageAbortedError","data":{"message":"The operation was aborted."}}}"#;
+    check(&[step, aborted], true);
+}
+
+#[test]
+fn a_refusal_is_known_by_its_kind() {
+    let ended = |line: &str| {
+        let said = read(line, Format::Auto);
+        (said.is_blocked, said.is_failed, said.errors.len())
+    };
+    let of_codex = |kind: &str| {
+        let payload = format!(r#"{{"type":"error","message":"No.","codex_error_info":{kind}}}"#);
+        ended(&format!(r#"{{"type":"event_msg","payload":{payload}}}"#))
+    };
+    assert_eq!(of_codex(r#""cyber_policy""#), (true, false, 1));
+    assert_eq!(of_codex(r#""server_overloaded""#), (false, true, 1));
+    assert_eq!(of_codex(r#"{"connection_failed":{"http_status_code":null}}"#), (false, true, 1));
+    let of_opencode = |name: &str, data: &str| {
+        let error = format!(r#"{{"name":"{name}","data":{data}}}"#);
+        ended(&format!(r#"{{"type":"error","sessionID":"ses_1","error":{error}}}"#))
+    };
+    assert_eq!(of_opencode("ContentFilterError", r#"{"message":"No."}"#), (true, false, 1));
+    let message = "usage policy service unavailable";
+    let data = |status: u32| format!(r#"{{"message":"{message}","statusCode":{status},"isRetryable":true}}"#);
+    assert_eq!(of_opencode("APIError", &data(500)), (false, true, 1));
+    assert_eq!(of_opencode("APIError", &data(400)), (true, false, 1));
+}
+
+#[test]
+fn a_patch_of_opencode_names_its_files() {
+    let files = |tool: &str, status: &str| {
+        let patch = r"*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** Update File: /repo/project/src/b.rs\n@@\n-x\n+y\n*** Delete File: c.rs\n*** End Patch";
+        let state =
+            format!(r#"{{"status":"{status}","input":{{"patchText":"{patch}"}},"output":"Done","error":"no"}}"#);
+        let part = format!(r#"{{"type":"tool","tool":"{tool}","callID":"c","state":{state}}}"#);
+        let files = read(&format!(r#"{{"type":"tool_use","sessionID":"ses_1","part":{part}}}"#), Format::Auto).files;
+        (files.created, files.modified)
+    };
+    let expected = (vec!["src/a.rs".to_owned()], vec!["src/b.rs".to_owned(), "c.rs".to_owned()]);
+    assert_eq!(files("apply_patch", "completed"), expected);
+    assert_eq!(files("patch", "completed"), expected);
+    assert_eq!(files("apply_patch", "error"), (Vec::new(), Vec::new()));
 }
 
 /// What `claude --output-format json --verbose` prints was taken for plain text, in which a file that the agent printed counts.

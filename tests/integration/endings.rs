@@ -327,7 +327,7 @@ fn what_an_agent_names_and_finds_stands_in_the_journal() {
             INIT.to_owned(),
             call.to_owned(),
             found.to_owned(),
-            said("The test fails with TypeError: x is undefined"),
+            said("- TypeError: x is undefined"),
             result("success", r#""is_error":false,"total_cost_usd":0.0009000000000000001,"result":"""#),
         ],
         &[],
