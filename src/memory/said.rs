@@ -185,11 +185,11 @@ pub(super) fn transcript_problems(transcript: &Transcript, report: &Report, outc
 /// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
 /// status says least: a client that has met a limit has one that is not 0, too.
 pub(super) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
-    match (report.outcome, said.outcome, &report.validation) {
-        (Some(outcome), _, _) => outcome,
-        (None, Some(Outcome::Done), Some(validated)) if validated.exit_code != 0 => Outcome::Retried,
-        (None, Some(outcome), _) => outcome,
-        (None, None, _) => ended.unwrap_or(match report.agent_exit {
+    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
+    match (report.outcome, said.outcome) {
+        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
+        (Some(outcome), _) | (None, Some(outcome)) => outcome,
+        (None, None) => ended.unwrap_or(match report.agent_exit {
             None | Some(0) => Outcome::Blocked,
             Some(_) => Outcome::Error,
         }),
@@ -225,10 +225,12 @@ pub(super) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome
     }
 }
 
-/// Returns the errors that are known; of an agent that crashed without a word of why, its exit status.
+/// Returns the errors that are known; of an agent that crashed or was cut off without a word of why, its exit status.
 fn errors_of(report: &Report, outcome: Outcome) -> String {
     match report.agent_exit {
-        Some(code) if code != 0 && outcome == Outcome::Error && report.errors.trim().is_empty() => {
+        Some(code)
+            if code != 0 && matches!(outcome, Outcome::Error | Outcome::Blocked) && report.errors.trim().is_empty() =>
+        {
             format!("- the agent ended with exit code {code}")
         }
         _ => report.errors.clone(),

@@ -167,7 +167,7 @@ fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
     check(&cut, &["--agent-exit", "0"], "blocked");
     check(&cut, &["--agent-exit", "137"], "blocked");
     // One that did nothing could not run.
-    check("", &["--agent-exit", "137"], "error");
+    check(&[], &["--agent-exit", "137"], "error");
 }
 
 #[test]

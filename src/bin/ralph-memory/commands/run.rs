@@ -378,12 +378,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         &mut driven,
     );
     let is_over = ended.as_ref().is_ok_and(|stop| !matches!(stop, Stop::Interrupted));
-    let tended = if is_over && settings.tending.automatic { tend(ui, &memory) } else { None };
+    let tended = (is_over && settings.tending.automatic).then(|| tend(ui, &memory));
     close(ui, &run_id, driven, ended, tended)
 }
 
 /// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
-fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
+fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Tended {
     let all = memory.prune(false).and_then(|mut all| {
         let consolidated = memory.consolidate(false)?;
         all.moved.extend(consolidated.moved);
@@ -394,7 +394,7 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
     match all {
         Ok(all) => {
             ui.problems(&all.problems);
-            Some(all)
+            all
         }
         Err(error) => {
             let problems = vec![Problem {
@@ -407,7 +407,7 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Option<Tended> {
                 hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
             }];
             ui.problems(&problems);
-            Some(Tended { problems, ..Tended::default() })
+            Tended { problems, ..Tended::default() }
         }
     }
 }
