@@ -14,6 +14,7 @@ use crate::entry::{EntrySummary, Head, Id, body, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Meaning, Query};
+use crate::secret::redact;
 use crate::text;
 
 /// How much of an entry's text is looked at for an excerpt, in bytes: the few that are longer are not
@@ -50,7 +51,7 @@ impl Memory {
 
     /// Returns, for each of the entries, the line of its text that shares most words with the query, in
     /// at most `limit` characters; the first line where the query is empty. Headings are no such lines unless there is
-    /// nothing else. Where the file cannot be read any more, the line is empty.
+    /// nothing else, and secrets are redacted. Where the file cannot be read any more, the line is empty.
     pub fn excerpts<'a>(
         &self,
         entries: impl IntoIterator<Item = &'a EntrySummary>,
@@ -63,7 +64,8 @@ impl Memory {
             let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
             let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };
             let end = (0..=body.len().min(most)).rev().find(|end| body.is_char_boundary(*end)).unwrap_or_default();
-            text::excerpt(&body::prose(&body[..end]), query, limit)
+            // Before a line of it is cut, which could leave half a secret.
+            text::excerpt(&redact(&body::prose(&body[..end]), &self.settings.allowed_secrets), query, limit)
         };
         let entries: Vec<&EntrySummary> = entries.into_iter().collect();
         let mut reading = self.doing(Work::Reading, Some(entries.len()));

@@ -180,6 +180,21 @@ fn explanations_come_when_they_are_asked_for() {
     assert_eq!(listed["entries"][0]["excerpt"], "Readers go on in WAL mode.");
 }
 
+/// Found by the campaign of hostile clones: a secret in an entry's first line stood in `list --json`.
+#[test]
+fn excerpts_have_no_secrets() {
+    let base = TestBase::new();
+    // In pieces, so that nobody takes it for one.
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    base.entry("deploys", "Deploys", "ops", &format!("The token for deploys is {token}."));
+    for arguments in [&["list"][..], &["search", "token", "deploys"]] {
+        let excerpt = answer(&base, 0, arguments)["entries"][0]["excerpt"].as_str().unwrap().to_owned();
+        assert!(excerpt.starts_with("The token for deploys is [redacted: "), "{excerpt}");
+    }
+    let shown = base.run(["search", "token", "deploys"]).answer(0);
+    assert!(shown.contains("The token for deploys is [redacted: ") && !shown.contains(&token), "{shown}");
+}
+
 #[test]
 fn the_examples_of_the_documentation_are_such_answers() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap();
