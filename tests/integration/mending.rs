@@ -45,11 +45,11 @@ fn the_doctor_mends_what_nobody_has_to_decide() {
     let ran = base.run(["doctor", "--fix"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     for expected in [
-        "mended   leftovers   removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
-        "mended   leftovers   kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
-        "mended   old-caches  removed `.ralph/cache/index-v0-0123`\n",
-        "mended   old-caches  removed `.ralph/cache/catalog-v0`\n",
-        "mended   index       made the index anew, of 1 live entries\n",
+        "fixed    leftovers   removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
+        "fixed    leftovers   kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
+        "fixed    old-caches  removed `.ralph/cache/index-v0-0123`\n",
+        "fixed    old-caches  removed `.ralph/cache/catalog-v0`\n",
+        "fixed    index       made the index anew, of 1 live entries\n",
         "ok       leftovers   none\n",
         "ok       old-caches  none\n",
         "1 document for 1 entry, 0 not indexed yet\n",
@@ -64,7 +64,7 @@ fn the_doctor_mends_what_nobody_has_to_decide() {
     // Done a second time there is nothing to do.
     let again = base.run(["doctor", "--fix", "--json"]).json(0);
     assert_eq!(again["fixed"], serde_json::json!([]));
-    assert_eq!(base.run(["doctor", "--json"]).json(0).get("mended"), None);
+    assert_eq!(base.run(["doctor", "--json"]).json(0).get("fixed"), None);
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn git_ignores_what_is_of_this_machine() {
     let fix = || base.with(["doctor", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     let ran = fix();
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stdout.contains("mended   git-ignore  put `/state/` into `.ralph/.gitignore`\n"), "{ran}");
+    assert!(ran.stdout.contains("fixed    git-ignore  put `/state/` into `.ralph/.gitignore`\n"), "{ran}");
     assert_eq!(base.read(".ralph/.gitignore"), "/cache/\n*.bak\n/state/\n");
-    assert!(!fix().stdout.contains("mended"), "once");
+    assert!(!fix().stdout.contains("fixed"), "once");
     fs::remove_file(base.at(".ralph/.gitignore")).unwrap();
     assert!(fix().stdout.contains("put `/cache/` and `/state/` into"));
     assert_eq!(base.read(".ralph/.gitignore"), "/cache/\n/state/\n");

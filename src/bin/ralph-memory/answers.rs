@@ -5,6 +5,7 @@
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::knowledge::timestamp;
 use ralph_memory::memory::{Action, Added, Iteration};
+use ralph_memory::text::with_invisible_shown;
 use ralph_memory::{Id, Memory};
 use serde::Serialize;
 
@@ -13,9 +14,10 @@ const EXCERPT: usize = 200;
 
 /// An entry in a list.
 #[derive(Serialize)]
-pub(crate) struct Listed<'a> {
+pub(crate) struct Listed {
+    /// What it says of itself, with the characters that no reader sees shown: agents read lists, too.
     #[serde(flatten)]
-    pub(crate) entry: &'a EntrySummary,
+    pub(crate) entry: EntrySummary,
     /// The line of its text that has most to do with what was asked, else its first.
     pub(crate) excerpt: String,
 }
@@ -25,9 +27,17 @@ pub(crate) fn listed<'a>(
     memory: &Memory,
     entries: impl Iterator<Item = &'a EntrySummary> + Clone,
     query: &str,
-) -> Vec<Listed<'a>> {
+) -> Vec<Listed> {
     let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
-    entries.zip(excerpts).map(|(entry, excerpt)| Listed { entry, excerpt }).collect()
+    let listed = |(entry, excerpt): (&EntrySummary, String)| {
+        let mut entry = entry.clone();
+        let texts = [&mut entry.title].into_iter().chain(&mut entry.tags);
+        for text in texts.chain(&mut entry.category).chain(&mut entry.feature) {
+            *text = with_invisible_shown(text);
+        }
+        Listed { entry, excerpt: with_invisible_shown(&excerpt) }
+    };
+    entries.zip(excerpts).map(listed).collect()
 }
 
 /// What became of an entry that was written.

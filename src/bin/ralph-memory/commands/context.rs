@@ -113,8 +113,8 @@ impl BudgetArgs {
 struct Answer<'a> {
     iteration: Option<Begun<'a>>,
     context: &'a str,
-    entries: Vec<Listed<'a>>,
-    left_out: Vec<Listed<'a>>,
+    entries: Vec<Listed>,
+    left_out: Vec<Listed>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {

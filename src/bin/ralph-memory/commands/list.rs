@@ -42,8 +42,8 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Entries<'a> {
-    entries: Vec<Listed<'a>>,
+struct Entries {
+    entries: Vec<Listed>,
 }
 
 #[derive(Serialize)]

@@ -73,7 +73,7 @@ struct Answer<'a> {
 #[derive(Serialize)]
 struct Match<'a> {
     #[serde(flatten)]
-    listed: Listed<'a>,
+    listed: Listed,
     score: f64,
     similarity: Option<f64>,
     #[serde(flatten)]
