@@ -15,7 +15,6 @@ const EXCERPT: usize = 200;
 /// An entry in a list.
 #[derive(Serialize)]
 pub(crate) struct Listed {
-    /// What it says of itself, with the characters that no reader sees shown: agents read lists, too.
     #[serde(flatten)]
     pub(crate) entry: EntrySummary,
     /// The line of its text that has most to do with what was asked, else its first.
@@ -29,15 +28,19 @@ pub(crate) fn listed<'a>(
     query: &str,
 ) -> Vec<Listed> {
     let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
-    let listed = |(entry, excerpt): (&EntrySummary, String)| {
-        let mut entry = entry.clone();
-        let texts = [&mut entry.title].into_iter().chain(&mut entry.tags);
+    entries.zip(excerpts).map(|(entry, excerpt)| Listed { entry: entry.clone(), excerpt }).collect()
+}
+
+/// Returns the same for an agent, with the characters that no reader sees shown. Programs get texts as they are.
+pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<Listed> {
+    let mut listed = listed(memory, entries.iter(), query);
+    for Listed { entry, excerpt } in &mut listed {
+        let texts = [&mut entry.title, excerpt].into_iter().chain(&mut entry.tags);
         for text in texts.chain(&mut entry.category).chain(&mut entry.feature) {
             *text = with_invisible_shown(text);
         }
-        Listed { entry, excerpt: with_invisible_shown(&excerpt) }
-    };
-    entries.zip(excerpts).map(listed).collect()
+    }
+    listed
 }
 
 /// What became of an entry that was written.

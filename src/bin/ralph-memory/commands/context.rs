@@ -137,7 +137,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         let context = memory.context(&Request { task, budget, by_tools: false })?;
         if ui.json {
             let (entries, left_out) = (memory.summaries(&context.entries), memory.summaries(&context.left_out));
-            let [entries, left_out] = [&entries, &left_out].map(|list| answers::listed(&memory, list.iter(), &title));
+            let [entries, left_out] =
+                [&entries, &left_out].map(|list| answers::listed_for_agent(&memory, list, &title));
             ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
         } else {
             ui.text(&format!("{assigned}{}", context.text))?;
@@ -151,7 +152,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     if ui.json {
         let (entries, left_out) = (memory.summaries(&iteration.entries), memory.summaries(&iteration.left_out));
         let [entries, left_out] =
-            [&entries, &left_out].map(|list| answers::listed(&memory, list.iter(), &iteration.task.title));
+            [&entries, &left_out].map(|list| answers::listed_for_agent(&memory, list, &iteration.task.title));
         let begun = Some(Begun::of(&iteration));
         ui.json(Answer { iteration: begun, context: &iteration.context, entries, left_out }, &iteration.problems)?;
     } else {
