@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use ralph_memory::entry::{Attempt, read};
 use ralph_memory::transcript::{Format, Options, Reader};
 
-use crate::loops::steady;
+use crate::loops::{git, steady};
 use crate::support::{TestBase, heed_interrupts};
 
 /// What happens beside the end of the agent.
@@ -99,9 +99,9 @@ impl Played {
         );
         base.write(".gitignore", "passes\n");
         let played = Played { base };
-        played.git(&["init", "--quiet"]);
-        played.git(&["add", "--all"]);
-        played.git(&["commit", "--quiet", "--message", "begin"]);
+        git(&played.base, &["init", "--quiet"]);
+        git(&played.base, &["add", "--all"]);
+        git(&played.base, &["commit", "--quiet", "--message", "begin"]);
         let beside = played.beside();
         fs::create_dir(&beside).unwrap();
         let plan: Vec<String> = TURNS
@@ -131,14 +131,6 @@ impl Played {
 
     fn beside(&self) -> PathBuf {
         self.base.home().join("beside")
-    }
-
-    fn git(&self, arguments: &[&str]) {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-        let mut command = Command::new("git");
-        command.args(identity).args(arguments).current_dir(self.base.root()).env_clear().env("PATH", path());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", self.base.home());
-        assert!(command.status().unwrap().success(), "{arguments:?}");
     }
 
     /// Runs the loop, or resumes it, and returns its exit status and what it says.

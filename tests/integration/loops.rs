@@ -70,14 +70,23 @@ struct Loop {
     base: TestBase,
 }
 
+/// Runs git in a project, as somebody who has a name.
+pub(crate) fn git(base: &TestBase, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
+    let mut command = Command::new("git");
+    command.args(identity).args(arguments).current_dir(base.root()).env_clear().env("PATH", path());
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", base.home());
+    assert!(command.status().unwrap().success(), "{arguments:?}");
+}
+
 impl Loop {
     fn new() -> Loop {
         let base = TestBase::new();
         base.write("check.sh", "#!/bin/sh\n[ \"$(cat hello.txt)\" = hello ] || { echo 'not a greeting'; exit 3; }\n");
         let base = Loop { base };
-        base.git(&["init", "--quiet"]);
-        base.git(&["add", "--all"]);
-        base.git(&["commit", "--quiet", "--message", "begin"]);
+        git(&base.base, &["init", "--quiet"]);
+        git(&base.base, &["add", "--all"]);
+        git(&base.base, &["commit", "--quiet", "--message", "begin"]);
         let beside = base.beside();
         fs::create_dir(&beside).unwrap();
         let id = Task::id_of_title(TITLE);
@@ -98,14 +107,6 @@ impl Loop {
 
     fn beside(&self) -> PathBuf {
         self.base.home().join("beside")
-    }
-
-    fn git(&self, arguments: &[&str]) {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-        let mut command = Command::new("git");
-        command.args(identity).args(arguments).current_dir(self.base.root()).env_clear().env("PATH", path());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", self.base.home());
-        assert!(command.status().unwrap().success(), "{arguments:?}");
     }
 
     /// Runs the program with a path, so that it finds git and the shell.
