@@ -82,9 +82,10 @@ struct Model {
 
 impl Ollama {
     /// Returns the server of the settings, where they name one.
-    pub fn new(settings: &settings::Ollama) -> Option<Ollama> {
-        let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
-        let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
+    pub fn new(settings: &settings::OllamaSettings) -> Option<Ollama> {
+        let model =
+            if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
+        let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
         (!settings.url.is_empty()).then(|| Ollama {
             server: Server::new(&settings.url, None),
             model,
@@ -220,14 +221,14 @@ mod tests {
     fn models_have_their_prefixes() {
         let of = |model: &str| {
             let settings =
-                settings::Ollama { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
+                settings::OllamaSettings { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
             Ollama::new(&settings).unwrap().prefixes
         };
         assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
         assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
         assert_eq!(of("").query, "search_query: ");
         assert_eq!(of("all-minilm").query, "");
-        assert!(Ollama::new(&settings::Ollama::default()).is_none());
+        assert!(Ollama::new(&settings::OllamaSettings::default()).is_none());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The table of settings.
 
-use super::table::{Setting, Value};
+use super::table::{Setting, SettingKind};
 use super::{CollectionLayout, CommitPolicy, ProgressKind, Settings, Strategy};
 
 /// A setting that is a whole number within a range.
@@ -11,7 +11,7 @@ const fn whole(
     get: fn(&Settings) -> f64,
     set: fn(&mut Settings, f64),
 ) -> Setting {
-    Setting { key, help, value: Value::Number { range, whole: true, get, set } }
+    Setting { key, help, kind: SettingKind::Number { range, whole: true, get, set } }
 }
 
 /// Every setting, in the order in which `config.toml` lists them.
@@ -32,7 +32,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "search.text_weight",
         help: "how much the text score counts beside the points for tags; 0 leaves the points alone",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (0.0, 100.0),
             whole: false,
             get: |settings| settings.text_weight,
@@ -56,17 +56,17 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "strategy.name",
         help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: Strategy::WORDS,
             get: |settings| settings.strategy.as_str(),
             set: |settings, word| Strategy::parse(word).map(|choice| settings.strategy = choice),
         },
     },
-    Setting { key: "strategy.models", help: "the models there are, the cheapest first", value: Value::Models },
+    Setting { key: "strategy.models", help: "the models there are, the cheapest first", kind: SettingKind::Models },
     Setting {
         key: "strategy.fixed_model",
         help: "the model of the strategy `fixed`; without one, the middle one",
-        value: Value::Model(|settings| &mut settings.fixed_model),
+        kind: SettingKind::Model(|settings| &mut settings.fixed_model),
     },
     whole(
         "strategy.stuck_after",
@@ -92,22 +92,22 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "run.agent",
         help: "the command line of the agent",
-        value: Value::Command(|settings| &mut settings.agent),
+        kind: SettingKind::Command(|settings| &mut settings.agent),
     },
     Setting {
         key: "run.verify",
         help: "the command line that says whether a task is done",
-        value: Value::Command(|settings| &mut settings.verify),
+        kind: SettingKind::Command(|settings| &mut settings.verify),
     },
     Setting {
         key: "run.summarize",
         help: "the command line that summarises an iteration",
-        value: Value::Command(|settings| &mut settings.summarize),
+        kind: SettingKind::Command(|settings| &mut settings.summarize),
     },
     Setting {
         key: "progress.strategy",
         help: "how progress is told: system-captured, structured-log, llm-summarized or hybrid",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: ProgressKind::WORDS,
             get: |settings| settings.progress.as_str(),
             set: |settings, word| ProgressKind::parse(word).map(|choice| settings.progress = choice),
@@ -130,7 +130,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "events.from_output",
         help: "whether events are taken from an agent's text, under `## MEMORY_SUGGESTIONS`",
-        value: Value::Switch(|settings| &mut settings.events_from_output),
+        kind: SettingKind::Switch(|settings| &mut settings.events_from_output),
     },
     whole(
         "events.per_task",
@@ -212,12 +212,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "tend.automatic",
         help: "whether `prune` and `consolidate` are done at the end of every run",
-        value: Value::Switch(|settings| &mut settings.tending.automatic),
+        kind: SettingKind::Switch(|settings| &mut settings.tending.automatic),
     },
     Setting {
         key: "git.commit",
         help: "when the files of the memory are committed, and nothing else: never or each-iteration",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: CommitPolicy::WORDS,
             get: |settings| settings.git_commit.as_str(),
             set: |settings, word| CommitPolicy::parse(word).map(|choice| settings.git_commit = choice),
@@ -226,17 +226,17 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "secrets.allowed",
         help: "fingerprints of what looks like a secret and is none",
-        value: Value::Fingerprints,
+        kind: SettingKind::Fingerprints,
     },
     Setting {
         key: "safe.directories",
         help: "folders whose `.ralph/` may belong to another user; `/path/*` for all below a folder, `*` for all",
-        value: Value::Folders,
+        kind: SettingKind::Folders,
     },
     Setting {
         key: "semantic.weight",
         help: "the share of meaning in a score; 0 leaves words alone",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (0.0, 0.99),
             whole: false,
             get: |settings| settings.semantic.weight,
@@ -246,7 +246,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "semantic.min_score",
         help: "the least cosine between a query and an entry that counts; below 0 for the model's own",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (-1.0, 1.0),
             whole: false,
             get: |settings| settings.semantic.min_score,
@@ -263,12 +263,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "ollama.url",
         help: "the address of the Ollama server that makes vectors, `http://localhost:11434` as it comes",
-        value: Value::Address(|settings| &mut settings.ollama.url),
+        kind: SettingKind::Address(|settings| &mut settings.ollama.url),
     },
     Setting {
         key: "ollama.model",
         help: "the model that makes vectors",
-        value: Value::Model(|settings| &mut settings.ollama.model),
+        kind: SettingKind::Model(|settings| &mut settings.ollama.model),
     },
     whole(
         "ollama.check_timeout_ms",
@@ -294,17 +294,17 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.url",
         help: "the address of the Qdrant server that a team shares",
-        value: Value::Address(|settings| &mut settings.qdrant.url),
+        kind: SettingKind::Address(|settings| &mut settings.qdrant.url),
     },
     Setting {
         key: "qdrant.api_key",
         help: "what that server asks for",
-        value: Value::Key(|settings| &mut settings.qdrant.api_key),
+        kind: SettingKind::Key(|settings| &mut settings.qdrant.api_key),
     },
     Setting {
         key: "qdrant.collections",
         help: "one collection for all features or one for each: shared or per-feature",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: CollectionLayout::WORDS,
             get: |settings| settings.qdrant.collections.as_str(),
             set: |settings, word| CollectionLayout::parse(word).map(|choice| settings.qdrant.collections = choice),
@@ -313,12 +313,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.collection",
         help: "the name of the one for all",
-        value: Value::Place(|settings| &mut settings.qdrant.collection),
+        kind: SettingKind::Place(|settings| &mut settings.qdrant.collection),
     },
     Setting {
         key: "qdrant.project",
         help: "what tells this project's entries from those of others on the same server",
-        value: Value::Place(|settings| &mut settings.qdrant.project),
+        kind: SettingKind::Place(|settings| &mut settings.qdrant.project),
     },
     whole(
         "qdrant.timeout_ms",
@@ -344,7 +344,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.on_disk",
         help: "whether vectors and graph are on disk instead of in memory",
-        value: Value::Switch(|settings| &mut settings.qdrant.on_disk),
+        kind: SettingKind::Switch(|settings| &mut settings.qdrant.on_disk),
     },
     whole(
         "qdrant.hnsw_ef",

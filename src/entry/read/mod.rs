@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
+use super::path::display_path;
 use super::place::place;
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source};
 use crate::error::{MAX_OF_FILE, Message, Problem, Severity};
@@ -102,15 +103,8 @@ impl Reader<'_> {
             let (line, column) = place(self.text, offset);
             (Some(line), Some(column))
         });
-        self.head.problems.push(Problem {
-            path: format!(".ralph/{}", self.path),
-            line,
-            column,
-            severity,
-            code: code.to_owned(),
-            message: message.into(),
-            hint: hint.into(),
-        });
+        let problem = Problem::new(severity, display_path(self.path), code, message, hint);
+        self.head.problems.push(Problem { line, column, ..problem });
     }
 
     /// Returns the entry, with what was measured of its body.

@@ -122,13 +122,13 @@ pub struct Checked {
 
 impl Qdrant {
     /// Returns the server of the settings; none without an address. No call is made.
-    pub fn new(settings: &settings::Qdrant, model: &str) -> Option<Qdrant> {
+    pub fn new(settings: &settings::QdrantSettings, model: &str) -> Option<Qdrant> {
         if settings.url.is_empty() {
             return None;
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
         let collection = match settings.collection.as_str() {
-            "" => settings::Qdrant::default().collection,
+            "" => settings::QdrantSettings::default().collection,
             name => name.to_owned(),
         };
         let graph = Graph { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
@@ -310,18 +310,18 @@ mod tests {
     use super::*;
 
     fn qdrant(project: &str) -> Qdrant {
-        let settings = settings::Qdrant {
+        let settings = settings::QdrantSettings {
             url: "http://127.0.0.1:1".to_owned(),
             api_key: "sesame".to_owned(),
             project: project.to_owned(),
-            ..settings::Qdrant::default()
+            ..settings::QdrantSettings::default()
         };
         Qdrant::new(&settings, "nomic-embed-text:latest").unwrap()
     }
 
     #[test]
     fn without_an_address_there_is_no_server() {
-        assert!(Qdrant::new(&settings::Qdrant::default(), "x").is_none());
+        assert!(Qdrant::new(&settings::QdrantSettings::default(), "x").is_none());
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
     fn a_key_that_others_can_read_is_known() {
         let shows = |url: &str, key: &str| {
             let (url, api_key) = (url.to_owned(), key.to_owned());
-            let settings = settings::Qdrant { url, api_key, ..settings::Qdrant::default() };
+            let settings = settings::QdrantSettings { url, api_key, ..settings::QdrantSettings::default() };
             Qdrant::new(&settings, "x").unwrap().shows_key()
         };
         assert!(shows("http://qdrant.example.org:6333", "sesame"));
