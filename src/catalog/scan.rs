@@ -55,7 +55,7 @@ pub(super) struct Listing {
 
 /// What differs from the table.
 #[derive(Debug, Default)]
-struct Found {
+struct FolderListing {
     files: Vec<(RowId, Seen)>,
     /// Folders to list: what is in them, or nothing when they could not be opened.
     folders: Vec<(usize, Option<Listing>)>,
@@ -189,7 +189,7 @@ pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
     problems
 }
 
-fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> Found {
+fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> FolderListing {
     let all = 0..table.folders.len();
     let has_second_core = || std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
     if table.rows.len() < PARALLEL || !has_second_core() {
@@ -207,8 +207,8 @@ fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> Found {
     })
 }
 
-fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<usize>) -> Found {
-    let mut found = Found::default();
+fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<usize>) -> FolderListing {
+    let mut found = FolderListing::default();
     for number in folders {
         let path = table.folder_path(number);
         let opened = store.folder(path).and_then(|folder| Ok((folder.stat()?, folder)));

@@ -34,7 +34,7 @@ pub use guard::{guarded, is_guarded};
 pub use overlay::{Overlay, OverlayBuilder};
 pub use query::{Part, TextQuery, Weights};
 pub use score::{Candidate, Scores};
-pub use share::Evidence;
+pub use share::TermEvidence;
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.

@@ -24,7 +24,7 @@ use crate::text::{fold_tag, nfc};
 /// can be told from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
-    let mut reader = Reader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
+    let mut reader = EntryReader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
     let lossy;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -83,7 +83,7 @@ pub fn body_fingerprint(body: &str) -> (u64, u32) {
     (fingerprint, n_words)
 }
 
-struct Reader<'a> {
+struct EntryReader<'a> {
     path: &'a str,
     head: Head,
     keys: Vec<Key>,
@@ -91,7 +91,7 @@ struct Reader<'a> {
     text: &'a str,
 }
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     /// Reports a problem; `offset` is in the file.
     fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
         // Of errors there are a handful; a warning there may be for each item of a list.
