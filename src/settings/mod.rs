@@ -387,6 +387,8 @@ pub fn template() -> String {
 
 #[cfg(test)]
 mod tests {
+    mod reference;
+
     use super::table::MODEL;
     use super::*;
 
