@@ -26,7 +26,7 @@ project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over bot
 
 Exit codes:
   0    done; also an empty list
-  1    the answer is no: nothing was found, check found something, run ended undone
+  1    the answer is no: nothing was found, check found something, run ended before the task was done
   2    wrong usage: an argument, a value or a setting
   3    no memory here; ralph-memory init makes one
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
