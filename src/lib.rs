@@ -123,6 +123,7 @@ pub mod error;
 pub mod git;
 pub mod history;
 pub mod index;
+mod journal;
 pub mod memory;
 pub mod progress;
 pub mod retention;
@@ -137,6 +138,17 @@ pub mod text;
 pub mod transcript;
 pub mod watch;
 mod workspace;
+
+/// The examples in Rust of the README and of the book, which are tests here.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/src/guides/own-loop.md")]
+    mod own_loop {}
+    #[doc = include_str!("../docs/src/reference/library.md")]
+    mod library {}
+}
 
 pub use context::{Budget, Context, Request, Task};
 pub use entry::knowledge::Knowledge;

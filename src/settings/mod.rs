@@ -207,6 +207,8 @@ pub fn template() -> String {
 
 #[cfg(test)]
 mod tests {
+    mod reference;
+
     use toml::de::DeTable;
 
     use super::read::{LONG_KEY, flatten};
