@@ -12,6 +12,7 @@ mod document;
 mod extra;
 mod guard;
 mod overlay;
+mod plan;
 mod query;
 mod score;
 mod share;

@@ -3,7 +3,7 @@
 use tantivy::schema::IndexRecordOption;
 
 use super::document::N_OF_STREAM;
-use super::score::{Candidate, PlannedTerm, Scores, is_at};
+use super::score::{Candidate, Scores, is_at};
 
 /// What speaks for it that a document is about a query, apart from how well others match.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,7 +28,7 @@ impl Scores<'_> {
         for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
             let number = candidates[wanted[0]].segment as usize;
             let segment = &self.snapshot.segments[number];
-            for term in &self.terms {
+            for term in &self.plan.terms {
                 let mut has = vec![false; wanted.len()];
                 for planned in &term.fields {
                     let Some(info) = &planned.postings[number] else { continue };
@@ -49,15 +49,8 @@ impl Scores<'_> {
         let share = |said: f64, asked: f64| if asked > 0.0 { (said / asked).min(1.0) } else { 0.0 };
         let most = |[one, other]: [TermEvidence; 2]| TermEvidence {
             words: one.words.max(other.words),
-            share: share(one.share, self.asked[0]).max(share(other.share, self.asked[1])),
+            share: share(one.share, self.plan.asked[0]).max(share(other.share, self.plan.asked[1])),
         };
         Ok(found.into_iter().map(most).collect())
     }
-}
-
-/// Returns what the `n` terms that say most say together.
-pub(super) fn heaviest(terms: &[PlannedTerm], n: usize) -> f64 {
-    let mut says: Vec<f64> = terms.iter().map(|term| term.says).collect();
-    says.sort_unstable_by(|one, other| other.total_cmp(one));
-    says.iter().take(n).sum()
 }

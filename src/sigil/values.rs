@@ -86,7 +86,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
                 (title_of(content), Some(category))
             };
             let (line, name, body) = (element.line, element.name, content.to_owned());
-            Ok(Sigil::Knowledge(Noted { line, name, title, tags, questions, category, body }))
+            Ok(Sigil::Knowledge(Noted { line, name, title, tags, category, questions, body }))
         }
     }
 }
