@@ -62,7 +62,11 @@ pub const ALL: [Setting; 51] = [
             set: |settings, word| Strategy::parse(word).map(|choice| settings.strategy = choice),
         },
     },
-    Setting { key: "strategy.models", help: "the models to choose from, the cheapest first", kind: SettingKind::Models },
+    Setting {
+        key: "strategy.models",
+        help: "the models to choose from, the cheapest first",
+        kind: SettingKind::Models,
+    },
     Setting {
         key: "strategy.fixed_model",
         help: "the model of the strategy `fixed`; without one, the middle one",
