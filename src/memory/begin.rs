@@ -212,7 +212,7 @@ impl Memory {
         let first_read = attempts.len().saturating_sub(MAX_READ);
         let first_own = own.len().saturating_sub(OWN_ITERATIONS);
         let query = query(task, &record, &run_record);
-        let (meaning, unknown) = self.meaning(views, snapshot, &query);
+        let (meaning, unknown) = self.semantic.search(&self.workspace, views, snapshot, &query);
         let (learnings, knowledge) = self.references(views, snapshot, &query, meaning.as_ref(), task)?;
         let matching = self.matching(views, snapshot, &query, meaning.as_ref(), &|head: &Head| {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))

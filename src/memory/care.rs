@@ -6,7 +6,6 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::meaning::MeaningStatus;
 use super::source::Sources;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
@@ -19,7 +18,7 @@ use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::journal::summaries;
 use crate::retrieve::superseded;
-use crate::semantic::vectors;
+use crate::semantic::{self, SemanticStatus};
 use crate::settings::FORMAT;
 use crate::workspace::Work;
 
@@ -185,7 +184,7 @@ impl Memory {
             watches: watches(),
             git: self.git_facts(),
             meaning: {
-                let MeaningStatus { wanted, active, detail, mend } = self.meaning_status();
+                let SemanticStatus { wanted, active, detail, mend } = self.semantic_status();
                 doctor::Meaning { is_well: active && mend.is_none() || !wanted, detail, mend }
             },
             kept: self.kept_problems().1,
@@ -213,7 +212,7 @@ impl Memory {
         let is_old = |name: &String| {
             name.starts_with("index-") && *name != index::folder_name()
                 || name.starts_with("catalog-") && name != catalog::FOLDER
-                || name.starts_with("vectors-") && name != vectors::FOLDER
+                || name.starts_with("vectors-") && name != semantic::FOLDER
         };
         let mut old: Vec<String> = names.filter(is_old).map(|name| format!("cache/{name}")).collect();
         old.sort();

@@ -270,7 +270,7 @@ impl Memory {
         let new = knowledge.iter().filter(|added| added.action != Action::Unchanged);
         let written: Vec<String> =
             new.map(|added| memory_relative(&added.path).to_owned()).chain([path.clone()]).collect();
-        problems.extend(self.embed_written(&written));
+        problems.extend(self.semantic.embed_written(&self.workspace, &written));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         // Those of the file: what the agent said there may be a secret as well.
         let refused = attempt.head.refused.clone();

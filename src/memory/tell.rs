@@ -41,7 +41,7 @@ impl Memory {
     pub fn search(&self, query: &Query, limit: usize) -> Result<Found> {
         let areas = if query.archived { &[Area::Live, Area::Archive][..] } else { &[Area::Live] };
         self.answer(areas, |views, snapshot| {
-            let (meaning, unknown) = self.meaning(views, snapshot, query);
+            let (meaning, unknown) = self.semantic.search(&self.workspace, views, snapshot, query);
             let hits = self.hits(views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
             let problems = views.iter().flat_map(|view| view.catalog.problems());
             let problems = problems.chain(self.settings_problems.clone()).chain(unknown).collect();
@@ -72,11 +72,6 @@ impl Memory {
         entries.into_iter().map(excerpt).inspect(|_| reading.advance(1)).collect()
     }
 
-    /// Returns a query with the weight that the settings give words, where it has none.
-    pub(super) fn weighed(&self, query: &Query) -> Query {
-        Query { text_weight: query.text_weight.or(Some(self.settings.text_weight)), ..query.clone() }
-    }
-
     /// Returns the hits of a query among the entries of the views, of which `snapshot` was made.
     pub(super) fn hits(
         &self,
@@ -88,7 +83,7 @@ impl Memory {
         keep: &dyn Fn(&crate::entry::Head) -> bool,
     ) -> Result<Vec<Hit>> {
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-        let query = self.weighed(query);
+        let query = query.with_text_weight(self.settings.text_weight);
         // Few searches meet an event, and only those need to know which are one too many.
         let beyond = OnceCell::new();
         let keep = |id: &Id, head: &Head| {

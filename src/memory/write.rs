@@ -108,7 +108,9 @@ impl Memory {
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
         let mut added = self.add_unembedded(knowledge)?;
         if added.action != Action::Unchanged {
-            added.problems.extend(self.embed_written(&[memory_relative(&added.path).to_owned()]));
+            added
+                .problems
+                .extend(self.semantic.embed_written(&self.workspace, &[memory_relative(&added.path).to_owned()]));
         }
         Ok(added)
     }

@@ -57,6 +57,9 @@ pub const WEIGHTS: Weights = Weights {
 /// The largest share of meaning in a score: with all of it, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
 
+/// How many hits of each kind a context considers at most, and about how many a server is asked by name.
+pub const MAX_CANDIDATES: usize = 100;
+
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
@@ -200,6 +203,11 @@ pub fn search(
 }
 
 impl Query {
+    /// Returns the query with this weight of words where it has none of its own.
+    pub(crate) fn with_text_weight(&self, weight: f64) -> Query {
+        Query { text_weight: self.text_weight.or(Some(weight)), ..self.clone() }
+    }
+
     /// Returns whether an entry has what every hit must have.
     fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
@@ -282,14 +290,14 @@ fn located(
         }
     }
     found.sort_by_cached_key(|found| {
-        let recency = come(catalogs[found.catalog].recency(found.row), now);
+        let recency = not_in_future(catalogs[found.catalog].recency(found.row), now);
         (Reverse(found.candidate.score), Reverse(recency), found.id.clone(), found.path.clone())
     });
     Ok(found)
 }
 
 /// Returns a time in seconds since 1970 as it counts for an order: one that has not come yet is none.
-pub(crate) fn come(time: i64, now: DateTime<Utc>) -> i64 {
+pub(crate) fn not_in_future(time: i64, now: DateTime<Utc>) -> i64 {
     if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 

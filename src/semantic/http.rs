@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum RequestError {
     /// Nobody answers there; with the system's words.
     Unreachable(String),
     /// It took longer than this, in milliseconds.
@@ -41,81 +41,81 @@ pub enum Trouble {
     Broken(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
-            Trouble::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
-            Trouble::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
-            Trouble::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
+            RequestError::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
+            RequestError::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
+            RequestError::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
+            RequestError::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for RequestError {}
 
-impl Trouble {
+impl RequestError {
     /// Returns whether the same call may do better a moment later: the server is busy or fails now and then.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 429 | 500..=599, .. })
+        matches!(self, RequestError::Refused { status: 429 | 500..=599, .. })
     }
 }
 
 /// How long calls may take: each of them, or all together from its making on.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock {
+pub struct TimeLimit {
     longest: Duration,
     begun: Option<Instant>,
 }
 
-impl Clock {
+impl TimeLimit {
     /// Lets each call take so long.
-    pub(super) fn each(longest: Duration) -> Clock {
-        Clock { longest, begun: None }
+    pub(super) fn each(longest: Duration) -> TimeLimit {
+        TimeLimit { longest, begun: None }
     }
 
     /// Lets all calls together take so long.
-    pub(super) fn together(longest: Duration) -> Clock {
-        Clock { longest, begun: Some(Instant::now()) }
+    pub(super) fn together(longest: Duration) -> TimeLimit {
+        TimeLimit { longest, begun: Some(Instant::now()) }
     }
 
     /// Returns how long the next call may take.
-    fn left(&self) -> Result<Duration, Trouble> {
+    fn left(&self) -> Result<Duration, RequestError> {
         let spent = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
         self.longest.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.is_over())
     }
 
     /// Returns the trouble of who did not answer in time, however much of it the last call had.
-    fn is_over(&self) -> Trouble {
-        Trouble::TimedOut(u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX))
+    fn is_over(&self) -> RequestError {
+        RequestError::TimedOut(u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
 /// A server that speaks JSON.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct JsonServer {
     url: String,
     agent: Agent,
     key: Option<(&'static str, String)>,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for JsonServer {
     /// Shows all but the key, which nobody should find in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
+        formatter.debug_struct("JsonServer").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-impl Server {
+impl JsonServer {
     /// Returns the server at `url`, which has no `/` at its end. `key` is a header and its value.
     ///
     /// What the environment says of proxies holds for servers on other machines. Nothing is ever sent on to an
     /// address that a server names.
-    pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> Server {
+    pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> JsonServer {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).tls_config(tls);
         let config = if is_local(url) { config.proxy(None) } else { config };
-        Server { url: url.to_owned(), agent: config.build().new_agent(), key }
+        JsonServer { url: url.to_owned(), agent: config.build().new_agent(), key }
     }
 
     pub(super) fn url(&self) -> &str {
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Returns whether whoever listens on the way to the server can read the key.
-    pub(super) fn shows_key(&self) -> bool {
+    pub(super) fn exposes_key(&self) -> bool {
         self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
     }
 
@@ -133,11 +133,11 @@ impl Server {
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        clock: &Clock,
-    ) -> Result<T, Trouble> {
-        let text = self.text(method, path, body, clock)?;
+        time: &TimeLimit,
+    ) -> Result<T, RequestError> {
+        let text = self.text(method, path, body, time)?;
         serde_json::from_slice(&text).map_err(|error| {
-            Trouble::Broken(shown(&self.without_key(format!("{error}, in {}", shown(&text)).as_bytes())))
+            RequestError::Broken(shown(&self.without_key(format!("{error}, in {}", shown(&text)).as_bytes())))
         })
     }
 
@@ -147,20 +147,20 @@ impl Server {
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        clock: &Clock,
-    ) -> Result<Vec<u8>, Trouble> {
+        time: &TimeLimit,
+    ) -> Result<Vec<u8>, RequestError> {
         let body = match body {
-            Some(body) => serde_json::to_vec(body).map_err(|error| Trouble::Broken(error.to_string()))?,
+            Some(body) => serde_json::to_vec(body).map_err(|error| RequestError::Broken(error.to_string()))?,
             None => Vec::new(),
         };
-        let (begun, longest) = (Instant::now(), clock.left()?);
+        let (begun, longest) = (Instant::now(), time.left()?);
         let mut tries = 1;
         loop {
             let left = longest.saturating_sub(begun.elapsed());
             let result = self.call_once(method, path, &body, left);
             let pause = PAUSE * tries;
             match result {
-                Err(Trouble::TimedOut(_)) => return Err(clock.is_over()),
+                Err(RequestError::TimedOut(_)) => return Err(time.is_over()),
                 Err(trouble) if trouble.may_pass() && tries < MAX_TRIES && begun.elapsed() + pause < longest => {
                     // Nobody wakes this thread; it may wake early, which does no harm.
                     park_timeout(pause);
@@ -171,7 +171,7 @@ impl Server {
         }
     }
 
-    fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, Trouble> {
+    fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, RequestError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if !body.is_empty() {
             request = request.header("content-type", "application/json");
@@ -179,7 +179,7 @@ impl Server {
         if let Some((name, key)) = &self.key {
             request = request.header(*name, key);
         }
-        let request = request.body(body).map_err(|error| Trouble::Broken(error.to_string()))?;
+        let request = request.body(body).map_err(|error| RequestError::Broken(error.to_string()))?;
         // A time-out of nothing would be none.
         let left = left.max(Duration::from_millis(1));
         let request = self.agent.configure_request(request).timeout_global(Some(left)).build();
@@ -190,7 +190,7 @@ impl Server {
         if status.is_success() {
             Ok(text)
         } else {
-            Err(Trouble::Refused { status: status.as_u16(), message: said(&self.without_key(&text)) })
+            Err(RequestError::Refused { status: status.as_u16(), message: said(&self.without_key(&text)) })
         }
     }
 
@@ -205,34 +205,34 @@ impl Server {
     }
 }
 
-fn trouble(error: ureq::Error) -> Trouble {
+fn trouble(error: ureq::Error) -> RequestError {
     match error {
-        ureq::Error::Timeout(Timeout::Await100) => Trouble::Broken("it sends no answer".to_owned()),
+        ureq::Error::Timeout(Timeout::Await100) => RequestError::Broken("it sends no answer".to_owned()),
         // Whose time it was, the caller knows.
-        ureq::Error::Timeout(_) => Trouble::TimedOut(0),
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(0),
+        ureq::Error::Timeout(_) => RequestError::TimedOut(0),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => RequestError::TimedOut(0),
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            Trouble::Unreachable("the connection was refused".to_owned())
+            RequestError::Unreachable("the connection was refused".to_owned())
         }
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Trouble::Broken("it ends too early".to_owned())
+            RequestError::Broken("it ends too early".to_owned())
         }
         ureq::Error::Io(error) => unreachable_by(&error),
-        ureq::Error::HostNotFound => Trouble::Unreachable("there is no host of that name".to_owned()),
+        ureq::Error::HostNotFound => RequestError::Unreachable("there is no host of that name".to_owned()),
         error
         @ (ureq::Error::Protocol(_) | ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..)) => {
-            Trouble::Broken(error.to_string())
+            RequestError::Broken(error.to_string())
         }
         error => unreachable_by(&error),
     }
 }
 
 /// Says why nobody can be reached. A certificate comes as one of several errors, with the same words in all.
-fn unreachable_by(error: &dyn fmt::Display) -> Trouble {
+fn unreachable_by(error: &dyn fmt::Display) -> RequestError {
     let text = error.to_string();
     match text.split_once("invalid peer certificate: ") {
-        Some((_, reason)) => Trouble::Unreachable(format!("its certificate is not trusted here: {reason}")),
-        None => Trouble::Unreachable(text),
+        Some((_, reason)) => RequestError::Unreachable(format!("its certificate is not trusted here: {reason}")),
+        None => RequestError::Unreachable(text),
     }
 }
 
@@ -292,21 +292,23 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
-        let result = Server::new(&url, None).text("GET", "/", None::<&()>, &Clock::each(Duration::from_secs(5)));
-        assert_eq!(result, Err(Trouble::Unreachable("the connection was refused".to_owned())));
+        let result =
+            JsonServer::new(&url, None).text("GET", "/", None::<&()>, &TimeLimit::each(Duration::from_secs(5)));
+        assert_eq!(result, Err(RequestError::Unreachable("the connection was refused".to_owned())));
     }
 
     #[test]
     fn silence_is_not_waited_for() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let result = Server::new(&url, None).text("POST", "/", Some(&"x"), &Clock::each(Duration::from_millis(50)));
-        assert_eq!(result, Err(Trouble::TimedOut(50)));
+        let result =
+            JsonServer::new(&url, None).text("POST", "/", Some(&"x"), &TimeLimit::each(Duration::from_millis(50)));
+        assert_eq!(result, Err(RequestError::TimedOut(50)));
         // The second of two has what the first left.
-        let (server, clock) = (Server::new(&url, None), Clock::together(Duration::from_millis(50)));
+        let (server, time) = (JsonServer::new(&url, None), TimeLimit::together(Duration::from_millis(50)));
         let begun = Instant::now();
         for _ in 0..20 {
-            assert_eq!(server.text("POST", "/", Some(&"x"), &clock), Err(Trouble::TimedOut(50)));
+            assert_eq!(server.text("POST", "/", Some(&"x"), &time), Err(RequestError::TimedOut(50)));
         }
         assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::http::{Clock, Server, Trouble};
+use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out also where no graphics card helps.
@@ -18,8 +18,8 @@ const MAX_DIMENSIONS: usize = 8_192;
 
 /// An Ollama server, and the model that is asked for. Making one calls nobody.
 #[derive(Debug, Clone)]
-pub struct Ollama {
-    server: Server,
+pub struct OllamaClient {
+    server: JsonServer,
     model: String,
     prefixes: Prefixes,
     check: Duration,
@@ -29,7 +29,7 @@ pub struct Ollama {
 
 /// Who waits for vectors of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Timeouts {
     /// Somebody who asked something else: as long as for a query.
     Query,
     /// Somebody who asked for vectors.
@@ -57,36 +57,36 @@ impl Prefixes {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct EmbedRequest<'a> {
     model: &'a str,
     input: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Embedded {
+struct EmbedResponse {
     #[serde(default)]
     embeddings: Vec<Vec<f32>>,
 }
 
 #[derive(Deserialize)]
-struct Tags {
+struct TagsResponse {
     #[serde(default)]
-    models: Vec<Model>,
+    models: Vec<TaggedModel>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct TaggedModel {
     #[serde(default)]
     name: String,
 }
 
-impl Ollama {
+impl OllamaClient {
     /// Returns the server of the settings, where they name one.
-    pub fn new(settings: &settings::Ollama) -> Option<Ollama> {
+    pub fn new(settings: &settings::Ollama) -> Option<OllamaClient> {
         let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
         let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
-        (!settings.url.is_empty()).then(|| Ollama {
-            server: Server::new(&settings.url, None),
+        (!settings.url.is_empty()).then(|| OllamaClient {
+            server: JsonServer::new(&settings.url, None),
             model,
             prefixes: Prefixes::of(&family),
             check: Duration::from_millis(settings.check_timeout_ms),
@@ -109,54 +109,54 @@ impl Ollama {
     ///
     /// # Errors
     ///
-    /// Those of the call; [`Trouble::Refused`] with 404 where it has no such model.
-    pub fn check(&self) -> Result<(), Trouble> {
-        let tags: Tags = self.server.call("GET", "/api/tags", None::<&()>, &Clock::each(self.check))?;
+    /// Those of the call; [`RequestError::Refused`] with 404 where it has no such model.
+    pub fn check(&self) -> Result<(), RequestError> {
+        let tags: TagsResponse = self.server.call("GET", "/api/tags", None::<&()>, &TimeLimit::each(self.check))?;
         if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
             return Ok(());
         }
-        Err(Trouble::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
+        Err(RequestError::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
     }
 
     /// Returns the vector of a query, of length 1.
     ///
     /// # Errors
     ///
-    /// Those of the call, and [`Trouble::Broken`] where the answer is no vector.
-    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, Trouble> {
+    /// Those of the call, and [`RequestError::Broken`] where the answer is no vector.
+    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
         let text = format!("{}{}", self.prefixes.query, words.join(" "));
-        let mut vectors = self.embed(vec![text], &Clock::each(self.query))?;
-        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+        let mut vectors = self.embed(vec![text], &TimeLimit::each(self.query))?;
+        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
     /// Returns the vectors of a few texts, each of length 1, in their order. Callers send no more than
-    /// [`Ollama::batch`] at once.
+    /// [`OllamaClient::batch`] at once.
     ///
     /// # Errors
     ///
-    /// Those of [`Ollama::embed_query`].
-    pub fn embed_documents(&self, texts: &[String], clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
-        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), clock)
+    /// Those of [`OllamaClient::embed_query`].
+    pub fn embed_documents(&self, texts: &[String], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
+        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), limit)
     }
 
     /// Returns the vector of one text.
     ///
     /// # Errors
     ///
-    /// Those of [`Ollama::embed_query`].
-    pub fn embed_document(&self, text: &str, clock: &Clock) -> Result<Vec<f32>, Trouble> {
-        let mut vectors = self.embed_documents(&[text.to_owned()], clock)?;
-        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+    /// Those of [`OllamaClient::embed_query`].
+    pub fn embed_document(&self, text: &str, limit: &TimeLimit) -> Result<Vec<f32>, RequestError> {
+        let mut vectors = self.embed_documents(&[text.to_owned()], limit)?;
+        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
     /// Returns how long calls for documents may take: who asked for something else waits as long as for a query, for
     /// all of them.
-    pub fn clock(&self, patience: Patience) -> Clock {
+    pub fn time_limit(&self, patience: Timeouts) -> TimeLimit {
         match patience {
-            Patience::Query => Clock::together(self.query),
-            Patience::Batch => Clock::each(self.embed),
+            Timeouts::Query => TimeLimit::together(self.query),
+            Timeouts::Batch => TimeLimit::each(self.embed),
         }
     }
 
@@ -165,11 +165,11 @@ impl Ollama {
         BATCH
     }
 
-    fn embed(&self, input: Vec<String>, clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
+    fn embed(&self, input: Vec<String>, limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
         let n = input.len();
-        let asked = Asked { model: &self.model, input };
-        let answer: Embedded = self.server.call("POST", "/api/embed", Some(&asked), clock)?;
-        let broken = |reason: String| Err(Trouble::Broken(reason));
+        let asked = EmbedRequest { model: &self.model, input };
+        let answer: EmbedResponse = self.server.call("POST", "/api/embed", Some(&asked), limit)?;
+        let broken = |reason: String| Err(RequestError::Broken(reason));
         if answer.embeddings.len() != n {
             return broken(format!("it has {} vectors for {n} texts", answer.embeddings.len()));
         }
@@ -181,7 +181,7 @@ impl Ollama {
             return broken(format!("its vectors have {dimensions} dimensions"));
         }
         let unit: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(unit).collect();
-        unit.ok_or_else(|| Trouble::Broken("a vector has no length, or numbers that are none".to_owned()))
+        unit.ok_or_else(|| RequestError::Broken("a vector has no length, or numbers that are none".to_owned()))
     }
 }
 
@@ -221,13 +221,13 @@ mod tests {
         let of = |model: &str| {
             let settings =
                 settings::Ollama { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
-            Ollama::new(&settings).unwrap().prefixes
+            OllamaClient::new(&settings).unwrap().prefixes
         };
         assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
         assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
         assert_eq!(of("").query, "search_query: ");
         assert_eq!(of("all-minilm").query, "");
-        assert!(Ollama::new(&settings::Ollama::default()).is_none());
+        assert!(OllamaClient::new(&settings::Ollama::default()).is_none());
     }
 
     #[test]

@@ -23,6 +23,15 @@ impl Default for Semantic {
     }
 }
 
+impl super::Settings {
+    /// Returns the least cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
+    /// `semantic.min_score`, else the one that suits the model.
+    pub fn min_similarity(&self) -> f64 {
+        let set = self.semantic.min_score;
+        if set < 0.0 { self.ollama.min_score() } else { set }
+    }
+}
+
 /// The Ollama server that makes vectors of texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ollama {

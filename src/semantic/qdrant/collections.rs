@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, Collection, Count};
-use super::{Qdrant, path};
-use crate::semantic::http::{Clock, Trouble};
+use super::wire::{self, Collection, PointCount};
+use super::{QdrantClient, path};
+use crate::semantic::http::{RequestError, TimeLimit};
 
 /// The fields by which points are looked for.
 const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
@@ -16,16 +16,16 @@ const DISTANCE: &str = "Cosine";
 
 /// The collections as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct CollectionsReport {
     /// Those that were made, by name.
     pub made: Vec<String>,
     /// What is not as the settings say.
     pub differences: Vec<Difference>,
 }
 
-impl Prepared {
+impl CollectionsReport {
     /// Returns the number of dimensions that a collection has where it has another than it should: nothing can be
-    /// stored there or found before it is [made anew](Qdrant::recreate).
+    /// stored there or found before it is [made anew](QdrantClient::recreate).
     pub fn wrong_dimension(&self) -> Option<usize> {
         self.differences.iter().find_map(|difference| match difference {
             Difference::Dimensions { found, .. } => Some(*found),
@@ -89,9 +89,9 @@ impl fmt::Display for Difference {
 
 /// What became of collections that were to be made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Anew {
+pub enum RecreateOutcome {
     /// They were.
-    Made(Prepared),
+    Recreated(CollectionsReport),
     /// Nothing was done: deleting this one would delete points of other projects, and it cannot stay as it is.
     Shared {
         /// The collection. Another name in `qdrant.collection` is the way out, or deleting it by hand.
@@ -101,14 +101,14 @@ pub enum Anew {
     },
 }
 
-impl Qdrant {
+impl QdrantClient {
     /// Makes the collections that are missing, and in each the indexes that are, and says what is not as the settings
     /// say.
     ///
     /// Of the features, those are looked at that entries have or will have; in one collection for all they do not
     /// matter. It changes nothing that is there, may be called again, and by several at the same time.
-    pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Prepared, Trouble> {
-        let mut prepared = Prepared::default();
+    pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<CollectionsReport, RequestError> {
+        let mut prepared = CollectionsReport::default();
         for name in self.homes(features) {
             self.prepare_one(&self.each(), &name, dimensions, &mut prepared)?;
         }
@@ -121,7 +121,7 @@ impl Qdrant {
     /// One with points of other projects in it is not deleted: where it has the right dimension, this project's points
     /// are removed from it, else nothing at all is done. (A project that stores its first points in the very
     /// moment between looking and deleting has to fill its index again.)
-    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Anew, Trouble> {
+    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<RecreateOutcome, RequestError> {
         let wanted = self.homes(features);
         let mut names = self.collections(&self.together())?;
         names.extend(wanted.iter().cloned());
@@ -139,7 +139,7 @@ impl Qdrant {
             } else if is_right && own > 0 {
                 to_empty.push(name);
             } else if others > 0 && !is_right && (own > 0 || wanted.contains(&name)) {
-                return Ok(Anew::Shared { collection: name, others });
+                return Ok(RecreateOutcome::Shared { collection: name, others });
             }
         }
         for name in to_delete {
@@ -148,7 +148,7 @@ impl Qdrant {
         for name in to_empty {
             self.delete(&self.each(), &name, &json!({ "must": [self.own()] }))?;
         }
-        self.prepare(dimensions, features).map(Anew::Made)
+        self.prepare(dimensions, features).map(RecreateOutcome::Recreated)
     }
 
     /// Returns the collections in which entries of these features lie, and the one for all in any case.
@@ -163,11 +163,11 @@ impl Qdrant {
     /// Makes a collection if it is missing, and the indexes that it lacks.
     pub(super) fn prepare_one(
         &self,
-        clock: &Clock,
+        clock: &TimeLimit,
         name: &str,
         dimensions: usize,
-        prepared: &mut Prepared,
-    ) -> Result<(), Trouble> {
+        prepared: &mut CollectionsReport,
+    ) -> Result<(), RequestError> {
         let mut collection = self.look(clock, name)?;
         if collection.is_none() {
             if self.make(clock, name, dimensions)? {
@@ -176,7 +176,7 @@ impl Qdrant {
             collection = self.look(clock, name)?;
         }
         let Some(mut there) = collection else {
-            return Err(Trouble::Broken(format!("collection `{name}` is gone as soon as it is made")));
+            return Err(RequestError::Broken(format!("collection `{name}` is gone as soon as it is made")));
         };
         let missing: Vec<&str> =
             INDEXED.into_iter().filter(|field| !there.payload_schema.contains_key(*field)).collect();
@@ -187,16 +187,16 @@ impl Qdrant {
             self.call::<Value>(clock, "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
         }
         if !missing.is_empty() {
-            there = self
-                .look(clock, name)?
-                .ok_or_else(|| Trouble::Broken(format!("collection `{name}` is gone while its indexes are made")))?;
+            there = self.look(clock, name)?.ok_or_else(|| {
+                RequestError::Broken(format!("collection `{name}` is gone while its indexes are made"))
+            })?;
         }
         self.compare(name, dimensions, &there, &mut prepared.differences);
         Ok(())
     }
 
     /// Makes a collection; returns whether it was this call that did.
-    fn make(&self, clock: &Clock, name: &str, dimensions: usize) -> Result<bool, Trouble> {
+    fn make(&self, clock: &TimeLimit, name: &str, dimensions: usize) -> Result<bool, RequestError> {
         let graph = self.graph;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
@@ -206,13 +206,13 @@ impl Qdrant {
         match self.call::<Value>(clock, "PUT", &path(name), Some(&body)) {
             Ok(_) => Ok(true),
             // Another machine was faster; or this one was, in a try whose answer was lost.
-            Err(Trouble::Refused { status: 409, .. }) => Ok(false),
+            Err(RequestError::Refused { status: 409, .. }) => Ok(false),
             Err(trouble) => Err(trouble),
         }
     }
 
     /// Returns a collection as the server has it; none where it has none.
-    fn look(&self, clock: &Clock, name: &str) -> Result<Option<Collection>, Trouble> {
+    fn look(&self, clock: &TimeLimit, name: &str) -> Result<Option<Collection>, RequestError> {
         match self.call(clock, "GET", &path(name), None::<&()>) {
             Ok(collection) => Ok(Some(collection)),
             Err(trouble) if trouble.is_missing_collection() => Ok(None),
@@ -220,9 +220,10 @@ impl Qdrant {
         }
     }
 
-    fn count(&self, name: &str, filter: &Value) -> Result<u64, Trouble> {
+    fn count(&self, name: &str, filter: &Value) -> Result<u64, RequestError> {
         let body = json!({ "filter": filter, "exact": true });
-        let count: Count = self.call(&self.each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
+        let count: PointCount =
+            self.call(&self.each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
         Ok(count.count)
     }
 
@@ -273,7 +274,7 @@ impl Qdrant {
     }
 }
 
-fn vectors(collection: &Collection) -> Option<wire::Vectors> {
+fn vectors(collection: &Collection) -> Option<wire::VectorParams> {
     serde_json::from_value(collection.config.params.vectors.clone()).ok()
 }
 

@@ -21,12 +21,12 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::http::{Clock, Server, Trouble};
+use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::entry::{Id, Kind};
 use crate::settings;
 
-pub use collections::{Anew, Difference, Prepared};
-pub use points::Wanted;
+pub use collections::{CollectionsReport, Difference, RecreateOutcome};
+pub use points::PointQuery;
 
 /// What the ids of all points are made in; this never changes, as other machines would then make points anew.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_5a0e_93b4_4f6e_8f0c_2a6d_41e7_b935);
@@ -39,21 +39,21 @@ const OLDEST: (u32, u32) = (1, 11);
 
 /// A Qdrant server, and what of it is this project's.
 #[derive(Debug, Clone)]
-pub struct Qdrant {
-    server: Server,
+pub struct QdrantClient {
+    server: JsonServer,
     longest: Duration,
     /// The collection of all features, or of the entries without one.
     collection: String,
     is_per_feature: bool,
     project: String,
     model: String,
-    graph: Graph,
+    graph: GraphSettings,
     hnsw_ef: u32,
 }
 
 /// How vectors are kept and found.
 #[derive(Debug, Clone, Copy)]
-struct Graph {
+struct GraphSettings {
     m: u32,
     ef_construct: u32,
     on_disk: bool,
@@ -80,7 +80,7 @@ pub struct Point {
 
 /// An entry that was found, by the chunk of it that fits best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Match {
+pub struct PointMatch {
     /// The entry.
     pub entry: Id,
     /// Which of its chunks this is.
@@ -93,7 +93,7 @@ pub struct Match {
 
 /// What the server holds of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredPoint {
     /// The entry.
     pub entry: Id,
     /// Which of its chunks this is.
@@ -104,7 +104,7 @@ pub struct Stored {
     pub content: u64,
     /// The feature the entry had.
     pub feature: Option<String>,
-    /// The model that made the vector, without `:latest`; compare it with [`Qdrant::model`].
+    /// The model that made the vector, without `:latest`; compare it with [`QdrantClient::model`].
     pub model: String,
     /// Whether it lies where it is looked for. It does not after `qdrant.collections` was changed: then put its entry
     /// again, or remove it.
@@ -113,16 +113,16 @@ pub struct Stored {
 
 /// How a server does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct QdrantInfo {
     /// Its version.
     pub version: String,
     /// Whether the collection named by the settings is there.
     pub is_prepared: bool,
 }
 
-impl Qdrant {
+impl QdrantClient {
     /// Returns the server of the settings; none without an address. No call is made.
-    pub fn new(settings: &settings::Qdrant, model: &str) -> Option<Qdrant> {
+    pub fn new(settings: &settings::Qdrant, model: &str) -> Option<QdrantClient> {
         if settings.url.is_empty() {
             return None;
         }
@@ -131,9 +131,9 @@ impl Qdrant {
             "" => settings::Qdrant::default().collection,
             name => name.to_owned(),
         };
-        let graph = Graph { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
-        Some(Qdrant {
-            server: Server::new(settings.url.trim_end_matches('/'), key),
+        let graph = GraphSettings { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
+        Some(QdrantClient {
+            server: JsonServer::new(settings.url.trim_end_matches('/'), key),
             longest: Duration::from_millis(settings.timeout_ms),
             collection,
             is_per_feature: settings.collections == settings::CollectionLayout::PerFeature,
@@ -150,8 +150,13 @@ impl Qdrant {
     }
 
     /// Returns whether its key goes over a network without TLS.
-    pub fn shows_key(&self) -> bool {
-        self.server.shows_key()
+    pub fn exposes_key(&self) -> bool {
+        self.server.exposes_key()
+    }
+
+    /// Returns whether each feature has a collection of its own.
+    pub fn is_per_feature(&self) -> bool {
+        self.is_per_feature
     }
 
     /// Returns a word that tells the places of vectors on one server apart.
@@ -166,52 +171,52 @@ impl Qdrant {
 
     /// Asks the server how it does: that it is a Qdrant new enough, that it takes the key, and whether the collection
     /// is there.
-    pub fn check(&self) -> Result<Checked, Trouble> {
+    pub fn check(&self) -> Result<QdrantInfo, RequestError> {
         let clock = self.together();
-        let about: wire::About = self.server.call("GET", "/", None::<&()>, &clock)?;
+        let about: wire::ServerAbout = self.server.call("GET", "/", None::<&()>, &clock)?;
         let is_version = |version: &str| {
             let is_known = |character: char| character.is_ascii_alphanumeric() || ".-+".contains(character);
             (1..=40).contains(&version.len()) && version.chars().all(is_known)
         };
         if !about.title.to_lowercase().contains("qdrant") || !is_version(&about.version) {
-            return Err(Trouble::Broken("it is no Qdrant server".to_owned()));
+            return Err(RequestError::Broken("it is no Qdrant server".to_owned()));
         }
         let mut numbers = about.version.split('.').map_while(|part| part.parse::<u32>().ok());
         if let (Some(major), Some(minor)) = (numbers.next(), numbers.next())
             && (major, minor) < OLDEST
         {
             let (at_least, and) = OLDEST;
-            return Err(Trouble::Broken(format!(
+            return Err(RequestError::Broken(format!(
                 "it is Qdrant {}, and {at_least}.{and} is the oldest that will do",
                 about.version
             )));
         }
         // The first answer needs no key; this one does.
         let path = format!("{}/exists", path(&self.collection));
-        let exists: wire::Exists = self.call(&clock, "GET", &path, None::<&()>)?;
-        Ok(Checked { version: about.version, is_prepared: exists.exists })
+        let exists: wire::CollectionExists = self.call(&clock, "GET", &path, None::<&()>)?;
+        Ok(QdrantInfo { version: about.version, is_prepared: exists.exists })
     }
 
     /// Makes a call, and returns the answer's result.
     fn call<T: DeserializeOwned>(
         &self,
-        clock: &Clock,
+        clock: &TimeLimit,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-    ) -> Result<T, Trouble> {
-        let answer: wire::Answer<T> = self.server.call(method, path, body, clock)?;
+    ) -> Result<T, RequestError> {
+        let answer: wire::QdrantAnswer<T> = self.server.call(method, path, body, clock)?;
         Ok(answer.result)
     }
 
     /// Lets each call take as long as a call may.
-    fn each(&self) -> Clock {
-        Clock::each(self.longest)
+    fn each(&self) -> TimeLimit {
+        TimeLimit::each(self.longest)
     }
 
     /// Lets several calls take as long as one may.
-    fn together(&self) -> Clock {
-        Clock::together(self.longest)
+    fn together(&self) -> TimeLimit {
+        TimeLimit::together(self.longest)
     }
 
     /// Returns the collection in which entries of a feature lie.
@@ -224,17 +229,17 @@ impl Qdrant {
 
     /// Returns all collections that can hold points of this project: the one of the settings first, then those of
     /// features by name, where there are such.
-    fn collections(&self, clock: &Clock) -> Result<Vec<String>, Trouble> {
+    fn collections(&self, clock: &TimeLimit) -> Result<Vec<String>, RequestError> {
         let mut names = vec![self.collection.clone()];
         if self.is_per_feature {
-            let there: wire::Collections = self.call(clock, "GET", "/collections", None::<&()>)?;
+            let there: wire::CollectionList = self.call(clock, "GET", "/collections", None::<&()>)?;
             let there = there.collections.into_iter().map(|there| there.name);
             let mut features: Vec<String> =
                 there.filter(|name| is_of_feature(name) && *name != self.collection).collect();
             features.sort();
             features.dedup();
             if features.len() > MAX_FEATURES {
-                return Err(Trouble::Broken(format!(
+                return Err(RequestError::Broken(format!(
                     "it has {} collections of features, and at most {MAX_FEATURES} can be looked at one by one: \
                      set `qdrant.collections` to `shared`",
                     features.len()
@@ -255,22 +260,22 @@ impl Qdrant {
     }
 }
 
-impl Trouble {
+impl RequestError {
     /// Returns whether a Qdrant server says that a collection is not there: `index --remote` makes and fills it.
     pub fn is_missing_collection(&self) -> bool {
         // Something else that listens there has its own way to say that it knows no such path.
-        matches!(self, Trouble::Refused { status: 404, message } if message.contains("Collection"))
+        matches!(self, RequestError::Refused { status: 404, message } if message.contains("Collection"))
     }
 
     /// Returns whether a Qdrant server says that vectors have another number of dimensions than its collection:
     /// another model made it, and only `index --rebuild --remote` mends that.
     pub fn is_wrong_dimension(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 400, message } if message.contains("dimension error"))
+        matches!(self, RequestError::Refused { status: 400, message } if message.contains("dimension error"))
     }
 
     /// Returns whether a server wants another key, or any.
     pub fn is_denied(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 401 | 403, .. })
+        matches!(self, RequestError::Refused { status: 401 | 403, .. })
     }
 }
 
@@ -309,19 +314,19 @@ fn path(collection: &str) -> String {
 mod tests {
     use super::*;
 
-    fn qdrant(project: &str) -> Qdrant {
+    fn qdrant(project: &str) -> QdrantClient {
         let settings = settings::Qdrant {
             url: "http://127.0.0.1:1".to_owned(),
             api_key: "sesame".to_owned(),
             project: project.to_owned(),
             ..settings::Qdrant::default()
         };
-        Qdrant::new(&settings, "nomic-embed-text:latest").unwrap()
+        QdrantClient::new(&settings, "nomic-embed-text:latest").unwrap()
     }
 
     #[test]
     fn without_an_address_there_is_no_server() {
-        assert!(Qdrant::new(&settings::Qdrant::default(), "x").is_none());
+        assert!(QdrantClient::new(&settings::Qdrant::default(), "x").is_none());
     }
 
     #[test]
@@ -334,7 +339,7 @@ mod tests {
         let shows = |url: &str, key: &str| {
             let (url, api_key) = (url.to_owned(), key.to_owned());
             let settings = settings::Qdrant { url, api_key, ..settings::Qdrant::default() };
-            Qdrant::new(&settings, "x").unwrap().shows_key()
+            QdrantClient::new(&settings, "x").unwrap().exposes_key()
         };
         assert!(shows("http://qdrant.example.org:6333", "sesame"));
         assert!(!shows("http://qdrant.example.org:6333", ""));

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
-use super::{Match, Point, Prepared, Qdrant, Stored, path};
+use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, QueryResult, ScrollPage, is, is_any, is_kind};
+use super::{CollectionsReport, Point, PointMatch, QdrantClient, StoredPoint, path};
 use crate::entry::{Id, Kind};
-use crate::semantic::Patience;
-use crate::semantic::http::{Clock, Trouble};
+use crate::semantic::Timeouts;
+use crate::semantic::http::{RequestError, TimeLimit};
 
 /// How many bytes of points are stored at once, about: a server takes 32 MB, and one call has only so much time.
 const MAX_BATCH: usize = 1024 * 1024;
@@ -27,7 +27,7 @@ const CHUNKS: usize = 4;
 /// How many at most, where a few long entries have all the best ones.
 const MAX_CHUNKS: usize = 64;
 
-impl Qdrant {
+impl QdrantClient {
     /// Stores points. Those that are there are replaced, so it may be called again.
     ///
     /// What the server has of the same entries beyond their number of chunks (`of`) is removed afterwards, and what it
@@ -36,10 +36,10 @@ impl Qdrant {
     ///
     /// With the patience of a query all of it takes no longer than one call may, and what is in collections of other
     /// features stays until it is done with more of it: there may be many of them.
-    pub fn put(&self, points: &[Point], patience: Patience) -> Result<(), Trouble> {
+    pub fn put(&self, points: &[Point], patience: Timeouts) -> Result<(), RequestError> {
         let clock = match patience {
-            Patience::Query => &self.together(),
-            Patience::Batch => &self.each(),
+            Timeouts::Query => &self.together(),
+            Timeouts::Batch => &self.each(),
         };
         let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
         for point in points {
@@ -60,7 +60,7 @@ impl Qdrant {
                     // The first of its feature.
                     Err(trouble) if trouble.is_missing_collection() && *home != self.collection => {
                         let dimensions = batch.first().map_or(0, |point| point.vector.len());
-                        self.prepare_one(clock, home, dimensions, &mut Prepared::default())?;
+                        self.prepare_one(clock, home, dimensions, &mut CollectionsReport::default())?;
                         self.call::<Value>(clock, "PUT", &to, Some(&body))?;
                     }
                     answer => drop(answer?),
@@ -68,7 +68,7 @@ impl Qdrant {
             }
             self.remove_surplus(clock, home, points)?;
         }
-        if self.is_per_feature && patience == Patience::Batch && !points.is_empty() {
+        if self.is_per_feature && patience == Timeouts::Batch && !points.is_empty() {
             for collection in self.collections(&self.together())? {
                 // Of one that was given with two features both stay, rather than none.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Qdrant {
     }
 
     /// Removes all points of entries, whichever model and feature they are of. Entries of other projects stay.
-    pub fn remove(&self, entries: &[Id]) -> Result<(), Trouble> {
+    pub fn remove(&self, entries: &[Id]) -> Result<(), RequestError> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -106,14 +106,14 @@ impl Qdrant {
         min_score: f32,
         feature: Option<&str>,
         kind: Option<Kind>,
-    ) -> Result<Vec<Match>, Trouble> {
-        self.search_with(&Wanted { vector, limit, min_score, feature, kind, also: &[] })
+    ) -> Result<Vec<PointMatch>, RequestError> {
+        self.search_with(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })
     }
 
-    /// Returns what [`search`](Qdrant::search) does, and how well some other entries fit, however little that is, in
+    /// Returns what [`search`](QdrantClient::search) does, and how well some other entries fit, however little that is, in
     /// the same calls.
-    pub fn search_with(&self, wanted: &Wanted<'_>) -> Result<Vec<Match>, Trouble> {
-        let Wanted { limit, feature, .. } = *wanted;
+    pub fn search_with(&self, wanted: &PointQuery<'_>) -> Result<Vec<PointMatch>, RequestError> {
+        let PointQuery { limit, feature, .. } = *wanted;
         if limit == 0 && wanted.also.is_empty() {
             return Ok(Vec::new());
         }
@@ -140,7 +140,7 @@ impl Qdrant {
                 }
                 // What is wrong with the call itself the collection of the settings says too, or else it is this one that
                 // is not for such vectors: another project's, whose features have the same name and whose model is another.
-                Err(trouble @ Trouble::Refused { status: 400, .. }) if *collection != self.collection => {
+                Err(trouble @ RequestError::Refused { status: 400, .. }) if *collection != self.collection => {
                     if feature.is_some() && self.search_one(&clock, &self.collection, wanted).is_err() {
                         return Err(trouble);
                     }
@@ -148,10 +148,10 @@ impl Qdrant {
                 Err(trouble) => return Err(trouble),
             }
         }
-        let sort = |found: &mut Vec<Match>| {
+        let sort = |found: &mut Vec<PointMatch>| {
             found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
         };
-        let mut found: Vec<Match> = near.into_values().collect();
+        let mut found: Vec<PointMatch> = near.into_values().collect();
         sort(&mut found);
         found.truncate(limit);
         // A graph may miss the best chunk of an entry, and a list of few entries does not.
@@ -165,7 +165,7 @@ impl Qdrant {
     /// Returns what the server has of this project, by any model, in no order.
     ///
     /// In one collection for all only that one is looked at.
-    pub fn stored(&self) -> Result<Vec<Stored>, Trouble> {
+    pub fn stored(&self) -> Result<Vec<StoredPoint>, RequestError> {
         let mut stored = Vec::new();
         for collection in self.collections(&self.together())? {
             let mut offset = Value::Null;
@@ -178,7 +178,7 @@ impl Qdrant {
                     "offset": offset,
                 });
                 let to = format!("{}/points/scroll", path(&collection));
-                let page: Page = match self.call(&self.each(), "POST", &to, Some(&body)) {
+                let page: ScrollPage = match self.call(&self.each(), "POST", &to, Some(&body)) {
                     Err(trouble) if trouble.is_missing_collection() && collection != self.collection => break,
                     page => page?,
                 };
@@ -188,7 +188,7 @@ impl Qdrant {
                     break;
                 }
                 if next == offset || page.points.is_empty() || stored.len() > MAX_LISTED {
-                    return Err(Trouble::Broken("its list of points has no end".to_owned()));
+                    return Err(RequestError::Broken("its list of points has no end".to_owned()));
                 }
                 offset = next;
             }
@@ -197,7 +197,7 @@ impl Qdrant {
     }
 
     /// Removes what a collection has of the entries of these points beyond their number of chunks.
-    fn remove_surplus(&self, clock: &Clock, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
+    fn remove_surplus(&self, clock: &TimeLimit, collection: &str, points: &[&Point]) -> Result<(), RequestError> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for point in points {
             // A number that is stored is not removed again, whatever `of` says.
@@ -216,7 +216,13 @@ impl Qdrant {
     }
 
     /// Removes all points of entries but some.
-    fn remove_but(&self, clock: &Clock, collection: &str, entries: &[&str], kept: &[String]) -> Result<(), Trouble> {
+    fn remove_but(
+        &self,
+        clock: &TimeLimit,
+        collection: &str,
+        entries: &[&str],
+        kept: &[String],
+    ) -> Result<(), RequestError> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -225,7 +231,7 @@ impl Qdrant {
     }
 
     /// Removes all points of entries from a collection, which need not be there.
-    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), Trouble> {
+    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
         for entries in entries.chunks(MAX_NAMED) {
             match self.delete(&self.each(), collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
                 Err(trouble) if trouble.is_missing_collection() => return Ok(()),
@@ -236,7 +242,7 @@ impl Qdrant {
     }
 
     /// Deletes the points that a filter lets through.
-    pub(super) fn delete(&self, clock: &Clock, collection: &str, filter: &Value) -> Result<(), Trouble> {
+    pub(super) fn delete(&self, clock: &TimeLimit, collection: &str, filter: &Value) -> Result<(), RequestError> {
         let to = format!("{}/points/delete?wait=true", path(collection));
         self.call::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
     }
@@ -246,7 +252,12 @@ impl Qdrant {
     ///
     /// Entries have any number of chunks, so more chunks are asked for than entries are wanted, and more again as long
     /// as there are some and they are of too few entries.
-    fn search_one(&self, clock: &Clock, collection: &str, wanted: &Wanted<'_>) -> Result<(Best, Best), Trouble> {
+    fn search_one(
+        &self,
+        clock: &TimeLimit,
+        collection: &str,
+        wanted: &PointQuery<'_>,
+    ) -> Result<(BestByEntry, BestByEntry), RequestError> {
         let mut own = vec![self.own(), is("model", &self.model)];
         own.extend(wanted.feature.map(|feature| is("feature", feature)));
         own.extend(wanted.kind.map(is_kind));
@@ -256,14 +267,14 @@ impl Qdrant {
         // It gives what is better than this, and what is as good counts too.
         let near = json!({ "filter": { "must": own }, "score_threshold": wanted.min_score.next_down() });
         let mut asked = [
-            Asked { body: near, n_entries: wanted.limit, n_chunks: wanted.limit.saturating_mul(CHUNKS) },
-            Asked {
+            ChunkQuery { body: near, n_entries: wanted.limit, n_chunks: wanted.limit.saturating_mul(CHUNKS) },
+            ChunkQuery {
                 body: json!({ "filter": { "must": named } }),
                 n_entries: also.len(),
                 n_chunks: also.len() * CHUNKS,
             },
         ];
-        let mut best = [Best::new(), Best::new()];
+        let mut best = [BestByEntry::new(), BestByEntry::new()];
         loop {
             let open: Vec<usize> = (0..asked.len()).filter(|number| asked[*number].n_chunks > 0).collect();
             if open.is_empty() {
@@ -287,7 +298,7 @@ impl Qdrant {
         }
     }
 
-    fn body(&self, wanted: &Wanted<'_>, asked: &Asked) -> Value {
+    fn body(&self, wanted: &PointQuery<'_>, asked: &ChunkQuery) -> Value {
         let mut body = asked.body.clone();
         body["query"] = json!(wanted.vector);
         body["limit"] = json!(asked.n_chunks);
@@ -297,23 +308,23 @@ impl Qdrant {
     }
 
     /// Makes one query, or several in one call.
-    fn query(&self, clock: &Clock, collection: &str, bodies: &[Value]) -> Result<Vec<Found>, Trouble> {
+    fn query(&self, clock: &TimeLimit, collection: &str, bodies: &[Value]) -> Result<Vec<QueryResult>, RequestError> {
         let to = format!("{}/points/query", path(collection));
         if let [body] = bodies {
             return Ok(vec![self.call(clock, "POST", &to, Some(body))?]);
         }
-        let found: Vec<Found> =
+        let found: Vec<QueryResult> =
             self.call(clock, "POST", &format!("{to}/batch"), Some(&json!({ "searches": bodies })))?;
         if found.len() == bodies.len() {
             return Ok(found);
         }
-        Err(Trouble::Broken(format!("it answers {} queries of {}", found.len(), bodies.len())))
+        Err(RequestError::Broken(format!("it answers {} queries of {}", found.len(), bodies.len())))
     }
 }
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct PointQuery<'a> {
     /// What it means.
     pub vector: &'a [f32],
     /// How many entries at most.
@@ -329,18 +340,18 @@ pub struct Wanted<'a> {
 }
 
 /// The best chunk of each entry.
-type Best = HashMap<Id, Match>;
+type BestByEntry = HashMap<Id, PointMatch>;
 
 /// A query, and how much of it is wanted: no chunks any more where all of it is there.
-struct Asked {
+struct ChunkQuery {
     body: Value,
     n_entries: usize,
     n_chunks: usize,
 }
 
 /// Keeps the better one of two chunks of an entry; of two that are equally good the first.
-fn keep_best(best: &mut Best, found: Match) {
-    let is_better = |known: &Match| match found.score.total_cmp(&known.score) {
+fn keep_best(best: &mut BestByEntry, found: PointMatch) {
+    let is_better = |known: &PointMatch| match found.score.total_cmp(&known.score) {
         std::cmp::Ordering::Equal => found.number < known.number,
         order => order.is_gt(),
     };

@@ -306,7 +306,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let n_before = memory.next_number(&run.id)? - 1;
     let limit = max_iterations.map(|most| n_before.saturating_add(most));
     let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
-    let meaning = memory.meaning_status();
+    let meaning = memory.semantic_status();
     if meaning.wanted {
         ui.note(&meaning.detail);
         if let Some(mend) = &meaning.mend {

@@ -170,7 +170,7 @@ impl Offered for SearchFeature {
         let query = Query { text: self.query, in_feature: Some(self.feature.trim().to_owned()), ..Query::default() };
         let mut found = memory.search(&query, limit)?;
         let scores = relative(&found.hits);
-        let fitting = fitting(&found.hits, &scores, self.min_score, memory.least_similarity());
+        let fitting = fitting(&found.hits, &scores, self.min_score, memory.min_similarity());
         let mut kept = fitting.iter();
         found.hits.retain(|_| kept.next().copied().unwrap_or_default());
         let scores = scores.into_iter().zip(fitting).filter(|(_, fits)| *fits).map(|(score, _)| score).collect();
@@ -185,10 +185,10 @@ fn relative(hits: &[Hit]) -> Vec<f64> {
 }
 
 /// Returns which of the hits match well enough: by their meaning, where that of any is known, else by their scores.
-/// Where nobody says what is enough, it is `least_similarity`, which is the model's own.
-fn fitting(hits: &[Hit], scores: &[f64], least: Option<f64>, least_similarity: f64) -> Vec<bool> {
+/// Where nobody says what is enough, it is `min_similarity`, which is the model's own.
+fn fitting(hits: &[Hit], scores: &[f64], least: Option<f64>, min_similarity: f64) -> Vec<bool> {
     let by_meaning = hits.iter().any(|hit| hit.similarity.is_some());
-    let least = least.unwrap_or(if by_meaning { least_similarity } else { 0.0 });
+    let least = least.unwrap_or(if by_meaning { min_similarity } else { 0.0 });
     let value = |(hit, score): (&Hit, &f64)| if by_meaning { hit.similarity.unwrap_or_default() } else { *score };
     hits.iter().zip(scores).map(|pair| value(pair) >= least).collect()
 }
