@@ -10,7 +10,7 @@ use crate::context::{self, Budget, Context, Instructions, Material, Reference, R
 use crate::entry::knowledge::{Class, class};
 use crate::entry::path::{display_path, memory_relative};
 use crate::entry::{Entry, Head, Kind, Scope, read};
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Argument, Error, Problem, Result, Severity};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
 use crate::retrieve::{Hit, Meaning, Query};
@@ -101,7 +101,7 @@ impl Memory {
         let other = iteration.holder.as_ref().filter(|holder| super::Holder::this_process().as_ref() != Some(holder));
         if let Some(holder) = other.filter(|holder| holder.is_alive()) {
             let reason = format!("process {} works on it", holder.pid());
-            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+            return Err(Error::invalid(Argument::Iteration, reason));
         }
         self.close(&self.lock_within_git()?, iteration)
     }
@@ -340,7 +340,7 @@ fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
 
 fn check_task(task: &Task) -> Result<()> {
     if task.title.trim().is_empty() {
-        return Err(Error::Invalid { what: "task".to_owned(), reason: "its title is empty".to_owned() });
+        return Err(Error::invalid("task", "its title is empty"));
     }
     task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
 }

@@ -65,14 +65,13 @@ impl Memory {
     /// [`Error::Invalid`] where the scope is unknown or the entry is none of knowledge,
     /// [`Error::NoSuchEntry`], and those of [`Memory::add`].
     pub fn promote(&self, id: &Id, scope: &Scope) -> Result<Promoted> {
-        let invalid = |what: &str, reason: String| Err(Error::Invalid { what: what.to_owned(), reason });
         if let Scope::Unknown(scope) = scope {
             let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
-            return invalid("scope", reason);
+            return Err(Error::invalid("scope", reason));
         }
         self.refuse_secrets_in("scope", &scope.to_string())?;
         if id.kind() != Kind::Knowledge {
-            return invalid("ID", "what a journal entry says never changes; name a knowledge entry".to_owned());
+            return Err(Error::invalid("ID", "what a journal entry says never changes; name a knowledge entry"));
         }
         let lock = self.lock_entries()?;
         let mut attempt = 1;

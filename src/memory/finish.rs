@@ -146,7 +146,7 @@ impl<'a> Ended<'a> {
                 || noted.tags.iter().chain(&noted.questions).any(|text| mark(text)))
         {
             let reason = "it held what looks like a secret; leave it out".to_owned();
-            return Err(Error::Invalid { what: "knowledge".to_owned(), reason });
+            return Err(Error::invalid("knowledge", reason));
         }
         Ok(noted)
     }

@@ -75,7 +75,7 @@ impl Memory {
                  `root` in the file",
                 kept.file.root
             );
-            return Err(Error::Invalid { what: format!("`{}`", kept.path.display()), reason });
+            return Err(Error::invalid(format!("`{}`", kept.path.display()), reason));
         }
         let file = &kept.file;
         let transcript = file.report.transcript.clone().unwrap_or_default();

@@ -194,11 +194,9 @@ impl Kept {
             return Err(Error::NewerFormat { path: path.to_owned(), found, known: VERSION });
         }
         let file: File = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Invalid { what: what(), reason: format!("it is damaged: {error}") })?;
+            .map_err(|error| Error::invalid(what(), format!("it is damaged: {error}")))?;
         match file.check() {
-            Err(Error::Invalid { what: part, reason }) => {
-                Err(Error::Invalid { what: what(), reason: format!("{part}: {reason}") })
-            }
+            Err(Error::Invalid { what: part, reason }) => Err(Error::invalid(what(), format!("{part}: {reason}"))),
             checked => checked.map(|()| Some(Kept { path: path.to_owned(), file })),
         }
     }
@@ -305,5 +303,5 @@ fn check_tree(tree: Option<&str>) -> Result<()> {
     if tree.is_none_or(is_tree) {
         return Ok(());
     }
-    Err(Error::Invalid { what: "tree".to_owned(), reason: "it is not a git object's name".to_owned() })
+    Err(Error::invalid("tree", "it is not a git object's name"))
 }

@@ -257,7 +257,7 @@ impl Memory {
         for fingerprint in fingerprints {
             if !secret::is_fingerprint(fingerprint) {
                 let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
-                return Err(Error::Invalid { what: "fingerprint".to_owned(), reason });
+                return Err(Error::invalid("fingerprint", reason));
             }
             self.workspace.settings.allowed_secrets.push(fingerprint.clone());
         }

@@ -16,7 +16,7 @@ use super::runs::{Iteration, check_name, check_number, check_run_name};
 use crate::context::Task;
 use crate::entry::Id;
 use crate::entry::path::display_path;
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Argument, Error, Problem, Result, Severity};
 use crate::git::WorkTree;
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
@@ -156,8 +156,8 @@ impl Memory {
             problems: Vec::new(),
             ..iteration.clone()
         };
-        let text = serde_json::to_vec_pretty(&kept)
-            .map_err(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() })?;
+        let text =
+            serde_json::to_vec_pretty(&kept).map_err(|error| Error::invalid(Argument::Iteration, error.to_string()))?;
         self.write_sealed(lock, &iteration.state_name(), text)
     }
 

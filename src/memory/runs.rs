@@ -12,7 +12,7 @@ use super::{Holder, Memory};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Budget, Task};
 use crate::entry::{self, AHEAD, Attempt, Id, is_ahead};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Argument, Error, Problem, Result};
 use crate::history::{self, Past};
 use crate::store::is_reserved_name;
 use crate::strategy::Strategy;
@@ -160,7 +160,7 @@ pub(super) fn check_number(number: u32) -> Result<()> {
         return Ok(());
     }
     let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
-    Err(Error::Invalid { what: "iteration".to_owned(), reason })
+    Err(Error::invalid(Argument::Iteration, reason))
 }
 
 /// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
@@ -168,7 +168,7 @@ pub(super) fn check_run_name(name: &str) -> Result<()> {
     check_name("run id", name)?;
     if is_reserved_name(name) {
         let reason = format!("`{name}` can be the name of no folder on Windows");
-        return Err(Error::Invalid { what: "run id".to_owned(), reason });
+        return Err(Error::invalid("run id", reason));
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     let reason = format!(
         "`{name}` is not 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`, the first one a letter, a digit or `_`"
     );
-    Err(Error::Invalid { what: what.to_owned(), reason })
+    Err(Error::invalid(what, reason))
 }
 
 impl Memory {
@@ -284,7 +284,7 @@ impl Memory {
                 .map(|open| format!("{} of {} ({})", open.number, open.run_id, shorten(&open.task.title, NAMED_TITLE)))
                 .collect();
             let reason = format!("several are begun and not recorded: {}", names.join(", "));
-            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+            return Err(Error::invalid(Argument::Iteration, reason));
         }
         if let Some(open) = open.pop() {
             return Ok(open);
@@ -297,7 +297,7 @@ impl Memory {
         }
         let Some(task_id) = task_id else {
             let reason = "none is begun that could be meant, and no task is named".to_owned();
-            return Err(Error::Invalid { what: "iteration".to_owned(), reason });
+            return Err(Error::invalid(Argument::Iteration, reason));
         };
         let run_id = run.map(str::to_owned).or_else(|| self.recent_run()).unwrap_or_else(|| self.new_run().id);
         let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];

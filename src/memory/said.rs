@@ -280,7 +280,7 @@ pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result
     let task = &iteration.task;
     let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
         let reason = format!("the task has no {name}");
-        id.clone().map(scope).ok_or(Error::Invalid { what: "scope".to_owned(), reason })
+        id.clone().map(scope).ok_or(Error::invalid("scope", reason))
     };
     let scope = match suggestion.scope {
         SuggestedScope::Task => Scope::Task(iteration.task_id()),

@@ -34,7 +34,7 @@ impl Memory {
         let (Some(ollama), Some(qdrant)) = (self.ollama(), self.qdrant()) else {
             let what = if self.ollama().is_none() { "ollama.url" } else { "qdrant.url" };
             let reason = "it is not set, and to fill the server both it and the other address are needed".to_owned();
-            return Err(Error::Invalid { what: what.to_owned(), reason });
+            return Err(Error::invalid(what, reason));
         };
         let mut result = Embedded::default();
         let failed = |result: &mut Embedded, failed: Failed| {

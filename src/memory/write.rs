@@ -252,13 +252,11 @@ impl Memory {
     /// [`Error::NoSuchEntry`], [`Error::Invalid`] where both are the same or one is no knowledge, and
     /// those of [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
-        let invalid =
-            |what: &str, reason: &str| Err(Error::Invalid { what: what.to_owned(), reason: reason.to_owned() });
         if old == new {
-            return invalid("NEW", "an entry cannot replace itself");
+            return Err(Error::invalid("NEW", "an entry cannot replace itself"));
         }
         if new.kind() != Kind::Knowledge {
-            return invalid("NEW", "what a journal entry says never changes; name a knowledge entry");
+            return Err(Error::invalid("NEW", "what a journal entry says never changes; name a knowledge entry"));
         }
         let lock = self.lock_entries()?;
         let mut attempt = 1;

@@ -5,6 +5,7 @@ use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
+use ralph_memory::error::Argument;
 use ralph_memory::memory::{IterationView, Kept, Recorded, Report, Validated, Which, record_command};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Memory};
@@ -224,7 +225,7 @@ fn keep(
         Err(Error::NotKept { root, text, reason, .. }) => {
             let source = error
                 .downcast::<Error>()
-                .unwrap_or_else(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() });
+                .unwrap_or_else(|error| Error::Invalid { what: Argument::Iteration, reason: error.to_string() });
             return Error::NotKept { root, text, reason, source: Box::new(source) }.into();
         }
         Err(_) => return error,
@@ -290,7 +291,7 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
 /// Says what to do where nobody knows which iteration is meant.
 fn which(error: Error) -> anyhow::Error {
     match error {
-        Error::Invalid { what, reason } if what == "iteration" => Usage {
+        Error::Invalid { what: Argument::Iteration, reason } => Usage {
             message: format!("cannot tell which iteration ends: {reason}"),
             hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `ralph-memory \
                    context --cancel RUN/NUMBER` gives one up; `--task-id` records an attempt that was not begun here"
