@@ -3,16 +3,18 @@
 
 use super::Memory;
 use super::refusal::{is_of_one, told};
-use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
+use super::runs::{Iteration, Run, check_name, check_number, check_run_name, refuse_beside_agents};
 use crate::catalog::{Area, Catalog};
-use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::path::{display_path, memory_relative};
+use crate::entry::path::display_path;
 use crate::entry::{Entry, Head, Kind, Scope, read};
 use crate::error::{Argument, Error, Problem, Result, Severity};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
+use crate::journal::pasts;
+use crate::knowledge::{self, Staleness, staleness};
+use crate::queries;
 use crate::retrieve::{Hit, Meaning, Query};
 use crate::strategy::{self, Choice, Evidence, Models, Strategy};
 use crate::workspace::View;
@@ -207,9 +209,9 @@ impl Memory {
         let matching = self.matching(views, snapshot, &query, meaning.as_ref(), &|head: &Head| {
             head.task_id.as_ref() != Some(&task_id) && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
         })?;
-        let mut events = self.events_for(live, task);
+        let mut events = knowledge::events_for(&self.workspace, live, task);
         let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
-        events.extend(self.told_by_journal(&catalogs, task, n_noted));
+        events.extend(knowledge::journal_events(&self.workspace, &catalogs, task, n_noted));
         let material = Material {
             instructions: instructions.clone(),
             n_attempts: attempts.len(),
@@ -276,22 +278,23 @@ impl Memory {
         task: &Task,
     ) -> Result<(Vec<Reference>, Vec<Reference>)> {
         let query = Query { kind: Some(Kind::Knowledge), ..query.clone() };
-        let hits = self.hits(views, snapshot, &query, meaning, context::MAX_CANDIDATES, &|head| {
-            head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
-        })?;
+        let hits =
+            queries::hits(&self.workspace, views, snapshot, &query, meaning, context::MAX_CANDIDATES, &|head| {
+                head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
+            })?;
         let read_hit = |hit: Hit| {
-            let path = memory_relative(&hit.entry.path);
+            let path = hit.entry.path.as_relative();
             // A file that vanished since the scan is no longer known.
             let entry = read(path, &self.store.read(path).ok()?.bytes);
             Some((hit, entry))
         };
         let found: Vec<(Hit, Entry)> = context::relevant(hits).into_iter().filter_map(read_hit).collect();
-        let unverified = self.unverified(&found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
-        let mut found: Vec<(Hit, (Entry, Option<Unverified>))> =
-            found.into_iter().zip(unverified).map(|((hit, entry), unverified)| (hit, (entry, unverified))).collect();
-        context::doubt(&mut found, |(_, unverified)| unverified.is_some());
+        let stale = staleness(&self.workspace, &found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
+        let mut found: Vec<(Hit, (Entry, Option<Staleness>))> =
+            found.into_iter().zip(stale).map(|((hit, entry), staleness)| (hit, (entry, staleness))).collect();
+        context::doubt(&mut found, |(_, staleness)| staleness.is_some());
         let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
-        for (hit, (entry, unverified)) in found {
+        for (hit, (entry, staleness)) in found {
             let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
             let reference = Reference {
                 id: hit.entry.id,
@@ -300,7 +303,7 @@ impl Memory {
                 recency: entry.head.clone().as_of(self.now()).recency(),
                 category: entry.head.category,
                 body: entry.body,
-                unverified: unverified.map(|unverified| unverified.short_commit().to_owned()),
+                unverified: staleness.map(|staleness| staleness.short_commit().to_owned()),
             };
             if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
         }
@@ -317,10 +320,11 @@ impl Memory {
         keep: &dyn Fn(&Head) -> bool,
     ) -> Result<Vec<Past>> {
         let query = Query { kind: Some(Kind::Journal), ..query.clone() };
-        let hits = self.hits(views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
+        let hits = queries::hits(&self.workspace, views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| {
+            head.valid && keep(head)
+        })?;
         let catalog: &Catalog = &views[0].catalog;
-        let past =
-            |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(memory_relative(&hit.entry.path))?));
+        let past = |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
     }
 }

@@ -7,17 +7,18 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::meaning::MeaningStatus;
-use super::runs::pasts;
 use super::source::Sources;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
-use crate::check::{self, Item, Unverified};
+use crate::check::{self, Item};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
 use crate::entry::Head;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
+use crate::journal::pasts;
+use crate::knowledge::{Staleness, staleness};
 use crate::retrieve::superseded;
 use crate::semantic::vectors;
 use crate::settings::FORMAT;
@@ -132,10 +133,10 @@ impl Memory {
             .map(|row| (live.path(row), live.head(row)))
             .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
             .collect();
-        let verdicts = self.unverified(&named.iter().map(|(_, head)| head).collect::<Vec<_>>());
-        let doubt = |((path, _), unverified): (&(String, Head), Option<Unverified>)| {
-            let unverified = unverified?;
-            let what = if unverified.is_gone { "is gone" } else { "has changed much" };
+        let verdicts = staleness(&self.workspace, &named.iter().map(|(_, head)| head).collect::<Vec<_>>());
+        let doubt = |((path, _), staleness): (&(String, Head), Option<Staleness>)| {
+            let staleness = staleness?;
+            let what = if staleness.is_gone { "is gone" } else { "has changed much" };
             Some(Problem {
                 path: display_path(path),
                 line: None,
@@ -144,8 +145,8 @@ impl Memory {
                 code: "unverified".to_owned(),
                 message: format!(
                     "unverified since {}: `{}`, which it names, {what} since it was written",
-                    unverified.short_commit(),
-                    unverified.path
+                    staleness.short_commit(),
+                    staleness.path
                 )
                 .into(),
                 hint: "see whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"

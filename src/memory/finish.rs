@@ -14,11 +14,11 @@ use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::said::{Known, error_category, event_of, knowledge_of, known, outcome, sections, transcript_problems};
 use super::views::IterationView;
-use super::write::{Action, Added};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::path::{MEMORY_FOLDER, display_path, memory_relative};
+use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::knowledge::{self, AddAction, Added};
 use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
 use crate::store::{Created, Lock};
 use crate::strategy::Models;
@@ -249,7 +249,7 @@ impl Memory {
         let told = |error: &Error| told(error).replace(&folder, "");
         let mut note = |line: u32, place: String, noted: Result<Knowledge>| {
             let added = noted.and_then(|noted| ended.without_secret(noted)).and_then(|noted| {
-                self.add_unembedded(&noted).inspect_err(|error| {
+                knowledge::add(&self.workspace, &noted).inspect_err(|error| {
                     let of_file = is_of_one(error) && !is_of_agent(error);
                     left_over.extend(of_file.then(|| (noted, told(error))));
                 })
@@ -318,9 +318,8 @@ impl Memory {
         problems.extend(self.commit_to_git(&lock, &attempt));
         // What follows may wait for a server, and nobody should have to wait for that.
         drop(lock);
-        let new = knowledge.iter().filter(|added| added.action != Action::Unchanged);
-        let written: Vec<String> =
-            new.map(|added| memory_relative(&added.path).to_owned()).chain([path.clone()]).collect();
+        let new = knowledge.iter().filter(|added| added.action != AddAction::Unchanged);
+        let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
         problems.extend(self.embed_written(&written));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         // Those of the file: what the agent said there may be a secret as well.

@@ -243,7 +243,7 @@ impl Memory {
         let kinds = query.kind.map_or_else(|| vec![Kind::Knowledge, Kind::Journal], |kind| vec![kind]);
         let mut also = Vec::new();
         for kind in kinds {
-            let query = Query { kind: Some(kind), ..self.weighed(query) };
+            let query = Query { kind: Some(kind), ..query.weighted(&self.settings) };
             // What is wrong with the index the search itself says.
             let found = by_words(catalogs, snapshot, &query, BY_WORDS, self.now()).unwrap_or_default();
             // The server has no archived ones.

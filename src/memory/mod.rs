@@ -3,33 +3,30 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
-mod anchors;
 mod begin;
 mod care;
 mod embed;
-mod events;
 mod finish;
 mod holder;
 mod init;
 mod kept;
 mod kept_file;
-mod look;
+mod knowledge;
 mod meaning;
 mod mend;
 mod merging;
 mod open;
 mod outside;
+mod queries;
 mod refusal;
 mod runs;
 mod said;
 mod share;
 mod source;
 mod state_folders;
-mod tell;
 mod tend;
 mod views;
 mod watching;
-mod write;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -40,26 +37,27 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
+pub use crate::entry::path::EntryPath;
+pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
+pub use crate::queries::{
+    EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+};
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
 pub use embed::Embedded;
-pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
 pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
-pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
 pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
 pub use merging::Registered;
 pub use runs::{Iteration, Run};
 pub use source::Sources;
 pub use state_folders::StateFolders;
-pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use watching::{Changes, Watched, Watching};
-pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.
 const CONFIG: &str = "config.toml";

@@ -1,6 +1,6 @@
 //! Runs of a loop: their names, the iterations that are begun, and those that are in the journal.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,7 +13,8 @@ use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Budget, Task};
 use crate::entry::{self, AHEAD, Attempt, Id, is_ahead};
 use crate::error::{Argument, Error, Problem, Result};
-use crate::history::{self, Past};
+use crate::history::Past;
+use crate::journal::{self, pasts};
 use crate::store::is_reserved_name;
 use crate::strategy::Strategy;
 use crate::text::shorten;
@@ -392,8 +393,7 @@ impl Memory {
 
     /// Returns all that an entry of the journal says.
     pub(super) fn attempt(&self, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))
+        journal::attempt(&self.workspace, catalogs, id)
     }
 }
 
@@ -415,21 +415,6 @@ pub(super) fn refuse_beside_agents(open: &[Iteration]) -> Result<()> {
         }
         std::thread::sleep(AGENT_LOOK);
     }
-}
-
-/// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
-pub(super) fn pasts(now: DateTime<Utc>, catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
-    let mut pasts: Vec<Past> = Vec::new();
-    let mut known: HashSet<Id> = HashSet::new();
-    for catalog in catalogs {
-        for row in rows(catalog) {
-            let past =
-                catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
-            pasts.extend(past.filter(|past| known.insert(past.id.clone())));
-        }
-    }
-    history::sort(&mut pasts, now);
-    pasts
 }
 
 /// Returns the run in whose folder an entry of the journal lies.

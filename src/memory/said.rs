@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Memory;
 use super::finish::{Report, Validated};
 use super::runs::Iteration;
+use crate::entry::attempt::NO_REPORT;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Event, Files, Outcome, Scope, Sections, Source};
 use crate::error::{Error, Problem, Result, Severity};
@@ -16,8 +17,6 @@ use crate::transcript::{Broken, Format, Options, Reader, Transcript, UNKNOWN_FOR
 /// Where problems of an output are said to be: it is no file of the memory.
 const PLACE: &str = "agent output";
 
-/// Why an attempt failed of which its agent says nothing.
-pub(super) const NO_REPORT: &str = "Task failed (no structured report)";
 /// What kind of error it had then.
 const UNKNOWN: &str = "unknown";
 /// How much of the text's end is taken for its error output then, in characters.

@@ -7,12 +7,12 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::runs::pasts;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::path::display_path;
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::journal::pasts;
 use crate::retention::{self, Item, Learning, Merge, Reason, Record, Replacement};
 use crate::retrieve::{replacements, superseded};
 use crate::store::{Created, Lock, Unreadable, archived_path, let_others_lock};
@@ -432,7 +432,7 @@ mod tests {
         let mut add = || {
             let other = Memory::open(folder.path()).unwrap();
             let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, super::super::Action::Created);
+            assert_eq!(other.add(&fact).unwrap().action, super::super::AddAction::Created);
             n_added += 1;
         };
         let tended = memory.consolidate_with(false, Duration::ZERO, &mut add).unwrap();

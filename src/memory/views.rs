@@ -5,15 +5,15 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::Memory;
-use super::anchors::is_plain;
-use super::runs::{check_name, latest, pasts};
+use super::runs::{check_name, latest};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Recurring, Task};
 use crate::entry::knowledge::timestamp;
-use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::path::{MEMORY_FOLDER, display_path, is_project_path};
 use crate::entry::{Attempt, Files, Id, Outcome, Validation};
 use crate::error::{Problem, Result};
 use crate::history::{self, Past, Recurrence, TouchedFile};
+use crate::journal::pasts;
 use crate::text::is_same_name;
 use crate::{context, entry, text};
 
@@ -282,7 +282,7 @@ impl Memory {
 
     /// Returns whether something of the project is at `path`, other than a part of the memory.
     fn has_file(&self, path: &str) -> bool {
-        is_plain(path) && !path.starts_with(MEMORY_FOLDER) && self.root().join(path).symlink_metadata().is_ok()
+        is_project_path(path) && !path.starts_with(MEMORY_FOLDER) && self.root().join(path).symlink_metadata().is_ok()
     }
 
     /// Returns the line that says most of an error, from the last attempt that still can be read.

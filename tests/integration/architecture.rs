@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 24] = [
+const ORDER: [(&str, bool); 27] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -27,6 +27,9 @@ const ORDER: [(&str, bool); 24] = [
     ("semantic", false),
     ("retrieve", true),
     ("context", true),
+    ("journal", false),
+    ("knowledge", false),
+    ("queries", false),
     ("watch", false),
     ("check", true),
     ("doctor", true),
