@@ -3,31 +3,18 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
-mod agent_output;
-mod anchors;
-mod begin;
 mod care;
-mod events;
-mod finish;
-mod holder;
 mod init;
+mod iterations;
 mod journal;
-mod kept;
-mod kept_file;
-mod look;
+mod knowledge;
 mod mend;
 mod merging;
-mod open;
-mod outside;
-mod refusal;
-mod runs;
+mod queries;
 mod source;
-mod state_folders;
-mod tell;
 mod tend;
 mod vectors;
 mod watching;
-mod write;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -39,26 +26,25 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
+pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, Validated};
+pub use crate::iterations::{
+    Iteration, IterationRef, KeptAttempt, ProcessIdentity, Recorded, Run, StateFolders, record_command,
+};
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
+pub use crate::queries::{
+    EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+};
 pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
-pub use events::Promoted;
-pub use finish::Recorded;
-pub use holder::Holder;
 pub use init::Initialised;
-pub use kept_file::{Kept, Which, record_command};
-pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
 pub use mend::{Mended, Mending};
 pub use merging::Registered;
-pub use runs::{Iteration, Run};
 pub use source::Sources;
-pub use state_folders::StateFolders;
-pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
 pub use watching::{Changes, Watched, Watching};
-pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.
 const CONFIG: &str = "config.toml";
@@ -256,7 +242,7 @@ impl Memory {
         for fingerprint in fingerprints {
             if !secret::is_fingerprint(fingerprint) {
                 let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
-                return Err(Error::Invalid { what: "fingerprint".to_owned(), reason });
+                return Err(Error::invalid("fingerprint", reason));
             }
             self.workspace.settings.allowed_secrets.push(fingerprint.clone());
         }

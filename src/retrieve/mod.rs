@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
 pub use crate::index::Evidence;
@@ -86,6 +87,13 @@ pub struct Query {
     pub text_weight: Option<f64>,
     /// The share of meaning in a score, where it can be asked for; as the settings say where nothing is said.
     pub semantic_weight: Option<f64>,
+}
+
+impl Query {
+    /// Returns the query with the weight that the settings give words, where it has none.
+    pub(crate) fn weighted(&self, settings: &Settings) -> Query {
+        Query { text_weight: self.text_weight.or(Some(settings.text_weight)), ..self.clone() }
+    }
 }
 
 /// How alike the entries and the query are in what they mean.

@@ -55,7 +55,7 @@ impl SemanticMemory {
         report.unwrap_or_else(|| {
             let missing = if self.searcher.is_none() { "ollama.url" } else { "qdrant.url" };
             let reason = "it is not set; filling the server requires `ollama.url` and `qdrant.url`".to_owned();
-            Err(Error::Invalid { what: missing.to_owned(), reason })
+            Err(Error::invalid(missing, reason))
         })
     }
 

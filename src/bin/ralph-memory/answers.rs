@@ -2,9 +2,9 @@
 //!
 //! `docs/json.md` says what they mean, and `docs/json-schema.json` how they look.
 
-use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::knowledge::timestamp;
-use ralph_memory::memory::{Action, Added, Iteration};
+use ralph_memory::entry::{EntryPath, EntrySummary};
+use ralph_memory::memory::{AddAction, Added, Iteration};
 use ralph_memory::text::with_invisible_shown;
 use ralph_memory::{Id, Memory};
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
 /// What became of an entry that was written.
 #[derive(Serialize)]
 pub(crate) struct Change<'a> {
-    pub(crate) action: Action,
+    pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
     pub(crate) path: &'a str,
@@ -61,8 +61,8 @@ impl Change<'_> {
             action: added.action,
             id: &added.id,
             title: &added.title,
-            path: &added.path,
-            previous: added.archived.as_deref(),
+            path: added.path.as_str(),
+            previous: added.archived.as_ref().map(EntryPath::as_str),
             similar: &added.similar,
         }
     }

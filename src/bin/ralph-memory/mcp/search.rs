@@ -1,7 +1,7 @@
 //! `search_memory` and `search_feature_memory`: entries that match.
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::Found;
+use ralph_memory::memory::SearchResults;
 use ralph_memory::{Hit, Kind, Memory, Query, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub(super) struct Search {
 #[derive(Debug, Serialize)]
 pub(super) struct Matches {
     /// The entries that match, best first
-    entries: Vec<Shown>,
+    entries: Vec<FoundEntry>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory; everything else was searched
@@ -74,7 +74,7 @@ pub(super) struct Matches {
 
 /// An entry that matches.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct FoundEntry {
     /// Its id, for `read_entry`
     id: String,
     /// `knowledge` or `journal`
@@ -197,13 +197,13 @@ fn scope(text: &str) -> anyhow::Result<Scope> {
     parse::scope(text).map_err(|reason| unfit(format!("scope is {reason}"), "give one of these, or leave it out"))
 }
 
-fn hits(memory: &Memory, query: &str, found: &Found, scores: Vec<f64>, limit: usize) -> Matches {
+fn hits(memory: &Memory, query: &str, found: &SearchResults, scores: Vec<f64>, limit: usize) -> Matches {
     let excerpts = memory.excerpts(found.hits.iter().map(|hit| &hit.entry), query, EXCERPT);
-    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| Shown {
+    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| FoundEntry {
         id: shown::id(&hit.entry.id),
         kind: hit.entry.kind.as_str(),
         title: shown::line(&hit.entry.title),
-        path: shown::line(&hit.entry.path),
+        path: shown::line(hit.entry.path.as_str()),
         tags: shown::lines(&hit.entry.tags),
         category: hit.entry.category.as_deref().map(shown::line),
         outcome: hit.entry.outcome.map(Outcome::as_str),
