@@ -1,33 +1,18 @@
-//! The journal: the attempts that its entries describe.
+//! The journal: attempts that were made, read back and written.
 //!
-//! It reads the entries of catalogs and knows nothing of iterations that are still going on.
+//! `names` knows what runs, tasks and files are called, `read` returns attempts, `write` adds one, and `views` answers what
+//! people and agents ask of the journal. It does not know how an attempt comes about. Attempts are written once: no file
+//! of the journal is ever changed, and an archived attempt counts like any other.
 
-use std::collections::HashSet;
+mod names;
+mod read;
+mod views;
+mod write;
 
-use chrono::{DateTime, Utc};
-
-use crate::catalog::{Catalog, RowId};
-use crate::entry::{self, Attempt, Id};
-use crate::history::{self, Past};
-use crate::workspace::Workspace;
-
-/// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
-pub(crate) fn pasts(now: DateTime<Utc>, catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
-    let mut pasts: Vec<Past> = Vec::new();
-    let mut known: HashSet<Id> = HashSet::new();
-    for catalog in catalogs {
-        for row in rows(catalog) {
-            let past =
-                catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
-            pasts.extend(past.filter(|past| known.insert(past.id.clone())));
-        }
-    }
-    history::sort(&mut pasts, now);
-    pasts
-}
-
-/// Returns all that an entry of the journal says.
-pub(crate) fn attempt(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
-    let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-    Attempt::of(&entry::read(&path, &workspace.store.read(&path).ok()?.bytes))
-}
+pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
+pub(crate) use read::{
+    attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, latest_start, summaries,
+};
+pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub(crate) use views::{failed_attempts, feature_files, recent_attempts, recent_iterations, recurring_errors};
+pub(crate) use write::{next_number, recorded_before, write_attempt};

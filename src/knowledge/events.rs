@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
-use crate::entry::attempt::{Attempt, NO_REPORT};
-use crate::entry::{Head, Id, Outcome, Scope};
+use crate::entry::{Attempt, Head, Id, Outcome, Scope};
+use crate::history::NO_REPORT;
 use crate::journal;
 use crate::retention;
 use crate::retrieve::superseded;
@@ -61,7 +61,7 @@ pub(crate) fn journal_events(
     let Some(section) = &task.section else { return Vec::new() };
     let room = workspace.settings.events.per_section.saturating_sub(n_noted);
     let own = task.own_id();
-    let attempts = journal::pasts(workspace.now(), catalogs, |catalog| catalog.rows_of_section(section));
+    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_section(section));
     let mut seen = HashSet::new();
     let events = attempts.into_iter().rev().filter_map(|past| {
         let attempt =

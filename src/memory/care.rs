@@ -17,7 +17,7 @@ use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
-use crate::journal::pasts;
+use crate::journal::summaries;
 use crate::knowledge::{Staleness, staleness};
 use crate::retrieve::superseded;
 use crate::semantic::vectors;
@@ -63,7 +63,7 @@ impl Memory {
         let mut findings = check::problems(&items, &archived, self.now());
         findings.extend(check::usefulness(
             &items,
-            &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
+            &summaries(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
         ));
         findings.extend(self.doubtful(&live));
         let mut sources = self.sources();

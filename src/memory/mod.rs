@@ -3,12 +3,14 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod agent_output;
 mod begin;
 mod care;
 mod embed;
 mod finish;
 mod holder;
 mod init;
+mod journal;
 mod kept;
 mod kept_file;
 mod knowledge;
@@ -20,12 +22,10 @@ mod outside;
 mod queries;
 mod refusal;
 mod runs;
-mod said;
 mod share;
 mod source;
 mod state_folders;
 mod tend;
-mod views;
 mod watching;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
 pub use crate::entry::path::EntryPath;
+pub use crate::history::{Report, Validated};
+pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
 pub use crate::queries::{
     EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
@@ -45,7 +47,7 @@ pub use crate::queries::{
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
 pub use embed::Embedded;
-pub use finish::{Recorded, Report, Validated};
+pub use finish::Recorded;
 pub use holder::Holder;
 pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
@@ -56,7 +58,6 @@ pub use runs::{Iteration, Run};
 pub use source::Sources;
 pub use state_folders::StateFolders;
 pub use tend::{Merged, Moved, Tended};
-pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use watching::{Changes, Watched, Watching};
 
 /// The name of the settings file in `.ralph/`.

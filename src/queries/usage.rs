@@ -25,5 +25,5 @@ pub(super) fn usage_of(now: DateTime<Utc>, catalogs: &[&Catalog], id: &Id) -> Op
 
 /// Does what [`usage()`] does with entries that are read already. Archived attempts count as well.
 pub(super) fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
-    history::usage(journal::pasts(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
+    history::usage(journal::summaries(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
 }
