@@ -1,13 +1,13 @@
 //! Adding knowledge: as a new entry, or into the one that says the same.
 //!
-//! It knows which entry says the same and where a new one goes. The version that an update replaces is in the archive
+//! It decides which entry says the same, and where a new one goes. The version that an update replaces is in the archive
 //! before the entry changes.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{edited, write_entry};
+use super::write::{edited, write_entry};
 use crate::catalog::{Catalog, RowId};
 use crate::dedup;
 use crate::entry::Id;
@@ -24,9 +24,9 @@ use crate::workspace::Workspace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddAction {
-    /// A new entry was made.
+    /// There is a new entry.
     Created,
-    /// An entry that said the same was brought up to date; its old version is in the archive.
+    /// The entry that said the same was updated; its old version is in the archive.
     Updated,
     /// An entry says exactly this already.
     Unchanged,
@@ -43,7 +43,7 @@ impl AddAction {
     }
 }
 
-/// What [`Memory::add`] did.
+/// What [`Memory::add`](crate::Memory::add) did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Added {
     /// The entry.
@@ -56,8 +56,8 @@ pub struct Added {
     pub path: EntryPath,
     /// Where the version that was replaced is now.
     pub archived: Option<EntryPath>,
-    /// Of a new entry, the ids of those that are most like it by title, tags and body, the nearest first: where it says
-    /// the same, one may replace the other.
+    /// For a new entry, the ids of those that are most like it by title, tags and body, the nearest first. Where one
+    /// says the same, the new entry may replace it.
     pub similar: Vec<Id>,
     /// What happened on the way that a person should look at.
     pub problems: Vec<Problem>,
@@ -87,8 +87,8 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
     Ok(added)
 }
 
-/// Returns the row of the entry that says what the knowledge says, and the ids of those that are like it. What is
-/// hidden from searches is not brought up to date, since nobody would find it.
+/// Returns the row of the entry that says what the knowledge says, and the ids of those that are like it. Entries that
+/// searches hide are left out, since nobody would find what an update wrote into them.
 fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> (Option<RowId>, Vec<Id>) {
     let now = workspace.now();
     let superseded = superseded(&[catalog], now);
@@ -104,7 +104,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     }
     let found = dedup::find(knowledge, heads);
     for candidate in found.candidates {
-        // What went or changed in the meantime says nothing by now.
+        // The file may be gone since the scan.
         let Ok((_, entry)) = workspace.read_entry(&catalog.path(candidate.key)) else { continue };
         if dedup::is_same(knowledge, &candidate, &entry.head.title, &entry.body) {
             return (Some(candidate.key), Vec::new());
@@ -125,7 +125,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
 fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
     let file = knowledge.to_file(workspace.now());
     let mut taken: HashSet<String> = archived_stems(workspace, "archive/knowledge").into_iter().collect();
-    // What happened is found by its day.
+    // People look for an event by its day.
     let (folder, name) = if is_event(knowledge) {
         ("knowledge/events", format!("{} {}", workspace.now().format("%Y-%m-%d"), knowledge.title))
     } else {
@@ -138,7 +138,7 @@ fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Kno
         };
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");
-        // A name can be taken by what is no entry: a folder, a link.
+        // A folder or a link can have the name of an entry.
         if workspace.store.create(lock, &path, file.as_bytes())? == Created::Exists {
             taken.insert(stem);
             continue;
@@ -189,8 +189,8 @@ fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, kno
     })
 }
 
-/// Returns the stems of the entry files below a folder of the archive. Names alone are looked at:
-/// the archive may be large, and a new entry only needs a name that is free.
+/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and a
+/// new entry only needs a free name.
 fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
     let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
     let mut stems = Vec::new();

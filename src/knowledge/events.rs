@@ -7,15 +7,15 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
-use crate::entry::attempt::{Attempt, NO_REPORT};
-use crate::entry::{Head, Id, Outcome, Scope};
+use crate::entry::{Attempt, Head, Id, Outcome, Scope};
+use crate::history::NO_REPORT;
 use crate::journal;
 use crate::retention;
 use crate::retrieve::superseded;
 use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 
-/// How important an event is of which nobody said it.
+/// The importance of an event that nobody noted.
 const IMPORTANCE: u8 = 50;
 /// How much of each section of an attempt other tasks see, in characters.
 const QUOTE_CHARACTERS: usize = 300;

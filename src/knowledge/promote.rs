@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{edited, write_entry};
+use super::write::{edited, write_entry};
 use crate::catalog::Catalog;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
@@ -12,7 +12,7 @@ use crate::error::{Error, Problem, Result};
 use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
-/// What [`Memory::promote`] did.
+/// What [`Memory::promote`](crate::Memory::promote) did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Promoted {
     /// The entry.

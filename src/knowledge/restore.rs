@@ -11,7 +11,7 @@ use crate::error::{Error, Problem, Result};
 use crate::store::version_of;
 use crate::workspace::{Workspace, no_such_entry, unlisted};
 
-/// What [`Memory::restore`] did.
+/// What [`Memory::restore`](crate::Memory::restore) did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The entry that is live again.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{edited, write_entry};
+use super::write::{edited, write_entry};
 use crate::catalog::Catalog;
 use crate::entry::edit::Change;
 use crate::entry::path::EntryPath;
@@ -11,7 +11,7 @@ use crate::error::{Error, Problem, Result};
 use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
-/// What [`Memory::supersede`] did.
+/// What [`Memory::supersede`](crate::Memory::supersede) did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Superseded {
     /// Whether anything had to be written.

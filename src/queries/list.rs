@@ -28,7 +28,7 @@ pub struct EntryFilter {
     pub archived: bool,
 }
 
-/// What [`Memory::list`] returns.
+/// What [`Memory::list`](crate::Memory::list) returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListResult {
     /// The entries, in the order of their paths.

@@ -62,7 +62,7 @@ pub struct EntryLink {
     pub line: u32,
 }
 
-/// What [`Memory::show`] returns.
+/// What [`Memory::show`](crate::Memory::show) returns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShowResult {
     /// The entry.

@@ -11,7 +11,7 @@ use crate::entry::{EntrySummary, Kind};
 use crate::error::{Message, Problem};
 use crate::workspace::Workspace;
 
-/// What [`Memory::status`] returns.
+/// What [`Memory::status`](crate::Memory::status) returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryStatus {
     /// The folder that holds `.ralph/`.

@@ -141,7 +141,7 @@ fn an_entry_comes_back_from_the_archive_under_the_name_that_it_had() {
         std::fs::create_dir_all(archived.parent().unwrap()).unwrap();
         std::fs::rename(base.at(&path), &archived).unwrap();
         let back = memory.restore(&Id::parse(other).unwrap()).unwrap();
-        assert_eq!((&back.path, base.read(&path)), (&path, text));
+        assert_eq!((back.path.as_str(), base.read(&path)), (path.as_str(), text));
     }
 }
 

@@ -49,9 +49,9 @@ pub(crate) struct Change<'a> {
     pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
-    pub(crate) path: &'a str,
+    pub(crate) path: &'a EntryPath,
     /// Where its version before is.
-    pub(crate) previous: Option<&'a str>,
+    pub(crate) previous: Option<&'a EntryPath>,
     pub(crate) similar: &'a [Id],
 }
 
@@ -61,8 +61,8 @@ impl Change<'_> {
             action: added.action,
             id: &added.id,
             title: &added.title,
-            path: added.path.as_str(),
-            previous: added.archived.as_ref().map(EntryPath::as_str),
+            path: &added.path,
+            previous: added.archived.as_ref(),
             similar: &added.similar,
         }
     }

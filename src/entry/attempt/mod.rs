@@ -17,9 +17,6 @@ use super::{Id, Source};
 pub use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
 pub use fingerprint::{error_fingerprint, error_line};
 
-/// Why an attempt failed of which its agent says nothing.
-pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
-
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -205,7 +205,7 @@ fn call(memory: &Memory, random: &mut Random, outcome: &mut Outcome, what: &str)
         3 => memory.supersede(&id(random), &id(random)).map(|superseded| format!("{superseded:?}")),
         4 => memory.update_index().map(|rebuilt| format!("{rebuilt:?}")),
         5 => memory.check().map(|checked| format!("{checked:?}")),
-        6 => memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).map(|listed| format!("{listed:?}")),
+        6 => Ok(format!("{:?}", memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }))),
         _ => {
             let query = Query { text: format!("nightly {CANARY}"), archived: true, ..Query::default() };
             memory.search(&query, 50).map(|found| format!("{found:?}"))

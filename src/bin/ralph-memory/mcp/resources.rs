@@ -52,7 +52,7 @@ pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResour
     })?;
     let listed = globals
         .open_for_agent()
-        .and_then(|memory| Ok(memory.list(&EntryFilter::default())))
+        .map(|memory| memory.list(&EntryFilter::default()))
         .map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
     let mut entries = listed.entries;
     entries.retain(|entry| !entry.expired && !entry.superseded && after.as_ref().is_none_or(|after| entry.id > *after));
