@@ -6,7 +6,6 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::runs::pasts;
 use super::source::Sources;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
@@ -17,6 +16,7 @@ use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
+use crate::journal::summaries;
 use crate::retrieve::superseded;
 use crate::semantic::{self, SemanticStatus};
 use crate::settings::FORMAT;
@@ -61,7 +61,7 @@ impl Memory {
         let mut findings = check::problems(&items, &archived, self.now());
         findings.extend(check::usefulness(
             &items,
-            &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
+            &summaries(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
         ));
         findings.extend(self.doubtful(&live));
         let mut sources = self.sources();

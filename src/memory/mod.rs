@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod agent_output;
 mod anchors;
 mod begin;
 mod care;
@@ -10,6 +11,7 @@ mod events;
 mod finish;
 mod holder;
 mod init;
+mod journal;
 mod kept;
 mod kept_file;
 mod look;
@@ -19,13 +21,11 @@ mod open;
 mod outside;
 mod refusal;
 mod runs;
-mod said;
 mod source;
 mod state_folders;
 mod tell;
 mod tend;
 mod vectors;
-mod views;
 mod watching;
 mod write;
 
@@ -39,11 +39,13 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
+pub use crate::history::{Report, Validated};
+pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
 pub use events::Promoted;
-pub use finish::{Recorded, Report, Validated};
+pub use finish::Recorded;
 pub use holder::Holder;
 pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
@@ -55,7 +57,6 @@ pub use source::Sources;
 pub use state_folders::StateFolders;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
-pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use watching::{Changes, Watched, Watching};
 pub use write::{Action, Added, Restored, Superseded};
 
