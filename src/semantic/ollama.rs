@@ -1,4 +1,6 @@
 //! Vectors of texts, from an Ollama server.
+//!
+//! It checks that what the server returns are vectors, and normalises them to length 1. It does not know entries.
 
 use std::time::Duration;
 
@@ -7,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::settings;
 
-/// How many texts are sent at once: a batch must be done within the time-out also where no graphics card helps.
+/// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
 const BATCH: usize = 16;
-/// How many words of a query are sent: more than any model looks at.
+/// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
 const MAX_WORD: usize = 200;
 /// The most dimensions that a vector may have.
 const MAX_DIMENSIONS: usize = 8_192;
 
-/// An Ollama server, and the model that is asked for. Making one calls nobody.
+/// An Ollama server, and the embedding model in use. Creating one sends no request.
 #[derive(Debug, Clone)]
 pub struct OllamaClient {
     server: JsonServer,
@@ -27,16 +29,16 @@ pub struct OllamaClient {
     embed: Duration,
 }
 
-/// Who waits for vectors of documents.
+/// How long requests may take, by what somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeouts {
-    /// Somebody who asked something else: as long as for a query.
+    /// Somebody waits for something else: all requests together take no longer than a query may.
     Query,
-    /// Somebody who asked for vectors.
+    /// Somebody waits for vectors: each request may take as long as a batch may.
     Batch,
 }
 
-/// What a model was trained to have before texts; the server adds nothing.
+/// What a model expects before texts; the server adds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefixes {
     query: &'static str,
@@ -44,7 +46,7 @@ struct Prefixes {
 }
 
 impl Prefixes {
-    /// Those that the models' own descriptions ask for.
+    /// Returns those that the models' own descriptions ask for.
     fn of(family: &str) -> Prefixes {
         match family {
             "nomic-embed-text" => Prefixes { query: "search_query: ", document: "search_document: " },
@@ -81,7 +83,7 @@ struct TaggedModel {
 }
 
 impl OllamaClient {
-    /// Returns the server of the settings, where they name one.
+    /// Returns the client of the server that the settings name, if any.
     pub fn new(settings: &settings::Ollama) -> Option<OllamaClient> {
         let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
         let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
@@ -100,16 +102,16 @@ impl OllamaClient {
         self.server.url()
     }
 
-    /// Returns the name of the model, as it was asked for.
+    /// Returns the name of the model, as the settings give it.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns whether the server has the model: names carry a tag there, and `latest` where nobody gave one.
+    /// Checks that the server has the model. Names have a tag there, `latest` by default.
     ///
     /// # Errors
     ///
-    /// Those of the call; [`RequestError::Refused`] with 404 where it has no such model.
+    /// Those of the request; [`RequestError::Refused`] with 404 where the server has no such model.
     pub fn check(&self) -> Result<(), RequestError> {
         let tags: TagsResponse = self.server.call("GET", "/api/tags", None::<&()>, &TimeLimit::each(self.check))?;
         if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
@@ -122,7 +124,7 @@ impl OllamaClient {
     ///
     /// # Errors
     ///
-    /// Those of the call, and [`RequestError::Broken`] where the answer is no vector.
+    /// Those of the request, and [`RequestError::Broken`] where the response is not a vector.
     pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
@@ -131,7 +133,7 @@ impl OllamaClient {
         vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
-    /// Returns the vectors of a few texts, each of length 1, in their order. Callers send no more than
+    /// Returns the vectors of texts, each of length 1, in their order. Callers send no more than
     /// [`OllamaClient::batch`] at once.
     ///
     /// # Errors
@@ -151,10 +153,9 @@ impl OllamaClient {
         vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
-    /// Returns how long calls for documents may take: who asked for something else waits as long as for a query, for
-    /// all of them.
-    pub fn time_limit(&self, patience: Timeouts) -> TimeLimit {
-        match patience {
+    /// Returns how long requests for documents may take.
+    pub fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
+        match timeouts {
             Timeouts::Query => TimeLimit::together(self.query),
             Timeouts::Batch => TimeLimit::each(self.embed),
         }
@@ -180,13 +181,13 @@ impl OllamaClient {
         if n > 0 && !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return broken(format!("its vectors have {dimensions} dimensions"));
         }
-        let unit: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(unit).collect();
-        unit.ok_or_else(|| RequestError::Broken("a vector has no length, or numbers that are none".to_owned()))
+        let normalized: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(normalized).collect();
+        normalized.ok_or_else(|| RequestError::Broken("a vector has no length, or is not finite".to_owned()))
     }
 }
 
-/// Returns the vector of length 1 in the same direction, where there is one.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+/// Returns the vector of length 1 in the same direction, if it has a direction.
+fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
     if !length.is_finite() || length < 1e-12 {
         return None;
@@ -232,9 +233,9 @@ mod tests {
 
     #[test]
     fn vectors_have_length_1() {
-        assert_eq!(unit(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
-        assert_eq!(unit(vec![0.0, 0.0]), None);
-        assert_eq!(unit(vec![f32::NAN, 1.0]), None);
-        assert_eq!(unit(vec![f32::MAX, f32::MAX]).map(|vector| vector[0] > 0.7), Some(true));
+        assert_eq!(normalized(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        assert_eq!(normalized(vec![0.0, 0.0]), None);
+        assert_eq!(normalized(vec![f32::NAN, 1.0]), None);
+        assert_eq!(normalized(vec![f32::MAX, f32::MAX]).map(|vector| vector[0] > 0.7), Some(true));
     }
 }

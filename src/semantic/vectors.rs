@@ -1,17 +1,17 @@
 //! The vectors of a memory's chunks, in one file of the cache for each model.
 //!
-//! A record belongs to a file's bytes, by their fingerprint, so that an entry that is moved keeps its vectors, and
-//! one that is changed has none until it is embedded again; and to a chunk's text, so that a change of tags embeds
-//! nothing. Numbers are kept in 8 bits, which costs the ranking nothing that could be measured, and all are scan
-//! at for each query: a graph saves time only from hundreds of thousands of vectors on.
+//! A record belongs to a file's bytes, by their fingerprint: an entry that is moved keeps its vectors, and one that is
+//! changed has none until it is embedded again. It also belongs to a chunk's text: a change of tags embeds nothing.
+//! Numbers have 8 bits, which costs the ranking nothing measurable. Each query scans all vectors: a graph saves time
+//! only from hundreds of thousands on.
 //!
 //! ```text
 //! header  "ralphvec", version u32, dimensions u32, checksum u64                                   24 bytes
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
-//! Numbers are little-endian. Records are only ever added, those of an entry together; what is torn or flipped is
-//! left out. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
+//! Numbers are little-endian. Records are only ever appended, those of an entry together; torn and flipped ones are
+//! skipped. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
 //! repository do not count. The file holds no text.
 
 use std::collections::{HashMap, HashSet};
@@ -28,13 +28,13 @@ const MAGIC: [u8; 8] = *b"ralphvec";
 const VERSION: u32 = 2;
 const HEADER: usize = 24;
 /// The bytes of a record beside its numbers.
-const AROUND: usize = 28;
+const OVERHEAD: usize = 28;
 /// About how much of the file is in memory at a time, in bytes.
 const BUFFER: usize = 1 << 20;
 /// A query's numbers have so many bits that its sum with a record's cannot overflow: 127 · 2^8 · 8,192 < 2^31.
 const QUERY_SCALE: f32 = 256.0;
 
-/// A chunk's vector, ready to be kept.
+/// A chunk's vector, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorRecord {
     /// The fingerprint of the file's bytes.
@@ -45,7 +45,7 @@ pub struct VectorRecord {
     pub number: u16,
     /// How many chunks the file has.
     pub of: u16,
-    /// How much a step of the numbers is worth.
+    /// The value of a step of the numbers.
     scale: f32,
     numbers: Vec<i8>,
 }
@@ -71,12 +71,12 @@ impl VectorRecord {
         self.numbers.len()
     }
 
-    /// Returns the vector, as exactly as it is kept.
+    /// Returns the vector, as exactly as it is stored.
     pub fn vector(&self) -> Vec<f32> {
         self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
     }
 
-    /// Returns how alike it and a query are: the cosine of the angle between them.
+    /// Returns the cosine of the angle between it and a query.
     pub fn similarity(&self, query: &QueryVector) -> f32 {
         let bytes: Vec<u8> = self.numbers.iter().map(|number| number.to_le_bytes()[0]).collect();
         query.similarity(&bytes, self.scale)
@@ -95,7 +95,7 @@ impl VectorRecord {
     }
 }
 
-/// A query's vector, in whole numbers.
+/// A query's vector, in integers.
 #[derive(Debug, Clone)]
 pub struct QueryVector {
     numbers: Vec<i16>,
@@ -130,10 +130,10 @@ impl QueryVector {
     }
 }
 
-/// What the vectors say of a memory's files, by their fingerprints.
+/// What a scan of all vectors found out about a memory's files, by their fingerprints.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VectorScan {
-    /// For each file all of whose chunks have a vector, how alike its best chunk and the query are.
+    /// For each file all of whose chunks have a vector, the cosine of its best chunk and the query.
     pub best: HashMap<u64, f32>,
     /// How many records there are.
     pub records: usize,
@@ -146,7 +146,7 @@ pub struct VectorCache {
 }
 
 impl VectorCache {
-    /// Returns those of a model. Nothing is opened yet.
+    /// Returns those of a model. No file is opened.
     pub fn of(model: &str) -> VectorCache {
         VectorCache { name: format!("{FOLDER}/{:016x}", xxh3_64(full_name(model).as_bytes())) }
     }
@@ -156,14 +156,13 @@ impl VectorCache {
         &self.name
     }
 
-    /// Returns how many dimensions they have; none where there are no vectors that can be read.
+    /// Returns how many dimensions they have; `None` where no vectors can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
         read_header(&mut store.open_cache(&self.name).ok()?, store.anchor()?.lasting_key())
     }
 
-    /// Looks at every vector; without a query all are alike.
-    ///
-    /// What cannot be read is not there: it is made again.
+    /// Scans every vector; without a query all cosines are 0. A record that cannot be read does not count: its file is
+    /// embedded again.
     pub fn scan(&self, store: &Store, query: Option<&QueryVector>) -> VectorScan {
         let mut scan = VectorScan::default();
         let mut current: Option<(u64, f32, u16)> = None;
@@ -175,7 +174,7 @@ impl VectorCache {
                 Some((file, best, n)) if file == record.file && n == record.number => {
                     (file, best.max(similarity), n + 1)
                 }
-                // A file whose first records are lost is not whole.
+                // A file whose first records are lost is incomplete.
                 _ if record.number > 0 => return,
                 _ => (record.file, similarity, 1),
             };
@@ -204,8 +203,8 @@ impl VectorCache {
         found
     }
 
-    /// Adds records, those of a file one after the other, all of the same dimensions. Where the file has others, it
-    /// begins anew: those are of a model that had the same name.
+    /// Adds records, those of a file one after the other, all of the same dimensions. Records of other dimensions are
+    /// replaced: they are of a model that had the same name.
     ///
     /// # Errors
     ///
@@ -213,16 +212,16 @@ impl VectorCache {
     pub fn add(&self, store: &Store, _lock: &Lock, records: &[VectorRecord]) -> io::Result<()> {
         let Some(first) = records.first() else { return Ok(()) };
         let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.lasting_key());
-        let mut bytes = Vec::with_capacity(records.len() * (AROUND + dimensions) + HEADER);
+        let mut bytes = Vec::with_capacity(records.len() * (OVERHEAD + dimensions) + HEADER);
         if self.dimensions(store) != Some(dimensions) {
             bytes.extend(header(dimensions, key));
             write_all(records, &mut bytes, key);
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
-        // A process that was killed may have left a part of a record, and every one behind it would be shifted.
+        // A process that was killed may have left a part of a record, and all records after it would be shifted.
         let whole = file.metadata()?.len();
-        let surplus = whole.saturating_sub(HEADER as u64) % (AROUND + dimensions) as u64;
+        let surplus = whole.saturating_sub(HEADER as u64) % (OVERHEAD + dimensions) as u64;
         if surplus > 0 {
             file.set_len(whole - surplus)?;
         }
@@ -230,7 +229,7 @@ impl VectorCache {
         file.write_all(&bytes)
     }
 
-    /// Forgets all of them.
+    /// Removes all of them.
     ///
     /// # Errors
     ///
@@ -239,11 +238,11 @@ impl VectorCache {
         store.remove_cache(&self.name).map(|_| ())
     }
 
-    /// Writes the file anew with the records of those files alone that `keeps` names, each once.
+    /// Rewrites the file with only the records of the files that `keeps` accepts, each once.
     ///
     /// # Errors
     ///
-    /// Those of the file system; the old file is then as it was.
+    /// Those of the file system; the old file is then unchanged.
     pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
         let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
         let key = store.make_anchor()?.lasting_key();
@@ -257,19 +256,19 @@ impl VectorCache {
         store.write_cache(&self.name, &bytes)
     }
 
-    /// Gives every record that is whole, of a file with the wanted dimensions, if any are wanted.
-    fn each(&self, store: &Store, wanted: Option<usize>, give: &mut dyn FnMut(RecordView<'_>)) {
+    /// Passes every intact record to `visit`, if the file has the wanted dimensions or none are wanted.
+    fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(RecordView<'_>)) {
         let (Some(anchor), Ok(mut file)) = (store.anchor(), store.open_cache(&self.name)) else { return };
         let key = anchor.lasting_key();
         let Some(dimensions) = read_header(&mut file, key) else { return };
         if wanted.is_some_and(|wanted| wanted != dimensions) {
             return;
         }
-        let size = AROUND + dimensions;
+        let size = OVERHEAD + dimensions;
         let mut buffer = vec![0; (BUFFER / size).max(1) * size];
         loop {
             let n = fill(&mut file, &mut buffer);
-            buffer[..n].chunks_exact(size).filter_map(|bytes| RecordView::of(bytes, key)).for_each(&mut *give);
+            buffer[..n].chunks_exact(size).filter_map(|bytes| RecordView::of(bytes, key)).for_each(&mut *visit);
             if n < buffer.len() {
                 return;
             }
@@ -288,12 +287,12 @@ struct RecordView<'a> {
 }
 
 impl<'a> RecordView<'a> {
-    /// Returns what the bytes say, unless they are not what was written.
+    /// Reads a record, unless its bytes are not what was written.
     fn of(bytes: &'a [u8], key: u64) -> Option<RecordView<'a>> {
         let (data, sum) = bytes.split_last_chunk::<4>()?;
         let (head, numbers) = data.split_first_chunk::<24>()?;
         let scale = f32::from_le_bytes(*head.last_chunk()?);
-        // No number of a vector of length 1 is over 1.
+        // No number of a vector of length 1 exceeds 1.
         let is_whole = u32::from_le_bytes(*sum) == checksum(data, key) && (0.0..=1.0).contains(&scale);
         is_whole.then_some(RecordView {
             file: u64::from_le_bytes(*head.first_chunk()?),
@@ -335,7 +334,7 @@ fn header(dimensions: usize, key: u64) -> Vec<u8> {
     [&header[..], &xxh3_64_with_seed(&header, key).to_le_bytes()].concat()
 }
 
-/// Returns the dimensions of the records that follow, and stands before the first.
+/// Returns the dimensions of the records that follow, and leaves the file at the first of them.
 fn read_header(file: &mut File, key: u64) -> Option<usize> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = [0; HEADER];
@@ -344,8 +343,7 @@ fn read_header(file: &mut File, key: u64) -> Option<usize> {
     (header(dimensions, key) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
 }
 
-/// Reads until the buffer is full or there is no more, and returns how much it holds. What the disk refuses is the
-/// end.
+/// Reads until the buffer is full or the file ends, and returns how much it holds. A read that fails ends the file.
 fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
     let mut n = 0;
     while n < buffer.len() {

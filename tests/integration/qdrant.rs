@@ -119,7 +119,7 @@ fn stored(qdrant: &QdrantClient) -> Vec<String> {
 
 fn made_of(prepared: &CollectionsReport) -> Vec<&str> {
     assert_eq!(prepared.differences, []);
-    prepared.made.iter().map(String::as_str).collect()
+    prepared.created.iter().map(String::as_str).collect()
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn several_may_prepare_at_the_same_time() {
     let home = Home::new("race", "shared");
     let made: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| home.open().prepare(4, &[None]).unwrap())).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap().made).collect()
+        threads.into_iter().flat_map(|thread| thread.join().unwrap().created).collect()
     });
     assert_eq!(made, [home.settings.collection.as_str()]);
 }

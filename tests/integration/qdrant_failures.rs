@@ -203,9 +203,9 @@ fn another_server_at_that_address_is_told() {
         assert!(matches!(trouble, RequestError::Broken(_)), "{trouble}");
     }
     for (title, version, said) in [
-        ("ollama", "1.18.3", "it is no Qdrant server"),
-        ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is no Qdrant server"),
-        ("qdrant - vector search engine", "1.10.1", "it is Qdrant 1.10.1, and 1.11 is the oldest that will do"),
+        ("ollama", "1.18.3", "it is not a Qdrant server"),
+        ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is not a Qdrant server"),
+        ("qdrant - vector search engine", "1.10.1", "it is Qdrant 1.10.1, and the oldest supported version is 1.11"),
     ] {
         let body = json!({ "title": title, "version": version }).to_string();
         *standin.knobs.instead.lock().unwrap() = Some((200, body));
@@ -265,7 +265,7 @@ fn a_list_without_an_end_ends() {
     for points in [json!([]), json!([{ "id": "1" }])] {
         let body = json!({ "result": { "points": points, "next_page_offset": "again" } }).to_string();
         *standin.knobs.instead.lock().unwrap() = Some((200, body));
-        assert_eq!(qdrant.stored(), Err(RequestError::Broken("its list of points has no end".to_owned())));
+        assert_eq!(qdrant.stored(), Err(RequestError::Broken("its listing of points does not end".to_owned())));
     }
 }
 

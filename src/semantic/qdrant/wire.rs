@@ -1,11 +1,13 @@
-//! What a Qdrant server says and is told, as far as it is used here.
+//! The requests to and the responses of a Qdrant server, as far as they are used here.
+//!
+//! A response is checked field by field: a point that is broken or of another project does not hide the others.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{PointMatch, QdrantClient, StoredPoint, bare};
+use super::{PointMatch, QdrantClient, StoredPoint, without_latest};
 use crate::entry::{Id, Kind};
 
 /// `GET /`.
@@ -15,7 +17,7 @@ pub(super) struct ServerAbout {
     pub(super) version: String,
 }
 
-/// What stands around every other answer.
+/// The envelope of every other response.
 #[derive(Deserialize)]
 pub(super) struct QdrantAnswer<T> {
     pub(super) result: T,
@@ -54,12 +56,12 @@ pub(super) struct CollectionConfig {
 
 #[derive(Deserialize)]
 pub(super) struct CollectionParams {
-    /// One vector without a name, which is what is made here, or several with names, or none.
+    /// One vector without a name, as it is created here, or several with names, or none.
     #[serde(default)]
     pub(super) vectors: Value,
 }
 
-/// How the vectors of a collection are kept, where they have no name.
+/// How the vectors of a collection are stored, where they have no name.
 #[derive(Deserialize)]
 pub(super) struct VectorParams {
     pub(super) size: usize,
@@ -76,16 +78,16 @@ pub(super) struct HnswConfig {
     pub(super) place: DiskPlacement,
 }
 
-/// Where something is kept.
+/// Whether something is on disk or in memory.
 #[derive(Deserialize)]
 pub(super) struct DiskPlacement {
     on_disk: Option<bool>,
-    /// What is to come after `on_disk`.
+    /// The successor of `on_disk`.
     memory: Option<Value>,
 }
 
 impl DiskPlacement {
-    /// Returns whether it is on disk; none where that is said in a way that is not known.
+    /// Returns whether it is on disk; `None` where the server says it in another way.
     pub(super) fn on_disk(&self) -> Option<bool> {
         match (self.on_disk, &self.memory) {
             (None, Some(_)) => None,
@@ -121,7 +123,7 @@ pub(super) struct QueryResult {
 
 #[derive(Deserialize)]
 pub(super) struct ScoredPoint {
-    /// Not a number where it is none: a broken point must not hide the others.
+    /// Any value: a broken point must not hide the others.
     #[serde(default)]
     score: Value,
     #[serde(default)]
@@ -132,7 +134,7 @@ pub(super) struct ScoredPoint {
 #[derive(Deserialize)]
 pub(super) struct ScrollPage {
     pub(super) points: Vec<ScrolledPoint>,
-    /// Where the next page begins.
+    /// Where the next page begins, if there is one.
     #[serde(default)]
     pub(super) next_page_offset: Option<Value>,
 }
@@ -149,11 +151,11 @@ pub(super) const FIELDS_OF_MATCH: [&str; 4] = ["entry", "number", "content", "pr
 pub(super) const FIELDS_OF_STORED: [&str; 7] = ["entry", "number", "of", "content", "feature", "model", "project"];
 
 impl QdrantClient {
-    /// Reads a point that was found; none where it is not one of ours.
+    /// Reads a point that was found, unless it is broken or of another project.
     #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more digits")]
     pub(super) fn read_match(&self, scored: &ScoredPoint) -> Option<PointMatch> {
         let payload = &scored.payload;
-        // What the server computes may miss the bounds of a cosine by a little, and no more.
+        // The server's cosines may exceed 1 by rounding, and no more.
         let score = scored.score.as_f64().filter(|score| score.abs() <= 1.001)?;
         Some(PointMatch {
             entry: self.read_entry(payload)?,
@@ -163,7 +165,7 @@ impl QdrantClient {
         })
     }
 
-    /// Reads a point that is listed in `collection`.
+    /// Reads a point of `collection`, unless it is broken or of another project.
     pub(super) fn read_stored(&self, listed: &ScrolledPoint, collection: &str) -> Option<StoredPoint> {
         let payload = &listed.payload;
         let feature = payload.get("feature").and_then(Value::as_str).map(str::to_owned);
@@ -174,7 +176,7 @@ impl QdrantClient {
             content: read_content(payload)?,
             is_in_place: self.home(feature.as_deref()) == collection,
             feature,
-            model: bare(payload.get("model")?.as_str()?).to_owned(),
+            model: without_latest(payload.get("model")?.as_str()?).to_owned(),
         })
     }
 
@@ -187,12 +189,12 @@ impl QdrantClient {
         (is_plain && project == self.project).then_some(entry)
     }
 
-    /// Returns the conditions that points of this project fulfil.
+    /// Returns the condition that a point is of this project.
     pub(super) fn own(&self) -> Value {
         is("project", &self.project)
     }
 
-    /// Returns what a point looks like to the server.
+    /// Returns what the server stores beside a point's vector.
     pub(super) fn payload(&self, point: &super::Point) -> Value {
         json!({
             "project": self.project,
@@ -213,7 +215,7 @@ fn read_number(payload: &Value, key: &str) -> Option<u32> {
 
 fn read_content(payload: &Value) -> Option<u64> {
     let text = payload.get("content")?.as_str()?;
-    // A sign would be read too.
+    // A sign would be accepted, too.
     let is_hash = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }
