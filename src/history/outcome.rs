@@ -3,13 +3,14 @@
 //! Pure. An agent's word that a task is done never stands against a verification that failed.
 
 use super::report::Report;
-use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
 use crate::secret::redact;
 use crate::sigil::{FailureReport, Said};
 use crate::text::floor;
 use crate::transcript::without_sigils;
 
+/// Why an attempt failed of which its agent says nothing.
+pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 /// What kind of error it had then.
 const UNKNOWN: &str = "unknown";
 /// How much of the text's end is taken for its error output then, in characters.

@@ -211,11 +211,6 @@ pub fn search(
 }
 
 impl Query {
-    /// Returns the query with this weight of words where it has none of its own.
-    pub(crate) fn with_text_weight(&self, weight: f64) -> Query {
-        Query { text_weight: self.text_weight.or(Some(weight)), ..self.clone() }
-    }
-
     /// Returns whether an entry has what every hit must have.
     fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
