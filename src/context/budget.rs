@@ -99,7 +99,7 @@ impl Budget {
         };
         let reason =
             format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount);
-        Err(Error::Invalid { what: "budget".to_owned(), reason })
+        Err(Error::invalid("budget", reason))
     }
 
     /// Returns the shares of `total`, which is what there is beside the instructions: in full where

@@ -7,6 +7,7 @@
 mod findings;
 mod problem;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::findings::{Findings, MAX_IN_ALL, MAX_OF_FILE, Tally};
@@ -62,8 +63,8 @@ pub enum Error {
     /// The caller gave something that no entry can hold.
     #[error("{what}: {reason}")]
     Invalid {
-        /// The argument, as the caller knows it.
-        what: String,
+        /// The argument.
+        what: Argument,
         /// What is wrong with it.
         reason: String,
     },
@@ -188,6 +189,41 @@ pub enum Error {
         /// The last line that it wrote to its error output.
         reason: String,
     },
+}
+
+impl Error {
+    /// Returns an [`Error::Invalid`].
+    pub(crate) fn invalid(what: impl Into<Argument>, reason: impl Into<String>) -> Error {
+        Error::Invalid { what: what.into(), reason: reason.into() }
+    }
+}
+
+/// The argument that an [`Error::Invalid`] is about. Displayed, it is its name, as the caller knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Argument {
+    /// The text of an entry.
+    Body,
+    /// The iteration that is meant.
+    Iteration,
+    /// Any other, by its name.
+    Named(String),
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Argument::Body => "body",
+            Argument::Iteration => "iteration",
+            Argument::Named(name) => name,
+        })
+    }
+}
+
+impl<Name: Into<String>> From<Name> for Argument {
+    fn from(name: Name) -> Argument {
+        Argument::Named(name.into())
+    }
 }
 
 fn elsewhere(above: Option<&Path>) -> String {

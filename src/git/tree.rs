@@ -373,7 +373,7 @@ fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
         mebibytes(bytes),
         mebibytes(MAX_READ),
     );
-    Err(Error::Invalid { what: "cannot read the work tree".to_owned(), reason })
+    Err(Error::invalid("cannot read the work tree", reason))
 }
 
 /// Returns what is at a path.

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
 pub use crate::index::TermEvidence;
@@ -57,6 +58,9 @@ pub const WEIGHTS: Weights = Weights {
 /// The largest share of meaning in a score: with all of it, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
 
+/// How many hits of each kind a context considers at most, and about how many a server is asked by name.
+pub const MAX_CANDIDATES: usize = 100;
+
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
@@ -83,6 +87,13 @@ pub struct Query {
     pub text_weight: Option<f64>,
     /// The share of meaning in a score, where it can be asked for; as the settings say where nothing is said.
     pub semantic_weight: Option<f64>,
+}
+
+impl Query {
+    /// Returns the query with the weight that the settings give words, where it has none.
+    pub(crate) fn weighted(&self, settings: &Settings) -> Query {
+        Query { text_weight: self.text_weight.or(Some(settings.text_weight)), ..self.clone() }
+    }
 }
 
 /// How alike the entries and the query are in what they mean.
@@ -282,14 +293,14 @@ fn located(
         }
     }
     found.sort_by_cached_key(|found| {
-        let recency = come(catalogs[found.catalog].recency(found.row), now);
+        let recency = not_in_future(catalogs[found.catalog].recency(found.row), now);
         (Reverse(found.candidate.score), Reverse(recency), found.id.clone(), found.path.clone())
     });
     Ok(found)
 }
 
 /// Returns a time in seconds since 1970 as it counts for an order: one that has not come yet is none.
-pub(crate) fn come(time: i64, now: DateTime<Utc>) -> i64 {
+pub(crate) fn not_in_future(time: i64, now: DateTime<Utc>) -> i64 {
     if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 

@@ -35,7 +35,7 @@ impl Workspace {
         let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
             return Ok(());
         };
-        Err(Error::Invalid { what, reason: format!("{reason}; leave it out") })
+        Err(Error::invalid(what, format!("{reason}; leave it out")))
     }
 
     /// Returns a warning where knowledge holds such a character, which is in the file at `path` now.

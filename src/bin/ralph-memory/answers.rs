@@ -2,9 +2,9 @@
 //!
 //! `docs/src/reference/json.md` says what they mean, and `docs/json-schema.json` how they look.
 
-use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::knowledge::timestamp;
-use ralph_memory::memory::{Action, Added, Iteration};
+use ralph_memory::entry::{EntryPath, EntrySummary};
+use ralph_memory::memory::{AddAction, Added, Iteration};
 use ralph_memory::text::with_invisible_shown;
 use ralph_memory::{Id, Memory};
 use serde::Serialize;
@@ -46,12 +46,12 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
 /// What became of an entry that was written.
 #[derive(Serialize)]
 pub(crate) struct Change<'a> {
-    pub(crate) action: Action,
+    pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
-    pub(crate) path: &'a str,
+    pub(crate) path: &'a EntryPath,
     /// Where its version before is.
-    pub(crate) previous: Option<&'a str>,
+    pub(crate) previous: Option<&'a EntryPath>,
     pub(crate) similar: &'a [Id],
 }
 
@@ -62,7 +62,7 @@ impl Change<'_> {
             id: &added.id,
             title: &added.title,
             path: &added.path,
-            previous: added.archived.as_deref(),
+            previous: added.archived.as_ref(),
             similar: &added.similar,
         }
     }

@@ -1,4 +1,7 @@
-//! The file of an attempt that is kept: what it says, and what is wrong with it.
+//! The file of an attempt that is kept outside of the project, until the journal has it.
+//!
+//! A file may come from anywhere, so all that it says is checked. It holds no secrets. Its keys are a format that later
+//! versions must read.
 
 use std::borrow::Cow;
 use std::fs;
@@ -9,10 +12,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Holder;
-use super::open::is_tree;
-use super::runs::Iteration;
+use super::iteration::{Iteration, is_tree};
+use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
+use super::work_tree::WorkTreeChanges;
 use crate::context::Task;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::history::Report;
@@ -32,10 +35,10 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// Which iteration an attempt belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Which {
+pub enum IterationRef {
     /// This one.
     Begun(Box<Iteration>),
-    /// One that [`Memory::resume`](super::Memory::resume) finds by what was known of it.
+    /// One that [`Memory::resume`](crate::Memory::resume) finds by what was known of it.
     #[serde(rename_all = "snake_case")]
     Named {
         /// The run.
@@ -49,98 +52,91 @@ pub enum Which {
 
 /// An attempt that is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct KeptAttempt {
     pub(super) path: PathBuf,
-    pub(super) file: File,
+    pub(super) file: KeptFile,
 }
 
-/// What a file says. Its first key tells it from the output of an agent.
+/// The contents of such a file. Its first key tells it from the output of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct KeptFile {
     pub(super) ralph_memory_kept: u64,
     /// The folder that holds `.ralph/`, without links.
     pub(super) root: String,
     pub(super) kept_at: DateTime<Utc>,
     /// Who is writing the attempt to the journal at the moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) holder: Option<Holder>,
-    pub(super) which: Which,
+    pub(super) holder: Option<ProcessIdentity>,
+    pub(super) which: IterationRef,
     /// What git saw change.
-    pub(super) seen: Seen,
+    #[serde(rename = "seen")]
+    pub(super) changes: WorkTreeChanges,
     /// Whether a secret was taken out of what the agent said.
     pub(super) redacted: bool,
     pub(super) report: Report,
 }
 
-/// What git saw of the work tree when the agent had ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Seen {
-    pub(super) tree: Option<String>,
-    pub(super) created: Vec<String>,
-    pub(super) modified: Vec<String>,
-}
-
 impl StateFolders {
     /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
-    /// the file. For a caller that could not even open the memory; [`Memory::finish`](super::Memory::finish) does it by
+    /// the file. For a caller that could not even open the memory; [`Memory::finish`](crate::Memory::finish) does it by
     /// itself.
     ///
     /// # Errors
     ///
     /// [`Error::NotKept`] with what would be kept, and with the error of the last folder that was tried.
-    pub fn keep(&self, root: &Path, which: Which, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
+    pub fn keep(&self, root: &Path, which: IterationRef, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
         let transcript = report.transcript.clone().unwrap_or_default();
-        let file = File::new(root, which, (report, &transcript), Seen::default(), now, &[]);
-        self.write(&file).map_err(|error| {
+        let file = KeptFile::new(root, which, (report, &transcript), WorkTreeChanges::default(), now, &[]);
+        write_kept(self, &file).map_err(|error| {
             let nothing = io::Error::other("the attempt belongs to no iteration that is known");
             not_kept(&file, &error, Error::Io { action: "record", path: root.to_owned(), source: nothing })
         })
     }
-
-    pub(super) fn write(&self, file: &File) -> Result<PathBuf> {
-        let mut failed = None;
-        for folder in &self.0 {
-            let write = |to: &mut dyn io::Write| Ok(serde_json::to_writer(to, file)?);
-            match write_private(folder, &file.name(), write) {
-                Ok(path) => return Ok(path),
-                Err(source) => failed = Some(Error::Io { action: "write to", path: folder.clone(), source }),
-            }
-        }
-        let nowhere = || Error::Io { action: "find", path: NAME.into(), source: io::ErrorKind::NotFound.into() };
-        Err(failed.unwrap_or_else(nowhere))
-    }
 }
 
-impl File {
+/// Writes a file into the first of the folders that can be written, and returns its path.
+pub(super) fn write_kept(folders: &StateFolders, file: &KeptFile) -> Result<PathBuf> {
+    let mut failed = None;
+    for folder in &folders.0 {
+        let write = |to: &mut dyn io::Write| Ok(serde_json::to_writer(to, file)?);
+        match write_private(folder, &file.name(), write) {
+            Ok(path) => return Ok(path),
+            Err(source) => failed = Some(Error::Io { action: "write to", path: folder.clone(), source }),
+        }
+    }
+    let nowhere = || Error::Io { action: "find", path: NAME.into(), source: io::ErrorKind::NotFound.into() };
+    Err(failed.unwrap_or_else(nowhere))
+}
+
+impl KeptFile {
     /// Returns what is kept of an attempt: all of it, without secrets.
     pub(super) fn new(
         root: &Path,
-        which: Which,
+        which: IterationRef,
         (report, transcript): (&Report, &Transcript),
-        seen: Seen,
+        changes: WorkTreeChanges,
         now: DateTime<Utc>,
         allowed: &[String],
-    ) -> File {
+    ) -> KeptFile {
         let which = match which {
-            Which::Begun(iteration) => {
+            IterationRef::Begun(iteration) => {
                 let mut iteration = *iteration;
                 let Task { title, description, .. } = &mut iteration.task;
                 (*title, *description) = (redact(title, allowed), redact(description, allowed));
-                Which::Begun(Box::new(iteration))
+                IterationRef::Begun(Box::new(iteration))
             }
-            named @ Which::Named { .. } => named,
+            named @ IterationRef::Named { .. } => named,
         };
         let report = report.redacted(transcript, allowed);
         let is_redacted = report.transcript.as_ref().is_some_and(|safe| safe.text != transcript.text);
-        File {
+        KeptFile {
             ralph_memory_kept: VERSION,
             root: canonical(root),
             kept_at: now,
             holder: None,
             which,
-            seen,
+            changes,
             redacted: is_redacted,
             report,
         }
@@ -151,40 +147,40 @@ impl File {
         let text = self.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
         let (place, text) = (prefix(&self.root), xxh3_64(text.as_bytes()));
         match &self.which {
-            Which::Begun(iteration) => {
+            IterationRef::Begun(iteration) => {
                 format!("{place}{}-{:04}-{text:016x}.json", iteration.run_id, iteration.number)
             }
-            Which::Named { .. } => format!("{place}unnamed-{text:016x}.json"),
+            IterationRef::Named { .. } => format!("{place}unnamed-{text:016x}.json"),
         }
     }
 
     /// Returns what is wrong with it: a file may come from anywhere.
     fn check(&self) -> Result<()> {
         let names = match &self.which {
-            Which::Begun(iteration) => {
+            IterationRef::Begun(iteration) => {
                 check_number(iteration.number)?;
                 check_tree(iteration.tree.as_deref())?;
                 (Some(iteration.run_id.clone()), Some(iteration.task_id()))
             }
-            Which::Named { run, number, task_id } => {
+            IterationRef::Named { run, number, task_id } => {
                 number.map_or(Ok(()), check_number)?;
                 (run.clone(), task_id.clone())
             }
         };
         names.0.map_or(Ok(()), |run| check_run_name(&run))?;
         names.1.map_or(Ok(()), |task_id| check_name("task id", &task_id))?;
-        check_tree(self.seen.tree.as_deref())
+        check_tree(self.changes.tree.as_deref())
     }
 }
 
-impl Kept {
-    /// Reads a file; `None` where it is none of these, but what an agent said, for instance.
+impl KeptAttempt {
+    /// Reads a file; `None` where it is another file, such as the output of an agent.
     ///
     /// # Errors
     ///
     /// [`Error::NewerFormat`] for a file that a newer version wrote, [`Error::Invalid`] for one that is damaged or says
     /// what no attempt can be, and [`Error::Io`].
-    pub fn read(path: &Path) -> Result<Option<Kept>> {
+    pub fn read(path: &Path) -> Result<Option<KeptAttempt>> {
         let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let Some(bytes) = read_if_begins(path, START, MAX_BYTES).map_err(failed)? else { return Ok(None) };
         let what = || format!("`{}`", path.display());
@@ -193,13 +189,11 @@ impl Kept {
         if found > VERSION {
             return Err(Error::NewerFormat { path: path.to_owned(), found, known: VERSION });
         }
-        let file: File = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Invalid { what: what(), reason: format!("it is damaged: {error}") })?;
+        let file: KeptFile = serde_json::from_slice(&bytes)
+            .map_err(|error| Error::invalid(what(), format!("it is damaged: {error}")))?;
         match file.check() {
-            Err(Error::Invalid { what: part, reason }) => {
-                Err(Error::Invalid { what: what(), reason: format!("{part}: {reason}") })
-            }
-            checked => checked.map(|()| Some(Kept { path: path.to_owned(), file })),
+            Err(Error::Invalid { what: part, reason }) => Err(Error::invalid(what(), format!("{part}: {reason}"))),
+            checked => checked.map(|()| Some(KeptAttempt { path: path.to_owned(), file })),
         }
     }
 
@@ -209,14 +203,14 @@ impl Kept {
     }
 
     /// Returns which iteration it belongs to.
-    pub fn which(&self) -> &Which {
+    pub fn which(&self) -> &IterationRef {
         &self.file.which
     }
 
-    /// Says which iteration it belongs to, where that is [`Which::Named`]. What is `None` stays as it was.
+    /// Says which iteration it belongs to, where that is [`IterationRef::Named`]. What is `None` stays as it was.
     #[must_use]
-    pub fn named(mut self, run: Option<String>, number: Option<u32>, task_id: Option<String>) -> Kept {
-        if let Which::Named { run: old_run, number: old_number, task_id: old_task } = &mut self.file.which {
+    pub fn named(mut self, run: Option<String>, number: Option<u32>, task_id: Option<String>) -> KeptAttempt {
+        if let IterationRef::Named { run: old_run, number: old_number, task_id: old_task } = &mut self.file.which {
             *old_run = run.or(old_run.take());
             *old_number = number.or(*old_number);
             *old_task = task_id.or(old_task.take());
@@ -226,21 +220,21 @@ impl Kept {
 
     pub(super) fn is_of(&self, root: &str) -> bool {
         match self.file.which {
-            Which::Begun(_) => self.file.root == root,
+            IterationRef::Begun(_) => self.file.root == root,
             // Where there was no memory, nobody knew in which folder it should be.
-            Which::Named { .. } => Path::new(&self.file.root).starts_with(root),
+            IterationRef::Named { .. } => Path::new(&self.file.root).starts_with(root),
         }
     }
 
     pub(super) fn is_of_iteration(&self, iteration: &Iteration) -> bool {
-        matches!(&self.file.which, Which::Begun(own) if own.run_id == iteration.run_id
+        matches!(&self.file.which, IterationRef::Begun(own) if own.run_id == iteration.run_id
             && own.number == iteration.number && own.started_at == iteration.started_at)
     }
 
     pub(super) fn problem(&self, root: &Path) -> Problem {
         let which = match &self.file.which {
-            Which::Begun(iteration) => format!("iteration {} of {}", iteration.number, iteration.run_id),
-            Which::Named { .. } => "an iteration".to_owned(),
+            IterationRef::Begun(iteration) => format!("iteration {} of {}", iteration.number, iteration.run_id),
+            IterationRef::Named { .. } => "an iteration".to_owned(),
         };
         let command = record_command(root, &self.path);
         problem(
@@ -251,7 +245,7 @@ impl Kept {
     }
 }
 
-/// Returns the command that writes a [kept](Kept) attempt to the journal of the project in `root`, as a shell takes it.
+/// Returns the command that writes a [kept](KeptAttempt) attempt to the journal of the project in `root`, as a shell takes it.
 ///
 /// ```
 /// use std::path::Path;
@@ -268,7 +262,7 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 }
 
 /// Returns the error of what could not be kept, with all of it.
-pub(super) fn not_kept(file: &File, error: &Error, source: Error) -> Error {
+pub(super) fn not_kept(file: &KeptFile, error: &Error, source: Error) -> Error {
     let reason = std::error::Error::source(error).map_or_else(String::new, |reason| format!(": {reason}"));
     let text = serde_json::to_string(file).unwrap_or_default();
     Error::NotKept {
@@ -305,5 +299,5 @@ fn check_tree(tree: Option<&str>) -> Result<()> {
     if tree.is_none_or(is_tree) {
         return Ok(());
     }
-    Err(Error::Invalid { what: "tree".to_owned(), reason: "it is not a git object's name".to_owned() })
+    Err(Error::invalid("tree", "it is not a git object's name"))
 }

@@ -1,4 +1,6 @@
-//! The user's folders for what must outlive the project's own.
+//! The user's folders for attempts that must outlive the project's own files.
+//!
+//! Which folders these are depends on nothing but the variables that it is given and on the user's id.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

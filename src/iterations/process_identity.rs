@@ -1,4 +1,6 @@
-//! Whether the process that began an iteration is still at work on it.
+//! Which process works on an iteration, and whether it still does.
+//!
+//! A process is told from others that get its number later by when it was started.
 
 use std::fs;
 
@@ -6,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 /// A process, told from others that get its number later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct ProcessIdentity {
     pid: u32,
     /// When it was started, in the system's ticks since the machine was.
     started: u64,
 }
 
-impl Holder {
+impl ProcessIdentity {
     /// Returns this process; `None` where the system says nothing of processes.
-    pub fn this_process() -> Option<Holder> {
-        Holder::of(std::process::id())
+    pub fn this_process() -> Option<ProcessIdentity> {
+        ProcessIdentity::of(std::process::id())
     }
 
     /// Returns the process with this number; `None` where there is none, or the system says nothing of processes.
-    pub fn of(pid: u32) -> Option<Holder> {
-        Some(Holder { pid, started: started(pid)? })
+    pub fn of(pid: u32) -> Option<ProcessIdentity> {
+        Some(ProcessIdentity { pid, started: started(pid)? })
     }
 
     /// Returns whether a process can have this number.
-    pub(super) fn is_possible(&self) -> bool {
+    pub(crate) fn is_possible(&self) -> bool {
         (1..=i32::MAX.unsigned_abs()).contains(&self.pid)
     }
 
@@ -34,7 +36,7 @@ impl Holder {
     }
 
     /// Returns whether it is still there.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         started(self.pid) == Some(self.started)
     }
 }
@@ -56,15 +58,15 @@ mod tests {
 
     #[test]
     fn a_process_is_alive_until_it_has_ended() {
-        let own = Holder::this_process().unwrap();
+        let own = ProcessIdentity::this_process().unwrap();
         assert!(own.is_alive());
         // Another one that has its number by now.
-        assert!(!Holder { started: own.started + 1, ..own }.is_alive());
+        assert!(!ProcessIdentity { started: own.started + 1, ..own }.is_alive());
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-        let holder = Holder::of(child.id()).unwrap();
-        assert!(holder.is_alive());
+        let process = ProcessIdentity::of(child.id()).unwrap();
+        assert!(process.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!holder.is_alive());
+        assert!(!process.is_alive());
     }
 }

@@ -1,4 +1,6 @@
-//! What becomes of one thing that an agent said and that cannot be taken over, while the rest is.
+//! Which errors concern one fact of an agent's output alone, while the rest is written, and how they are worded.
+//!
+//! What no entry could take goes into the notes of the attempt: nothing that an agent learned is lost because of a file.
 
 use std::io::ErrorKind;
 
@@ -42,7 +44,7 @@ pub(super) fn is_of_agent(error: &Error) -> bool {
 }
 
 /// Says why something was refused.
-pub(super) fn told(error: &Error) -> String {
+pub(super) fn reason_of(error: &Error) -> String {
     match error {
         // No fingerprint: the journal is committed, and of a weak password it would tell whether a guess is right.
         Error::Secret { what, line, pattern, .. } => {
@@ -55,11 +57,11 @@ pub(super) fn told(error: &Error) -> String {
     }
 }
 
-/// Returns the notes with what no entry could take: nothing that an agent learned is lost because of a file.
+/// Returns the notes with the knowledge that no entry could take, and why.
 pub(super) fn notes_with(notes: Option<String>, left_over: &[(Knowledge, String)]) -> Option<String> {
-    let told = left_over.iter().map(|(Knowledge { title, tags, body, .. }, reason)| {
+    let refused = left_over.iter().map(|(Knowledge { title, tags, body, .. }, reason)| {
         format!("Not taken over as knowledge: {reason}\n\n**{title}** ({})\n\n{}", tags.join(", "), body.trim())
     });
-    let all: Vec<String> = notes.into_iter().chain(told).collect();
+    let all: Vec<String> = notes.into_iter().chain(refused).collect();
     Some(all.join("\n\n")).filter(|notes| !notes.is_empty())
 }
