@@ -4,12 +4,13 @@
 //! others, and is reported beside its result. This module knows nothing of terminals or exit codes:
 //! the program maps errors to them in one place.
 
+mod argument;
 mod findings;
 mod problem;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use self::argument::Argument;
 pub use self::findings::{Findings, MAX_IN_ALL, MAX_OF_FILE, Tally};
 pub use self::problem::{Message, Problem, Severity};
 
@@ -195,34 +196,6 @@ impl Error {
     /// Returns an [`Error::Invalid`].
     pub(crate) fn invalid(what: impl Into<Argument>, reason: impl Into<String>) -> Error {
         Error::Invalid { what: what.into(), reason: reason.into() }
-    }
-}
-
-/// The argument that an [`Error::Invalid`] is about. Displayed, it is its name, as the caller knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Argument {
-    /// The text of an entry.
-    Body,
-    /// The iteration that is meant.
-    Iteration,
-    /// Any other, by its name.
-    Named(String),
-}
-
-impl fmt::Display for Argument {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Argument::Body => "body",
-            Argument::Iteration => "iteration",
-            Argument::Named(name) => name,
-        })
-    }
-}
-
-impl<Name: Into<String>> From<Name> for Argument {
-    fn from(name: Name) -> Argument {
-        Argument::Named(name.into())
     }
 }
 
