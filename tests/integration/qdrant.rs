@@ -352,7 +352,7 @@ fn what_differs_from_the_settings_is_told() {
             format!("collection `{name}` has `hnsw_config.ef_construct` 100, not 512"),
             format!("collection `{name}` has `hnsw_config.on_disk` false, not true"),
             format!("collection `{name}` has `vectors.on_disk` false, not true"),
-            format!("collection `{name}` is not for vectors compared by Cosine, but: Dot"),
+            format!("collection `{name}` does not compare vectors by Cosine, but has: Dot"),
         ]
     );
     home.raw("DELETE", &path, &Value::Null);
