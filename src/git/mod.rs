@@ -13,6 +13,7 @@ mod commit;
 mod driver;
 mod log;
 mod object;
+mod staleness;
 mod tree;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ use object::Format;
 pub use busy::Repository;
 pub use driver::DRIVER;
 pub use log::Touch;
+pub use staleness::{NamedFiles, Staleness, staleness};
 pub use tree::Changes;
 
 /// What `git` says of a folder.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::Memory;
-use crate::check::{Files, Unverified, unverified};
 use crate::entry::Head;
+use crate::git::{NamedFiles, Staleness, staleness};
 use crate::workspace::Work;
 
 /// How many paths git is asked about in a call.
@@ -13,7 +13,7 @@ const MAX_PATHS: usize = 1_000;
 impl Memory {
     /// Returns, for each of the heads, whether a file that it names is gone or has changed much since it was
     /// written; all `None` where there is no git to ask.
-    pub(super) fn unverified(&self, heads: &[&Head]) -> Vec<Option<Unverified>> {
+    pub(super) fn unverified(&self, heads: &[&Head]) -> Vec<Option<Staleness>> {
         let now = self.now();
         let recency = |head: &Head| head.clone().as_of(now).recency();
         let named = || heads.iter().filter_map(|head| Some((recency(head)?, &head.files)));
@@ -36,11 +36,11 @@ impl Memory {
                 let counted: Vec<&str> = present.iter().copied().filter(|path| touched.contains(path)).collect();
                 let lines = tree.line_counts(&counted).unwrap_or_default().into_iter().collect();
                 let present = present.into_iter().map(str::to_owned).collect();
-                Files { touches, present, lines }
+                NamedFiles { touches, present, lines }
             }
-            _ => Files::default(),
+            _ => NamedFiles::default(),
         };
-        let verdict = |head: &&Head| recency(head).and_then(|written| unverified(&head.files, written, &known));
+        let verdict = |head: &&Head| recency(head).and_then(|written| staleness(&head.files, written, &known));
         heads.iter().map(verdict).collect()
     }
 }

@@ -5,7 +5,6 @@ use super::Memory;
 use super::refusal::{is_of_one, told};
 use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
 use crate::catalog::{Area, Catalog};
-use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::path::{display_path, memory_relative};
@@ -287,7 +286,7 @@ impl Memory {
         };
         let found: Vec<(Hit, Entry)> = context::relevant(hits).into_iter().filter_map(read_hit).collect();
         let unverified = self.unverified(&found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
-        let mut found: Vec<(Hit, (Entry, Option<Unverified>))> =
+        let mut found: Vec<(Hit, (Entry, Option<crate::git::Staleness>))> =
             found.into_iter().zip(unverified).map(|((hit, entry), unverified)| (hit, (entry, unverified))).collect();
         context::doubt(&mut found, |(_, unverified)| unverified.is_some());
         let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());

@@ -16,8 +16,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
 use crate::entry::{Event, Head, Id, Kind, Outcome, Scope};
 use crate::error::{Error, Problem, Result};
-use crate::retention;
-use crate::retrieve::superseded;
+use crate::retrieve::{beyond_caps, superseded};
 use crate::text::{fold, shorten};
 use crate::workspace::no_such_entry;
 
@@ -115,13 +114,13 @@ impl Memory {
 
     /// Returns the live events that are beyond the caps.
     pub(super) fn beyond_caps(&self, live: &Catalog) -> HashSet<Id> {
-        retention::beyond_caps(self.live_events(live).iter().map(|(_, id, head)| (id, head)), self.settings.events)
+        beyond_caps(self.live_events(live).iter().map(|(_, id, head)| (id, head)), self.settings.events)
     }
 
     /// Returns the events that a task may see, as its context shows them.
     pub(super) fn events_for(&self, live: &Catalog, task: &Task) -> Vec<context::Event> {
         let events = self.live_events(live);
-        let beyond = retention::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), self.settings.events);
+        let beyond = beyond_caps(events.iter().map(|(_, id, head)| (id, head)), self.settings.events);
         let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
         let event = |(row, id, head): (RowId, Id, Head)| {
             // A file that vanished since the scan is no longer known.

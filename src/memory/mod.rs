@@ -5,30 +5,26 @@
 
 mod anchors;
 mod begin;
-mod care;
+mod diagnostics;
 mod embed;
 mod events;
 mod finish;
 mod holder;
-mod init;
 mod kept;
 mod kept_file;
 mod look;
+mod maintenance;
 mod meaning;
-mod mend;
-mod merging;
 mod open;
 mod outside;
 mod refusal;
 mod runs;
 mod said;
 mod share;
-mod source;
 mod state_folders;
 mod tell;
-mod tend;
 mod views;
-mod watching;
+mod watch;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -38,31 +34,26 @@ use crate::error::{Error, Result};
 use crate::secret;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
-use crate::workspace::Workspace;
+use crate::workspace::{self, CONFIG, Workspace};
 
-pub use crate::workspace::{Activity, Rebuilt, Step, Work};
-pub use care::Checked;
+pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
+pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
+pub use crate::maintenance::plan::PruneReason;
+pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
+pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
+pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 pub use embed::Embedded;
 pub use events::Promoted;
 pub use finish::{Recorded, Report, Validated};
 pub use holder::Holder;
-pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
 pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
 pub use meaning::MeaningStatus;
-pub use mend::{Mended, Mending};
-pub use merging::Registered;
 pub use runs::{Iteration, Run};
-pub use source::Sources;
 pub use state_folders::StateFolders;
 pub use tell::Found;
-pub use tend::{Merged, Moved, Tended};
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
-pub use watching::{Changes, Watched, Watching};
 pub use write::{Action, Added, Restored, Superseded};
-
-/// The name of the settings file in `.ralph/`.
-const CONFIG: &str = "config.toml";
 
 /// The memory in one `.ralph/` folder.
 ///
@@ -93,7 +84,7 @@ impl Memory {
     ///
     /// Those of the file system.
     pub fn init(root: &Path) -> Result<Initialised> {
-        init::init(root)
+        workspace::init(root)
     }
 
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that

@@ -9,13 +9,13 @@ mod answers;
 mod cli;
 mod commands;
 mod error;
+mod maintenance;
 mod mcp;
 mod parse;
 mod project_paths;
 mod report;
 mod running;
 mod session;
-mod tended;
 mod ui;
 
 use std::io::{self, BufWriter};

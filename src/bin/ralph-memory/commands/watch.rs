@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::memory::{Changes, Watched};
-use ralph_memory::watch::Mode;
+use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
 use serde::Serialize;
 
 use crate::activity;
@@ -51,9 +50,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     }
     let memory = Arc::new(memory);
     end_on_interrupt(Interrupt::listen()?)?;
-    let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
+    let watcher = memory.watch(if args.poll { WatchMode::Poll } else { WatchMode::Native })?;
     loop {
-        match watching.told().recv() {
+        match watcher.events().recv() {
             Ok(watched) if ui.json => json(ui, &watched)?,
             Ok(watched) => text(ui, &watched)?,
             Err(_) => anyhow::bail!("the watcher ended by itself"),
@@ -75,27 +74,27 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
 }
 
-fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
-        Watched::Ready { entries, folders, polling } => {
+        WatchEvent::Ready { entries, folders, polling } => {
             ui.json(Line::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
         }
-        Watched::Changed(Changes { indexed, removed, entries, problems }) => {
+        WatchEvent::Changed(FileChanges { indexed, removed, entries, problems }) => {
             ui.json(Line::Changed { indexed, removed, entry_count: *entries }, problems)?;
         }
-        Watched::Notice { message } => ui.json(Line::Notice { message }, &[])?,
+        WatchEvent::Notice { message } => ui.json(Line::Notice { message }, &[])?,
     }
     Ok(())
 }
 
-fn text(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
-        Watched::Ready { entries, folders, polling } => {
+        WatchEvent::Ready { entries, folders, polling } => {
             let how = if *polling { ", by a look every second" } else { "" };
             let noun = if *entries == 1 { "entry" } else { "entries" };
             ui.note(&format!("watching {entries} {noun} in {}{how}; Ctrl-C ends it", count(*folders, "folder")));
         }
-        Watched::Changed(changes) => {
+        WatchEvent::Changed(changes) => {
             for (what, paths) in [("indexed", &changes.indexed), ("removed", &changes.removed)] {
                 for path in paths {
                     let (what, path) = (ui.styled(QUIET, what), ui.styled(ID, path));
@@ -104,7 +103,7 @@ fn text(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
             }
             ui.problems(&changes.problems);
         }
-        Watched::Notice { message } => ui.note(message),
+        WatchEvent::Notice { message } => ui.note(message),
     }
     Ok(())
 }

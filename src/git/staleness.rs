@@ -1,65 +1,64 @@
-//! Whether what an entry says of files may still hold: they may have gone since, or be others by now.
+//! Judges whether an entry may be out of date: whether a file that it names has disappeared or changed much since.
 //!
-//! Pure: what git knows of the files in, a verdict out.
+//! Pure: what git knows of the files in, a verdict out. It runs no git and reads no file.
 
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::git::Touch;
+use super::Touch;
 
-/// A file has changed much when as many lines were added and taken out as this share of what it has...
+/// A file has changed much when the added and removed lines are this share of its lines ...
 const MUCH: f64 = 0.5;
-/// ... and at least so many: of a small file every change is a large share.
-const LEAST_LINES: u64 = 10;
+/// ... and at least this many: in a small file every change is a large share.
+const MIN_LINES: u64 = 10;
 
 /// What is known of the files that entries name.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct NamedFiles {
     /// What commits did to them, the newest first.
     pub touches: Vec<Touch>,
-    /// Those that are there.
+    /// Those that exist.
     pub present: HashSet<String>,
-    /// How many lines each of those has that git keeps track of.
+    /// The number of lines of those that git tracks.
     pub lines: HashMap<String, u64>,
 }
 
-/// Since when, and why, nobody knows whether an entry still holds.
+/// Why an entry may be out of date.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unverified {
-    /// The commit that took a file away, or by which it had changed much.
+pub struct Staleness {
+    /// The commit that removed the file, or with which the file had changed much.
     pub commit: String,
     /// The file.
     pub path: String,
-    /// Whether it is gone.
+    /// Whether the file no longer exists.
     pub is_gone: bool,
 }
 
-impl Unverified {
+impl Staleness {
     /// Returns the first digits of the commit, as git shows them.
     pub fn short_commit(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 }
 
-/// Returns whether one of `files`, which an entry names that was written at `written`, is gone since, or
-/// has changed much: where several are, the one that comes first in the entry. A folder can be gone, and what
-/// changes in it says nothing.
-pub fn unverified(files: &[String], written: DateTime<Utc>, known: &Files) -> Option<Unverified> {
+/// Returns why an entry of time `written` that names `files` may be out of date: the first of the files that has
+/// disappeared or changed much since. A folder can only disappear; a change in it proves nothing.
+pub fn staleness(files: &[String], written: DateTime<Utc>, known: &NamedFiles) -> Option<Staleness> {
     files.iter().find_map(|file| {
         let path = file.trim_end_matches('/');
         let is_below = |touch: &&Touch| touch.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         let since: Vec<&Touch> = known.touches.iter().filter(|touch| touch.at > written.timestamp()).collect();
         if !known.present.contains(path) {
             let last = since.iter().find(|touch| touch.path == path || is_below(touch))?;
-            return Some(Unverified { commit: last.commit.clone(), path: path.to_owned(), is_gone: true });
+            return Some(Staleness { commit: last.commit.clone(), path: path.to_owned(), is_gone: true });
         }
         let lines = *known.lines.get(path)?;
         let mut changed = 0;
         for touch in since.iter().rev().filter(|touch| touch.path == path) {
             changed += touch.lines;
-            if changed >= LEAST_LINES && is_much(changed, lines) {
-                return Some(Unverified { commit: touch.commit.clone(), path: path.to_owned(), is_gone: false });
+            if changed >= MIN_LINES && is_much(changed, lines) {
+                return Some(Staleness { commit: touch.commit.clone(), path: path.to_owned(), is_gone: false });
             }
         }
         None
@@ -83,7 +82,7 @@ mod tests {
 
     #[track_caller]
     fn check(files: &[&str], written: &str, expected: Option<(&str, &str, bool)>) {
-        let known = Files {
+        let known = NamedFiles {
             touches: vec![
                 touch("gone.rs", "deleted0", "2026-01-05", 100),
                 touch("old/x.rs", "deleted1", "2026-01-05", 10),
@@ -98,7 +97,7 @@ mod tests {
                 .into(),
         };
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        let found = unverified(&files, parse_time(written).unwrap(), &known);
+        let found = staleness(&files, parse_time(written).unwrap(), &known);
         let found = found.as_ref().map(|found| (found.commit.as_str(), found.path.as_str(), found.is_gone));
         assert_eq!(found, expected, "{files:?}");
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// What belongs together.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Groups {
+pub(super) struct TagGroups {
     /// The numbers of the sets of each group, in ascending order, the groups by their first.
     pub(super) groups: Vec<Vec<usize>>,
     /// How many pairs of sets were compared.
@@ -17,9 +17,9 @@ pub(super) struct Groups {
 }
 
 /// Returns which sets belong together. Tags that a set has twice count once, and a set without any is like none.
-pub(super) fn groups(sets: &[&[String]]) -> Groups {
+pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
     let sets = ranked(sets);
-    let mut joined = Joined((0..sets.len()).collect());
+    let mut joined = DisjointSets((0..sets.len()).collect());
     let mut first: HashMap<&[u32], usize> = HashMap::new();
     let mut lists: HashMap<(u32, usize), Vec<Vec<usize>>> = HashMap::new();
     let mut n_compared = 0;
@@ -64,7 +64,7 @@ pub(super) fn groups(sets: &[&[String]]) -> Groups {
         }
         groups[number].push(at);
     }
-    Groups { groups, n_compared }
+    TagGroups { groups, n_compared }
 }
 
 /// Returns the sets with a number for each tag, sorted: the fewer sets have a tag, the lower its number.
@@ -98,7 +98,7 @@ fn are_alike(one: &[u32], other: &[u32]) -> bool {
 }
 
 /// Puts those of a list that belong to a group next to each other, at its end.
-fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut Joined) {
+fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut DisjointSets) {
     let Some(first) = list.iter().position(|near| joined.group(near[0]) == group) else { return };
     let mut of_group = list.swap_remove(first);
     list.retain_mut(|near| {
@@ -112,9 +112,9 @@ fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut Joined) {
 }
 
 /// For each set another one of its group; one of each group stands for itself.
-struct Joined(Vec<usize>);
+struct DisjointSets(Vec<usize>);
 
-impl Joined {
+impl DisjointSets {
     /// Returns the set that stands for the group of a set.
     fn group(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
@@ -141,13 +141,13 @@ mod tests {
     /// Gives the tags of the set with a number.
     type Tags<'a> = &'a dyn Fn(usize) -> Vec<String>;
 
-    fn grouped(sets: &[Vec<String>]) -> Groups {
+    fn grouped(sets: &[Vec<String>]) -> TagGroups {
         groups(&sets.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     /// Compares each with each.
     fn by_hand(sets: &[Vec<String>]) -> Vec<Vec<usize>> {
-        let mut joined = Joined((0..sets.len()).collect());
+        let mut joined = DisjointSets((0..sets.len()).collect());
         let tags: Vec<HashSet<&String>> = sets.iter().map(|set| set.iter().collect()).collect();
         for one in 0..sets.len() {
             for other in 0..one {

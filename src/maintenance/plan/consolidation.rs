@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use chrono::{DateTime, Utc};
 
-use super::alike;
+use super::tag_groups;
 use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
@@ -31,7 +31,7 @@ pub struct Learning {
 
 /// Learnings that become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merge {
+pub struct PlannedMerge {
     /// The newest, which takes over what the others say.
     pub into: Id,
     /// Its path, relative to `.ralph/`.
@@ -52,7 +52,7 @@ pub struct Merge {
 /// tags as well, and names them as superseded. What would be too much for one entry becomes several. Merged
 /// ones may in turn have half of their tags in common, so this goes on until none have that fit into one entry:
 /// consolidating again then changes nothing.
-pub fn consolidate(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<Merge> {
+pub fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
     if learnings.len() <= most {
         return Vec::new();
     }
@@ -61,7 +61,7 @@ pub fn consolidate(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> V
         groups.entry(Group::of(&learning.entry.head)).or_default().push(Cluster::new(learning));
     }
     let clusters = groups.into_values().flat_map(|clusters| grown(clusters, now));
-    let mut merges: Vec<Merge> = clusters.filter_map(Cluster::into_merge).collect();
+    let mut merges: Vec<PlannedMerge> = clusters.filter_map(Cluster::into_merge).collect();
     merges.sort_by(|one, other| one.path.cmp(&other.path));
     merges
 }
@@ -160,9 +160,9 @@ impl<'a> Cluster<'a> {
         edit::apply(text, &changes).is_ok()
     }
 
-    fn into_merge(self) -> Option<Merge> {
+    fn into_merge(self) -> Option<PlannedMerge> {
         let (into, others) = self.members.split_first()?;
-        Some(Merge {
+        Some(PlannedMerge {
             into: into.id.clone(),
             path: into.path.clone(),
             old: into.text.clone(),
@@ -233,7 +233,7 @@ fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>>
         clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
         let n_before = clusters.len();
         let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
-        let groups = alike::groups(&tags).groups;
+        let groups = tag_groups::groups(&tags).groups;
         let mut left: Vec<Option<Cluster<'_>>> = clusters.into_iter().map(Some).collect();
         clusters = Vec::with_capacity(left.len());
         for group in groups {
@@ -317,8 +317,8 @@ mod tests {
         Learning { id: Id::of_path(&path).unwrap(), entry: read(&path, text.as_bytes()), path, text }
     }
 
-    fn merged(learnings: &[Learning], most: usize) -> Vec<Merge> {
-        consolidate(learnings, most, parse_time("2026-03-01").unwrap())
+    fn merged(learnings: &[Learning], most: usize) -> Vec<PlannedMerge> {
+        plan_merges(learnings, most, parse_time("2026-03-01").unwrap())
     }
 
     /// The example of the first of the seeds.
@@ -384,7 +384,7 @@ mod tests {
     }
 
     /// Returns what is live when all of this was merged.
-    fn after(learnings: &[Learning], merges: &[Merge]) -> Vec<Learning> {
+    fn after(learnings: &[Learning], merges: &[PlannedMerge]) -> Vec<Learning> {
         let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|(id, _)| id).collect();
         let left = learnings.iter().filter(|learning| !gone.contains(&learning.id));
         left.map(|learning| {

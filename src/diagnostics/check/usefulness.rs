@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::Item;
+use super::live_entry::LiveEntry;
 use crate::entry::Kind;
 use crate::error::{Problem, Severity};
 use crate::history::{Past, usage};
@@ -17,7 +17,7 @@ const UNUSED_DAYS: usize = 90;
 
 /// Returns the live knowledge that never helped, and that which nothing had use for. `attempts` are all there
 /// were.
-pub fn usefulness(live: &[Item], attempts: &[Past]) -> Vec<Problem> {
+pub fn usefulness(live: &[LiveEntry], attempts: &[Past]) -> Vec<Problem> {
     let usage = usage(attempts.iter());
     // Days without attempts say nothing, and neither do attempts of whose contexts nobody knows.
     let days: BTreeSet<NaiveDate> =
@@ -51,7 +51,7 @@ pub fn usefulness(live: &[Item], attempts: &[Past]) -> Vec<Problem> {
     problems
 }
 
-fn notice(item: &Item, code: &str, message: String, hint: &str) -> Problem {
+fn notice(item: &LiveEntry, code: &str, message: String, hint: &str) -> Problem {
     Problem {
         path: format!(".ralph/{}", item.path),
         line: None,
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
     use crate::entry::{AttemptHead, Head, Id, Outcome, parse_time};
 
-    fn item(name: &str) -> Item {
+    fn item(name: &str) -> LiveEntry {
         let head = Head { valid: true, created_at: parse_time("2026-01-01"), ..Head::empty(Kind::Knowledge) };
-        Item { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
+        LiveEntry { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
     }
 
     fn past(day: u32, outcome: Outcome, context: &[&str]) -> Past {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::Item;
+use super::live_entry::LiveEntry;
 use crate::entry::{Id, Kind};
 use crate::text::{edit_distance, words};
 
@@ -13,7 +13,7 @@ const MAX_LOOKUPS: usize = 100;
 const MAX_NAME_BYTES: usize = 120;
 
 /// The names of all knowledge, for looking up what is like them.
-pub(super) struct Nearest<'a> {
+pub(super) struct NearestNames<'a> {
     names: Vec<Name<'a>>,
     n_lookups: Cell<usize>,
 }
@@ -27,8 +27,8 @@ struct Name<'a> {
     id: &'a Id,
 }
 
-impl<'a> Nearest<'a> {
-    pub(super) fn new(live: &'a [Item]) -> Nearest<'a> {
+impl<'a> NearestNames<'a> {
+    pub(super) fn new(live: &'a [LiveEntry]) -> NearestNames<'a> {
         let mut names = Vec::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
             let (stem, title) = (normal(item.id.stem()), normal(&item.head.title));
@@ -42,7 +42,7 @@ impl<'a> Nearest<'a> {
                 id: &item.id,
             }));
         }
-        Nearest { names, n_lookups: Cell::new(0) }
+        NearestNames { names, n_lookups: Cell::new(0) }
     }
 
     /// Returns the id of the entry whose title or id is most like `name`: at most a third of the
@@ -113,7 +113,7 @@ mod tests {
             named("alike-c", "Third", "a", "x"),
             named("alike-b", "Second", "a", "x"),
         ];
-        let nearest = Nearest::new(&live);
+        let nearest = NearestNames::new(&live);
         let check = |name: &str, expected: Option<&str>| {
             assert_eq!(nearest.to(name).as_ref().map(Id::stem), expected, "{name:?}");
         };

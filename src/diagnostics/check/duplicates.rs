@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::{Item, warning};
+use super::live_entry::LiveEntry;
 use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
@@ -33,8 +33,8 @@ const MIN_SHARED_TAGS: usize = 2;
 const MAX_TITLES_WITH_WORD: usize = 50;
 /// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are
 /// the entries that others replace: what was decided about is left alone.
-pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
-    let mut by_scope: HashMap<&Scope, Vec<&Item>> = HashMap::new();
+pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+    let mut by_scope: HashMap<&Scope, Vec<&LiveEntry>> = HashMap::new();
     for item in live {
         let head = &item.head;
         let is_knowledge = head.kind == Kind::Knowledge && class(head.category.as_deref()) != Class::Event;
@@ -50,7 +50,7 @@ pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) ->
     problems
 }
 
-fn find_in_scope(items: &[&Item]) -> Vec<Problem> {
+fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
     let titles = Titles::new(items);
     let mut by_title = HashMap::new();
     let mut by_body = HashMap::new();
@@ -73,12 +73,12 @@ fn find_in_scope(items: &[&Item]) -> Vec<Problem> {
     problems
 }
 
-fn problem(item: &Item, first: &Item, how: &str) -> Problem {
+fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     let is_older = (item.head.recency(), &item.path) < (first.head.recency(), &first.path);
     let (old, new) = if is_older { (item, first) } else { (first, item) };
     let message = format!("the entry {how} `.ralph/{}`", first.path);
     let hint = format!("merge them, or let one replace the other: `ralph-memory supersede {} {}`", old.id, new.id);
-    warning(item, None, "near-duplicate", message, hint)
+    item.warning(None, "near-duplicate", message, hint)
 }
 
 /// The titles of one scope as sets of words, and for each rare word the titles that could be alike
@@ -93,7 +93,7 @@ struct Titles {
 }
 
 impl Titles {
-    fn new(items: &[&Item]) -> Titles {
+    fn new(items: &[&LiveEntry]) -> Titles {
         let mut counts: HashMap<String, usize> = HashMap::new();
         let sets: Vec<BTreeSet<String>> = items.iter().map(|item| content_words(&item.head.title)).collect();
         for word in sets.iter().flatten() {
@@ -126,7 +126,7 @@ impl Titles {
     }
 
     /// Returns the first of the entries before `at` that is like it.
-    fn first_like(&self, at: usize, items: &[&Item]) -> Option<usize> {
+    fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
         let near = deciding(&self.words[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
         let alike = near.copied().filter(|&other| other < at && self.are_alike(at, other));
@@ -168,7 +168,7 @@ mod tests {
 
     /// Checks which of the entries are reported, with the first that they are like.
     #[track_caller]
-    fn check(live: &[Item], expected: &[(&str, &str)]) {
+    fn check(live: &[LiveEntry], expected: &[(&str, &str)]) {
         let found = find(live, &HashSet::new(), now());
         let stem =
             |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn events_scopes_and_what_is_decided_are_left_alone() {
-        let pair = |change: &dyn Fn(&mut Item)| {
+        let pair = |change: &dyn Fn(&mut LiveEntry)| {
             let mut other = named("b", "Same title", "x", "two");
             change(&mut other);
             [named("a", "Same title", "x", "one"), other]
@@ -258,7 +258,7 @@ mod tests {
             item.head.created_at = crate::entry::parse_time(date);
             item
         };
-        let hint = |live: &[Item]| find(live, &HashSet::new(), now())[0].hint.to_string();
+        let hint = |live: &[LiveEntry]| find(live, &HashSet::new(), now())[0].hint.to_string();
         let end = |hint: String| hint.split_once("supersede ").unwrap().1.to_owned();
         assert_eq!(end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])), "knowledge/a knowledge/b`");
         assert_eq!(end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])), "knowledge/b knowledge/a`");
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn a_word_of_many_titles_compares_nothing() {
-        let live: Vec<Item> = (0..200)
+        let live: Vec<LiveEntry> = (0..200)
             .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
             .collect();
-        let items: Vec<&Item> = live.iter().collect();
+        let items: Vec<&LiveEntry> = live.iter().collect();
         assert!(Titles::new(&items).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
     }
 }
