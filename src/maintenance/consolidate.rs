@@ -191,7 +191,7 @@ mod tests {
             !folder.path().join(".ralph/archive/knowledge").exists()
                 || memory.workspace.catalog(Area::Archive).is_empty()
         );
-        // The next call reads it anew.
+        // The next call reads it again.
         assert_eq!(memory.consolidate(false).unwrap().merged.len(), 1);
         let merged = std::fs::read_to_string(folder.path().join(".ralph/knowledge/new-0.md")).unwrap();
         for word in ["Fact new 0.", "Fact old 0.", "And a word that nobody has read."] {

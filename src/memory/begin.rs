@@ -150,8 +150,7 @@ impl Memory {
 
     fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
         let invalid = |reason: &str| Error::Settings { place: "settings".to_owned(), reason: reason.to_owned() };
-        let strategy = run.strategy.or_else(|| Strategy::parse(&self.settings.strategy));
-        let strategy = strategy.ok_or_else(|| invalid("`strategy.name` is no strategy"))?;
+        let strategy = run.strategy.unwrap_or(self.settings.strategy);
         let models = Models::new(&self.settings.models).ok_or_else(|| invalid("`strategy.models` is empty"))?;
         Ok((strategy, models))
     }

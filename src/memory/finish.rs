@@ -331,7 +331,7 @@ impl Memory {
     /// Commits the files of the memory, where the settings ask for it. Returns why that was not possible:
     /// they are written all the same.
     fn commit_to_git(&self, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
-        if self.settings.git_commit != "each-iteration" {
+        if self.settings.git_commit != crate::settings::CommitPolicy::EachIteration {
             return None;
         }
         let head = &attempt.head;

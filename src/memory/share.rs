@@ -73,7 +73,7 @@ impl Memory {
                         "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
                     )
                     .into(),
-                    hint: if self.settings.qdrant.collections == "per-feature" {
+                    hint: if self.settings.qdrant.collections == crate::settings::CollectionLayout::PerFeature {
                         "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
                             .into()
                     } else {

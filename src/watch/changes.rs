@@ -1,4 +1,4 @@
-//! What a watcher reports, and how reports that nobody has received yet are combined.
+//! The events of a watcher, and the combining of changes that were not received yet.
 //!
 //! Pure bookkeeping: it knows paths and problems, and neither files nor threads. Whoever receives the combined changes
 //! ends up with the same files as one who received each of them.

@@ -274,12 +274,12 @@ mod tests {
         folders.iter().map(|folder| folder.to_path_buf()).collect()
     }
 
-    /// Waits until it is told to look, and fails where nothing tells it.
+    /// Waits for a notification, and fails where none comes.
     #[track_caller]
     fn told(watcher: &mut Watcher) -> Woken {
         let begun = Instant::now();
         let woken = watcher.wait(SOON);
-        assert!(begun.elapsed() < SOON, "nothing was told");
+        assert!(begun.elapsed() < SOON, "no notification came");
         woken
     }
 
@@ -293,7 +293,7 @@ mod tests {
         assert!(!watcher.follow(&watched(&[folder.path()]), false), "it is watched already");
         fs::write(&file, "2").unwrap();
         assert_eq!(told(&mut watcher), Woken::FilesChanged);
-        // An editor's own files are none: they would be told as what may be a folder.
+        // An editor's own files do not matter; they would count as folders.
         fs::write(folder.path().join(".a.md.swp"), "x").unwrap();
         fs::write(folder.path().join("b.md"), "x").unwrap();
         assert_eq!(told(&mut watcher), Woken::FilesChanged);
@@ -327,7 +327,7 @@ mod tests {
             fs::write(folder.path().join(file), "x").unwrap();
             assert_eq!(told(&mut watcher), Woken::FilesChanged, "{file}");
         }
-        // A folder that went away before it was watched is none.
+        // A folder that disappeared before it was watched is not an error.
         fs::remove_dir_all(folder.path().join("other")).unwrap();
         watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true);
         assert_eq!((watcher.mode(), watcher.take_failure()), (WatchMode::Native, None));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_notification_begins_anew() {
+    fn a_lost_notification_starts_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         watcher.follow(&watched(&[folder.path()]), false);

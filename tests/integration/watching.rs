@@ -108,7 +108,7 @@ fn the_command_prints_what_it_indexed() {
 fn people_read_lines_without_what_a_terminal_acts_on() {
     let base = TestBase::new();
     let command = Command::start(&base, &["--poll"]);
-    assert_eq!(command.line(), "watching 0 entries in 2 folders, by a look every second; Ctrl-C ends it");
+    assert_eq!(command.line(), "watching 0 entries in 2 folders, by checking every second; Ctrl-C ends it");
     base.entry("a\u{1b}]52;c;x\u{7}\u{202e}", "Alpha", "x", "one");
     let shown = ".ralph/knowledge/a\\u{1b}]52;c;x\\u{7}\\u{202e}.md";
     let warning = "the name of the file has a character that no reader sees: U+202E";

@@ -1,10 +1,8 @@
-//! Finds knowledge that says the same twice, and that writing did not bring together: because a
-//! person wrote one and an agent the other, because it was written by hand, or because the words of
-//! the titles stand in another order.
+//! Finds knowledge entries that say the same and that writing did not merge: a person wrote one and an agent the other,
+//! one was written by hand, or the words of their titles are in another order.
 //!
-//! A wrong alarm costs more trust than a missed pair costs room, so only three signs count: equal
-//! titles, equal bodies, and titles of which one has the words of the other and few more, between
-//! entries with tags in common.
+//! A false alarm costs more trust than a missed pair costs room, so only three signs count: equal titles, equal bodies,
+//! and, between entries with tags in common, titles of which one has the words of the other and few more.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,22 +15,22 @@ use crate::entry::{Id, Kind, Scope};
 use crate::error::Problem;
 use crate::text::fold;
 
-/// A body of fewer words than this may well be right for two entries.
+/// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
-/// Titles of fewer words than this are alike too easily.
+/// Titles of fewer words than this are similar too easily.
 const MIN_TITLE_WORDS: usize = 3;
-/// How much of the longer of two titles the shorter one must be, in hundredths of its words, where all
-/// words of the shorter one are in it: 3 of 4, 5 of 7. Titles that each have a word of their own are
-/// not alike, however many they share: among 3,487 bug reports most of such pairs were two things, as
-/// `replace A by B` and `replace C by B` are.
+/// The share of the longer title that the shorter one must have, in hundredths of its words, where it contains all words
+/// of the shorter one: 3 of 4, 5 of 7. Titles that each have a word of their own are not similar, however many they
+/// share: among 3,487 bug reports most of such pairs were two things, as `replace A by B` and `replace C by B` are.
 const TITLE_OVERLAP: usize = 70;
-/// How many tags must be in both where the words of the titles are not all the same.
+/// How many tags both must have where the words of the titles are not all the same.
 const MIN_SHARED_TAGS: usize = 2;
-/// A word that more titles of a scope have than this is no sign that two of them are alike. It also
-/// bounds how many pairs are compared.
+/// A word that more titles of a scope have than this does not make two of them similar. It also limits how many pairs are
+/// compared.
+
 const MAX_TITLES_WITH_WORD: usize = 50;
-/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are
-/// the entries that others replace: what was decided about is left alone.
+/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are the entries that
+/// others replace, and are left alone.
 pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
     let mut by_scope: HashMap<&Scope, Vec<&LiveEntry>> = HashMap::new();
     for item in live {
@@ -81,14 +79,13 @@ fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     item.warning(None, "near-duplicate", message, hint)
 }
 
-/// The titles of one scope as sets of words, and for each rare word the titles that could be alike
-/// because of it.
+/// The titles of one scope as sets of words, and for each rare word the titles that could be similar because of it.
 struct Titles {
-    /// The words of each title by number, the rarest first; none where a title is too short.
+    /// The words of each title by number, the rarest first; empty where a title is too short.
     words: Vec<Vec<u32>>,
-    /// Whether two titles of which one has the word and one has not say different things.
+    /// For each word, whether two titles of which only one has it mean different things.
     sets_apart: Vec<bool>,
-    /// For each word the titles that have it among those of their words that decide.
+    /// For each word, the titles that have it among their deciding words.
     by_word: Vec<Vec<usize>>,
 }
 
@@ -125,7 +122,7 @@ impl Titles {
         titles
     }
 
-    /// Returns the first of the entries before `at` that is like it.
+    /// Returns the first of the entries before `at` that is similar to it.
     fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
         let near = deciding(&self.words[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
@@ -148,14 +145,14 @@ impl Titles {
     }
 }
 
-/// Returns whether a word is one that makes the difference: a number, since titles with two numbers
-/// speak of two versions, errors or ports, or a negation.
+/// Returns whether a word makes two titles mean different things: a number, as of versions, errors or ports, or a
+/// negation.
 fn sets_apart(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit()) || is_negation(word)
 }
 
-/// Returns the words of which two titles that are alike have one in common at least: all but so many
-/// as could be missing.
+/// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words but
+/// as many as could be missing.
 fn deciding(words: &[u32]) -> &[u32] {
     let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
     &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]

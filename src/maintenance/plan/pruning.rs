@@ -1,4 +1,6 @@
-//! What goes to the archive when somebody tidies up.
+//! Decides which entries go to the archive.
+//!
+//! Pure: heads and the journal's record in, decisions out. Nothing is ever deleted by what it decides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,27 +17,27 @@ use crate::settings::{EventCaps, MaintenanceRules};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PruneReason {
-    /// It is an attempt at a task that has been done for a while.
+    /// It is an attempt at a task that was done some time ago.
     TaskDone,
     /// It has expired.
     Expired,
-    /// Another entry has replaced it for a while.
+    /// Another entry replaced it some time ago.
     Superseded,
-    /// It is an event, and there are more important or newer ones.
+    /// It is an event over the limit: there are enough more important or newer ones.
     BeyondCaps,
-    /// It is old, and stood in no context for a while.
+    /// It is old, and was included in no context for some time.
     Unused,
 }
 
 impl PruneReason {
-    /// Returns a few words that say it.
+    /// Returns the reason in a few words.
     pub fn as_str(self) -> &'static str {
         match self {
             PruneReason::TaskDone => "its task is done",
             PruneReason::Expired => "it has expired",
             PruneReason::Superseded => "another entry replaces it",
             PruneReason::BeyondCaps => "there are more important or newer events",
-            PruneReason::Unused => "it is old, and no context had use for it",
+            PruneReason::Unused => "it is old, and no context included it",
         }
     }
 }
@@ -51,23 +53,23 @@ pub struct PruneDecision {
     pub reason: PruneReason,
 }
 
-/// One live entry that can be read.
+/// A live entry that can be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneCandidate {
     /// Its id.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
     pub path: String,
-    /// What it says.
+    /// Its head.
     pub head: Head,
 }
 
-/// What is known beside the live entries.
+/// The facts that decide, beside the live entries.
 #[derive(Debug, Clone, Default)]
 pub struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
     pub attempts: Vec<Past>,
-    /// The task of each attempt that has one.
+    /// The task of each attempt that names one.
     pub tasks: HashMap<Id, String>,
     /// The entries that live ones replace, and by which.
     pub superseded: HashMap<Id, Vec<Replacement>>,
@@ -76,19 +78,18 @@ pub struct PruneFacts {
 /// A live entry that replaces another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// The entry that does.
+    /// The entry that replaces.
     pub by: Id,
     /// When it was written.
     pub written: Option<DateTime<Utc>>,
 }
 
-/// Returns which of the live entries are to go to the archive, in the given order.
+/// Returns which of the live entries go to the archive, in the given order.
 ///
-/// These are the design's rules. "For a while" is a number of days of the settings. That knowledge is not used
-/// counts only as far as use is recorded: when the contexts of attempts reach back so far before the
-/// newest attempt, and then for the days before that one. A fresh clone proves nothing, nor does a year in
-/// which nobody worked. What stood in the context of an attempt that succeeded is given more days: in a
-/// simulated year the 30 days alone took a third of what tasks needed away.
+/// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
+/// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
+/// fresh clone proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
+/// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
 pub fn plan_prune(
     live: &[PruneCandidate],
     facts: &PruneFacts,
@@ -136,8 +137,8 @@ pub fn plan_prune(
     live.iter().filter_map(to_move).collect()
 }
 
-/// Adds what nobody would replace any more: with what replaced it in the archive it would be told again, though
-/// something newer and better went there.
+/// Adds the entries all of whose replacements go to the archive: otherwise they would be in contexts again, though
+/// something newer and better was archived.
 fn with_replaced<'a>(live: &[&'a PruneCandidate], facts: &PruneFacts, reasons: &mut HashMap<&'a Id, PruneReason>) {
     let mut hidden: Vec<&PruneCandidate> =
         live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
@@ -163,7 +164,7 @@ fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
     time.checked_add_signed(TimeDelta::days(days.into())).is_some_and(|end| end <= now)
 }
 
-/// Returns the tasks that were done last, of those attempts that say something, and have been left alone since.
+/// Returns the tasks whose last attempt with a result succeeded, and that had no attempt for some days since.
 fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>, rules: &MaintenanceRules) -> HashSet<&'a str> {
     let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
     for past in &facts.attempts {
@@ -180,7 +181,7 @@ fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>, rules: &Maintenance
         .collect()
 }
 
-/// What is recorded of the use of knowledge.
+/// The recorded use of knowledge.
 struct RecordedUse {
     oldest: DateTime<Utc>,
     newest: DateTime<Utc>,
@@ -197,8 +198,8 @@ impl RecordedUse {
         })
     }
 
-    /// Returns whether an entry could have been used in the days before the newest attempt, and was not. What
-    /// has helped once is given more days: the task that needs it may be a rare one.
+    /// Returns whether an entry could have been used in the days before the newest attempt, and was not. An entry that
+    /// has helped gets more days: the task that needs it may be rare.
     fn is_unused(&self, item: &PruneCandidate, rules: &MaintenanceRules) -> bool {
         let used = self.usage.get(&item.id);
         let has_helped = used.is_some_and(|used| used.succeeded > 0);

@@ -1,13 +1,13 @@
-//! Which sets of tags belong together: those that have half of all their tags in common, directly or through others.
+//! Groups sets of tags that have half of all their tags in common, directly or through others.
 //!
-//! Thousands of sets are too many to compare each with each. Two sets of `a` and `b` tags are alike where they share
+//! Thousands of sets are too many to compare each with each. Two sets of `a` and `b` tags are similar if they share
 //! `(a + b) / 3` of them, rounded up; sorted from the rarest tag on, one of the first `a - shared + 1` tags of the one is
-//! then among the first `b - shared + 1` of the other (prefix filtering). So each set is compared with those alone that
-//! it may be like, and, of those that belong together already, with none.
+//! then among the first `b - shared + 1` of the other (prefix filtering). So each set is only compared with those that
+//! may be similar, and not with those of its own group.
 
 use std::collections::HashMap;
 
-/// What belongs together.
+/// The groups of sets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TagGroups {
     /// The numbers of the sets of each group, in ascending order, the groups by their first.
@@ -16,7 +16,7 @@ pub(super) struct TagGroups {
     pub(super) n_compared: usize,
 }
 
-/// Returns which sets belong together. Tags that a set has twice count once, and a set without any is like none.
+/// Groups the sets. A tag that a set has twice counts once, and a set without tags is similar to no other.
 pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
     let sets = ranked(sets);
     let mut joined = DisjointSets((0..sets.len()).collect());
@@ -33,7 +33,7 @@ pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
             for tag in prefix(set, size) {
                 let Some(list) = lists.get_mut(&(*tag, size)) else { continue };
                 for near in &*list {
-                    // All of them belong together, and one of them may have been reached by another tag.
+                    // These are one group, which another tag may have joined already.
                     if joined.group(near[0]) != joined.group(at)
                         && near.iter().any(|other| {
                             n_compared += 1;
@@ -46,7 +46,7 @@ pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
                 gather(list, joined.group(at), &mut joined);
             }
         }
-        // The smallest set that it may be like shares the fewest tags with it.
+        // The smallest similar set shares the fewest tags with it.
         for tag in prefix(set, set.len().div_ceil(2)) {
             let list = lists.entry((*tag, set.len())).or_default();
             match list.last_mut().filter(|near| joined.group(near[0]) == joined.group(at)) {
@@ -85,19 +85,19 @@ fn ranked(sets: &[&[String]]) -> Vec<Vec<u32>> {
     sets.iter().map(ranked).collect()
 }
 
-/// Returns the tags of which a set that is like this one and has `size` tags must have one.
+/// Returns the tags of which a similar set of `size` tags must have at least one.
 fn prefix(set: &[u32], size: usize) -> &[u32] {
     let n_shared = (set.len() + size).div_ceil(3);
     &set[..set.len() + 1 - n_shared]
 }
 
-/// Returns whether half of all tags are tags of both.
+/// Returns whether both have half of all their tags.
 fn are_alike(one: &[u32], other: &[u32]) -> bool {
     let n_shared = one.iter().filter(|tag| other.binary_search(tag).is_ok()).count();
     n_shared * 3 >= one.len() + other.len()
 }
 
-/// Puts those of a list that belong to a group next to each other, at its end.
+/// Moves the sets of a group together, to the end of a list.
 fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut DisjointSets) {
     let Some(first) = list.iter().position(|near| joined.group(near[0]) == group) else { return };
     let mut of_group = list.swap_remove(first);
@@ -111,11 +111,11 @@ fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut DisjointSets) {
     list.push(of_group);
 }
 
-/// For each set another one of its group; one of each group stands for itself.
+/// For each set another one of its group; one of each group points to itself and represents it.
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
-    /// Returns the set that stands for the group of a set.
+    /// Returns the set that represents the group of a set.
     fn group(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             self.0[at] = self.0[self.0[at]];

@@ -9,7 +9,7 @@ use crate::report;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Say what is wrong with the files and how to mend it; exit code 1 when there are errors
+/// Show what is wrong with the files and how to fix it; exit code 1 when there are errors
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory check --strict

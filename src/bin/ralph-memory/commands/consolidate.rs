@@ -5,15 +5,15 @@ use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Make one of learnings that are alike, where there are very many; the others go to the archive
+/// Merge learnings with similar tags where there are too many; the merged ones go to the archive
 ///
-/// Over 200 learnings (the setting `tend.learnings`), those of a category with half of their tags in common
-/// become one: the newest, with the tags and every statement of the others below its own.
+/// With more than 200 learnings (the setting `tend.learnings`), those of one category that have half of their tags in
+/// common become one: the newest, with the tags and every statement of the others below its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory consolidate --dry-run")]
 pub(crate) struct Args {
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -19,8 +19,8 @@ const PROGRAM: &str = "ralph-memory";
   ralph-memory doctor --fix
   ralph-memory doctor --register-merge-driver")]
 pub(crate) struct Args {
-    /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
-    /// what is missing to `.ralph/.gitattributes`
+    /// Make git merge entries by key and by block: set `merge.ralph-memory.driver` in this repository, and add the
+    /// missing lines to `.ralph/.gitattributes`
     #[arg(long)]
     register_merge_driver: bool,
     /// Fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, make git ignore

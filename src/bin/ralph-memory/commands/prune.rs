@@ -5,17 +5,17 @@ use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Move to the archive what is over, one too many or without use; `restore` brings it back
+/// Archive entries that are finished, expired, replaced or out of use; `restore` brings them back
 ///
-/// These are: attempts at a task that has been done for 7 days; knowledge over 90 days old that stood in no
-/// context for 30 days (a year where an attempt succeeded with it), as far as contexts are recorded; what has expired, and what another entry has
-/// replaced for 30 days; events beyond the caps. The settings under `tend` and `events` say how many.
+/// These are: attempts at a task that was done 7 days ago; knowledge over 90 days old that was included in no context
+/// for 30 days (for a year, if an attempt succeeded with it), as far as contexts are recorded; expired entries; entries
+/// replaced 30 days ago; events over the limit. The settings `tend` and `events` change these numbers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory prune --dry-run
   ralph-memory prune && ralph-memory restore knowledge/wal-mode")]
 pub(crate) struct Args {
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! `watch`: tells what changes, and keeps the index up to date with it.
+//! `watch`: shows changes of the files, and keeps the index up to date.
 
 use std::io;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::running::interrupt::Interrupt;
 use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 
-/// How often it is looked whether somebody wants it to end.
+/// How often the interrupt is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Tell what changes, and keep the index up to date with it, until Ctrl-C
+/// Show changes of the files as they happen, and keep the index up to date, until Ctrl-C
 ///
-/// No command needs this: each looks at every file itself. It spares the next one the reading of what changed, and tells
-/// tools and people of changes, and of what is wrong with them, when they happen.
+/// No command needs this: each checks every file itself. It saves the next command reading the changed files, and shows
+/// changes and their problems to people and tools at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory watch
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
 pub(crate) struct Args {
-    /// Look at the files every second instead of being told by the system: for network and virtual file systems
+    /// Check the files every second instead of using notifications: for network and virtual file systems
     #[arg(long)]
     poll: bool,
 }
@@ -44,7 +44,7 @@ enum Line<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if globals.shows_progress() {
-        // So that a person sees how far it is; what stands in the way watching meets again, and says.
+        // Shows its progress; the watcher meets and reports a failure again.
         let _ = memory.update_index();
         activity::close();
     }
@@ -55,14 +55,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         match watcher.events().recv() {
             Ok(watched) if ui.json => json(ui, &watched)?,
             Ok(watched) => text(ui, &watched)?,
-            Err(_) => anyhow::bail!("the watcher ended by itself"),
+            Err(_) => anyhow::bail!("the watcher ended unexpectedly"),
         }
         ui.out.flush()?;
     }
 }
 
-/// Ends the program at Ctrl-C, even where it waits for somebody to read what it wrote. Nothing is lost by it: the
-/// index it may be writing can be made again.
+/// Ends the program at Ctrl-C, even while its output is not read. Nothing is lost: an index that is being written can
+/// be rebuilt.
 fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     let wait = move || {
         while !interrupt.is_raised() {
@@ -90,7 +90,7 @@ fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
 fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
         WatchEvent::Ready { entries, folders, polling } => {
-            let how = if *polling { ", by a look every second" } else { "" };
+            let how = if *polling { ", by checking every second" } else { "" };
             let noun = if *entries == 1 { "entry" } else { "entries" };
             ui.note(&format!("watching {entries} {noun} in {}{how}; Ctrl-C ends it", count(*folders, "folder")));
         }
