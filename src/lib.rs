@@ -122,6 +122,7 @@ pub mod error;
 pub mod git;
 pub mod history;
 pub mod index;
+mod journal;
 pub mod maintenance;
 pub mod memory;
 pub mod progress;

@@ -15,7 +15,7 @@ use crate::entry::Head;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Severity, Tally};
 use crate::git::{Lookup, Staleness, WorkTree};
-use crate::history::Past;
+use crate::journal::summaries;
 use crate::retrieve::superseded;
 use crate::workspace::{Work, Workspace};
 
@@ -38,7 +38,6 @@ pub struct CheckReport {
 pub(crate) fn check(
     workspace: &Workspace,
     bad_iterations: Vec<Problem>,
-    attempts: impl Fn(&[&Catalog]) -> Vec<Past>,
     staleness: impl Fn(&[&Head]) -> Vec<Option<Staleness>>,
 ) -> CheckReport {
     let live = workspace.catalog(Area::Live);
@@ -47,7 +46,8 @@ pub(crate) fn check(
     let comparing = workspace.doing(Work::Comparing, None);
     let entries = live_entries(&live);
     let mut findings = check::problems(&entries, &archived, workspace.now());
-    findings.extend(check::usefulness(&entries, &attempts(&[&live, &archive])));
+    let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
+    findings.extend(check::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live, staleness));
     let mut lines = SourceLines::new(workspace);
     findings.for_each(|problem| lines.locate(problem));

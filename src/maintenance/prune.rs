@@ -13,7 +13,7 @@ use super::report::MaintenanceReport;
 use crate::catalog::{Area, Catalog};
 use crate::entry::Id;
 use crate::error::Result;
-use crate::history::Past;
+use crate::journal::summaries;
 use crate::retrieve::{replacements, superseded};
 use crate::workspace::{Work, Workspace};
 
@@ -21,22 +21,17 @@ use crate::workspace::{Work, Workspace};
 const BATCH: usize = 100;
 
 /// Does what [`Memory::prune`](crate::Memory::prune) says.
-pub(crate) fn prune(
-    workspace: &Workspace,
-    attempts: impl Fn(&[&Catalog]) -> Vec<Past>,
-    dry_run: bool,
-) -> Result<MaintenanceReport> {
-    prune_with(workspace, attempts, dry_run, MAX_HOLD, &mut || {})
+pub(crate) fn prune(workspace: &Workspace, dry_run: bool) -> Result<MaintenanceReport> {
+    prune_with(workspace, dry_run, MAX_HOLD, &mut || {})
 }
 
 fn prune_with(
     workspace: &Workspace,
-    attempts: impl Fn(&[&Catalog]) -> Vec<Past>,
     dry_run: bool,
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<MaintenanceReport> {
-    let planned = planned_moves(workspace, attempts);
+    let planned = planned_moves(workspace);
     if dry_run {
         let moved = planned.into_iter().map(|planned| planned.entry).collect();
         return Ok(MaintenanceReport { moved, ..MaintenanceReport::default() });
@@ -49,13 +44,13 @@ fn prune_with(
 }
 
 /// Returns the entries that are to go to the archive, with their names there.
-fn planned_moves(workspace: &Workspace, attempts: impl Fn(&[&Catalog]) -> Vec<Past>) -> Vec<PlannedMove> {
+fn planned_moves(workspace: &Workspace) -> Vec<PlannedMove> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     let now = workspace.now();
     let _comparing = workspace.doing(Work::Comparing, None);
     let catalogs = [&live, &archive];
     let facts = PruneFacts {
-        attempts: attempts(&catalogs),
+        attempts: summaries(now, &catalogs, |catalog| catalog.journal_rows().collect()),
         tasks: tasks_of_attempts(&catalogs),
         superseded: replacements_of(&live, now),
     };
@@ -124,7 +119,7 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
             std::fs::write(path, text).unwrap();
         }
-        let report = prune_with(&memory.workspace, |_| Vec::new(), false, Duration::ZERO, &mut add).unwrap();
+        let report = prune_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
         assert_eq!((report.moved.len(), report.problems), (2 * BATCH, Vec::new()));
         assert_eq!(n_added, 2);
     }
@@ -142,7 +137,7 @@ mod tests {
             std::fs::write(path("old-0"), kept).unwrap();
             std::fs::remove_file(path("new-0")).unwrap();
         };
-        let report = prune_with(&memory.workspace, |_| Vec::new(), false, Duration::ZERO, &mut save).unwrap();
+        let report = prune_with(&memory.workspace, false, Duration::ZERO, &mut save).unwrap();
         assert_eq!(report.moved.iter().map(|moved| moved.id.stem()).collect::<Vec<_>>(), ["old-1"]);
         let told: Vec<&str> = report.problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);

@@ -2,8 +2,6 @@
 
 use super::Memory;
 use super::meaning::MeaningStatus;
-use super::runs::pasts;
-use crate::catalog::Catalog;
 use crate::diagnostics::doctor::{Diagnosis, SemanticFacts};
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::Result;
@@ -27,9 +25,7 @@ impl Memory {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> CheckReport {
-        let attempts =
-            |catalogs: &[&Catalog]| pasts(self.workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
-        diagnostics::check(&self.workspace, self.bad_iterations(), attempts, |heads| self.unverified(heads))
+        diagnostics::check(&self.workspace, self.bad_iterations(), |heads| self.unverified(heads))
     }
 
     /// Returns the lines of the files that problems name, for showing them.

@@ -1,8 +1,6 @@
 //! Archiving entries that are out of use, and merging learnings that say the same.
 
 use super::Memory;
-use super::runs::pasts;
-use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::maintenance::{self, MaintenanceReport};
 
@@ -34,9 +32,7 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
     /// [`Error::Io`](crate::Error::Io). What was moved until then stays moved, and another call does the rest.
     pub fn prune(&self, dry_run: bool) -> Result<MaintenanceReport> {
-        let attempts =
-            |catalogs: &[&Catalog]| pasts(self.workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
-        maintenance::prune(&self.workspace, attempts, dry_run)
+        maintenance::prune(&self.workspace, dry_run)
     }
 
     /// Merges learnings that have half of their tags in common, where there are more learnings than the setting

@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod agent_output;
 mod anchors;
 mod begin;
 mod diagnostics;
@@ -10,6 +11,7 @@ mod embed;
 mod events;
 mod finish;
 mod holder;
+mod journal;
 mod kept;
 mod kept_file;
 mod look;
@@ -19,11 +21,9 @@ mod open;
 mod outside;
 mod refusal;
 mod runs;
-mod said;
 mod share;
 mod state_folders;
 mod tell;
-mod views;
 mod watch;
 mod write;
 
@@ -38,13 +38,15 @@ use crate::workspace::{self, CONFIG, Workspace};
 
 pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
 pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
+pub use crate::history::{Report, Validated};
+pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 pub use embed::Embedded;
 pub use events::Promoted;
-pub use finish::{Recorded, Report, Validated};
+pub use finish::Recorded;
 pub use holder::Holder;
 pub use kept_file::{Kept, Which, record_command};
 pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
@@ -52,7 +54,6 @@ pub use meaning::MeaningStatus;
 pub use runs::{Iteration, Run};
 pub use state_folders::StateFolders;
 pub use tell::Found;
-pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use write::{Action, Added, Restored, Superseded};
 
 /// The memory in one `.ralph/` folder.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 23] = [
+const ORDER: [(&str, bool); 24] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -25,6 +25,7 @@ const ORDER: [(&str, bool); 23] = [
     ("workspace", false),
     ("semantic", false),
     ("retrieve", true),
+    ("journal", false),
     ("context", true),
     ("watch", false),
     ("maintenance", false),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind, Outcome};
-use crate::history::{self, Past, Usage};
+use crate::history::{self, AttemptSummary, Usage};
 use crate::retrieve::beyond_caps;
 use crate::settings::{EventCaps, MaintenanceRules};
 
@@ -68,7 +68,7 @@ pub struct PruneCandidate {
 #[derive(Debug, Clone, Default)]
 pub struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<AttemptSummary>,
     /// The task of each attempt that names one.
     pub tasks: HashMap<Id, String>,
     /// The entries that live ones replace, and by which.
@@ -189,7 +189,7 @@ struct RecordedUse {
 }
 
 impl RecordedUse {
-    fn of(attempts: &[Past]) -> Option<RecordedUse> {
+    fn of(attempts: &[AttemptSummary]) -> Option<RecordedUse> {
         let recorded = || attempts.iter().filter(|past| !past.head.context.is_empty());
         Some(RecordedUse {
             oldest: recorded().map(|past| past.started_at).min()?,
@@ -233,7 +233,7 @@ mod tests {
             let id = Id::parse(&format!("journal/run-1/{number:04}")).unwrap();
             let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
             let head = AttemptHead { context, duration_secs: Some(60.0), ..AttemptHead::new(*number, *outcome) };
-            facts.attempts.push(Past {
+            facts.attempts.push(AttemptSummary {
                 id: id.clone(),
                 run_id: "run-1".into(),
                 feature: None,

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     /// Gives the tags of the set with a number.
-    type Tags<'a> = &'a dyn Fn(usize) -> Vec<String>;
+    type TagsOfSet<'a> = &'a dyn Fn(usize) -> Vec<String>;
 
     fn grouped(sets: &[Vec<String>]) -> TagGroups {
         groups(&sets.iter().map(Vec::as_slice).collect::<Vec<_>>())
@@ -176,7 +176,7 @@ mod tests {
     fn comparisons_grow_with_the_number_of_sets_and_not_with_its_square() {
         let words = |words: &[String]| words.to_vec();
         let of = |text: &str| text.to_owned();
-        let kinds: [(&str, Tags<'_>); 4] = [
+        let kinds: [(&str, TagsOfSet<'_>); 4] = [
             ("the same tags", &|_| words(&[of("a"), of("b")])),
             ("all but one tag the same", &|at| words(&[of("a"), of("b"), of("c"), format!("own-{at}")])),
             ("one tag the same", &|at| words(&[of("a"), format!("own-{at}")])),
