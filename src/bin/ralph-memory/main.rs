@@ -13,6 +13,8 @@ mod maintenance;
 mod mcp;
 mod parse;
 mod project_paths;
+#[cfg(test)]
+mod reference;
 mod report;
 mod running;
 mod session;

@@ -11,7 +11,7 @@ use crate::ui::{PLAIN, Ui};
 /// How git finds this program, as others do: on the path.
 const PROGRAM: &str = "ralph-memory";
 
-/// Examine folders, index, locks and git, and say how to fix them; exit code 1 when something does not work
+/// Check folders, index, locks and git, and say how to fix them; exit code 1 if something does not work
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory doctor
@@ -19,12 +19,12 @@ const PROGRAM: &str = "ralph-memory";
   ralph-memory doctor --fix
   ralph-memory doctor --register-merge-driver")]
 pub(crate) struct Args {
-    /// Make git merge entries by key and by block: set `merge.ralph-memory.driver` in this repository, and add the
-    /// missing lines to `.ralph/.gitattributes`
+    /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
+    /// what is missing to `.ralph/.gitattributes`
     #[arg(long)]
     register_merge_driver: bool,
-    /// Fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, make git ignore
-    /// `cache/` and `state/`; then examine all again
+    /// Fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, let git ignore
+    /// `cache/` and `state/`; then check again
     #[arg(long, conflicts_with = "register_merge_driver")]
     fix: bool,
 }

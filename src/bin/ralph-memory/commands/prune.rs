@@ -5,17 +5,18 @@ use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Archive entries that are finished, expired, replaced or out of use; `restore` brings them back
+/// Archive what is finished, over the limit or unused; `restore` brings it back
 ///
-/// These are: attempts at a task that was done 7 days ago; knowledge over 90 days old that was included in no context
-/// for 30 days (for a year, if an attempt succeeded with it), as far as contexts are recorded; expired entries; entries
-/// replaced 30 days ago; events over the limit. The settings `tend` and `events` change these numbers.
+/// Archived are: attempts at a task that was done 7 days ago or earlier; knowledge over 90 days old that was included
+/// in no context for 30 days (for a year if an attempt succeeded with it), as far back as contexts are recorded;
+/// entries that have expired; entries that were superseded 30 days ago; and events over the limits. The settings under
+/// `tend` and `events` change the numbers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory prune --dry-run
   ralph-memory prune && ralph-memory restore knowledge/wal-mode")]
 pub(crate) struct Args {
-    /// Show what would be done, and change nothing
+    /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }

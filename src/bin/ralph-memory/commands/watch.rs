@@ -17,10 +17,10 @@ use crate::ui::{ID, QUIET, Ui, count};
 /// How often the interrupt is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Show changes of the files as they happen, and keep the index up to date, until Ctrl-C
+/// Report changes and keep the index up to date, until Ctrl-C
 ///
-/// No command needs this: each checks every file itself. It saves the next command reading the changed files, and shows
-/// changes and their problems to people and tools at once.
+/// No command needs this, since each one checks every file itself. It saves the next command from reading what changed,
+/// and reports changes and problems to tools and people as they happen.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory watch
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
 pub(crate) struct Args {
-    /// Check the files every second instead of using notifications: for network and virtual file systems
+    /// Check the files every second instead of waiting for notifications: for network and virtual file systems
     #[arg(long)]
     poll: bool,
 }
