@@ -85,7 +85,8 @@ struct TaggedModel {
 impl OllamaClient {
     /// Returns the client of the server that the settings name, if any.
     pub fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
-        let model = if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
+        let model =
+            if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
         let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
         (!settings.url.is_empty()).then(|| OllamaClient {
             server: JsonServer::new(&settings.url, None),

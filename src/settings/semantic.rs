@@ -124,8 +124,18 @@ impl Default for QdrantSettings {
 impl fmt::Debug for QdrantSettings {
     /// Shows all but the key, which nobody should find in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let QdrantSettings { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
-            self;
+        let QdrantSettings {
+            url,
+            api_key,
+            collections,
+            collection,
+            project,
+            timeout_ms,
+            m,
+            ef_construct,
+            on_disk,
+            hnsw_ef,
+        } = self;
         let api_key = if api_key.is_empty() { "" } else { "(key)" };
         formatter
             .debug_struct("Qdrant")

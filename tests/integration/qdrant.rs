@@ -57,7 +57,8 @@ impl Home {
 
     /// Returns the server as another project sees it.
     fn open_other(&self) -> QdrantClient {
-        let settings = settings::QdrantSettings { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
+        let settings =
+            settings::QdrantSettings { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
         QdrantClient::new(&settings, "all-minilm").unwrap()
     }
 

@@ -9,6 +9,7 @@ mod answers;
 mod cli;
 mod commands;
 mod error;
+mod maintenance;
 mod mcp;
 mod parse;
 mod project_paths;
@@ -17,7 +18,6 @@ mod reference;
 mod report;
 mod running;
 mod session;
-mod tended;
 mod ui;
 
 use std::io::{self, BufWriter};

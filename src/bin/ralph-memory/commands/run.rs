@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 use ralph_memory::error::Severity;
-use ralph_memory::memory::{ProcessIdentity, Run, Tended, record_command};
+use ralph_memory::memory::{MaintenanceReport, ProcessIdentity, Run, record_command};
 use ralph_memory::progress::ProgressKind;
 use ralph_memory::strategy::{MODELS, Strategy};
 use ralph_memory::{Budget, Error, Memory, Problem, Task};
@@ -379,12 +379,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         &mut driven,
     );
     let is_over = ended.as_ref().is_ok_and(|stop| !matches!(stop, Stop::Interrupted));
-    let tended = (is_over && settings.tending.automatic).then(|| tend(ui, &memory));
-    close(ui, &run_id, driven, ended, tended)
+    let maintenance = (is_over && settings.maintenance.automatic).then(|| maintain(ui, &memory));
+    close(ui, &run_id, driven, ended, maintenance)
 }
 
 /// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
-fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Tended {
+fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
     let all = memory.prune(false).and_then(|mut all| {
         let consolidated = memory.consolidate(false)?;
         all.moved.extend(consolidated.moved);
@@ -408,7 +408,7 @@ fn tend(ui: &mut Ui<'_>, memory: &Memory) -> Tended {
                 hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
             }];
             ui.problems(&problems);
-            Tended { problems, ..Tended::default() }
+            MaintenanceReport { problems, ..MaintenanceReport::default() }
         }
     }
 }
@@ -420,7 +420,7 @@ fn close(
     run_id: &str,
     driven: Driven,
     ended: anyhow::Result<Stop>,
-    tended: Option<Tended>,
+    maintenance: Option<MaintenanceReport>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(Stop::Done));
     let limit = match &ended {
@@ -435,9 +435,9 @@ fn close(
         _ => None,
     };
     let mut problems = driven.problems;
-    problems.extend(tended.iter().flat_map(|tended| tended.problems.clone()));
+    problems.extend(maintenance.iter().flat_map(|report| report.problems.clone()));
     let sum = Summary::of(run_id, driven.tasks, &driven.iterations, done);
-    let summary = Summary { limit, stopped, refused: driven.refused, tended, ..sum };
+    let summary = Summary { limit, stopped, refused: driven.refused, maintenance, ..sum };
     // In JSON there is one object, and the error is it.
     if !ui.json {
         summary.show(ui)?;

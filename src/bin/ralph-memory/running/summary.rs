@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::memory::{AddAction, Added, Tended};
+use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
 use serde::Serialize;
 
 use super::live::{dollars, duration};
 use crate::answers::Change;
-use crate::tended::{self, Done};
+use crate::maintenance::{self, Done};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// One iteration of a run.
@@ -75,7 +75,7 @@ pub(crate) struct Summary {
     pub(crate) refused: Vec<String>,
     /// What was tidied up in the end, where the settings ask for it.
     #[serde(skip)]
-    pub(crate) tended: Option<Tended>,
+    pub(crate) maintenance: Option<MaintenanceReport>,
 }
 
 /// The summary, as JSON has it.
@@ -106,7 +106,7 @@ impl Summary {
             limit: None,
             stopped: None,
             refused: Vec::new(),
-            tended: None,
+            maintenance: None,
         };
         for iteration in iterations {
             *summary.outcomes.entry(iteration.outcome.as_str()).or_default() += 1;
@@ -136,7 +136,7 @@ impl Summary {
         Answer {
             summary: self,
             knowledge: self.learned.iter().map(Change::of).collect(),
-            maintenance: self.tended.as_ref().map(Done::of),
+            maintenance: self.maintenance.as_ref().map(Done::of),
         }
     }
 
@@ -166,8 +166,8 @@ impl Summary {
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
             ui.field(name, PLAIN, value)?;
         }
-        if let Some(tended) = &self.tended {
-            ui.field("tended", PLAIN, &tended::sum(tended, false))?;
+        if let Some(report) = &self.maintenance {
+            ui.field("tended", PLAIN, &maintenance::sum(report, false))?;
         }
         for learned in &self.learned {
             ui.field(learned.action.as_str(), ID, learned.id.as_str())?;

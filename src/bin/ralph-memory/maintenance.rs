@@ -1,8 +1,8 @@
-//! What tending did, for people and programs.
+//! What `prune` and `consolidate` did, for people and programs.
 
 use std::io;
 
-use ralph_memory::memory::{Merged, Moved, Tended};
+use ralph_memory::memory::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 use serde::Serialize;
 
 use crate::ui::{ID, Ui};
@@ -17,44 +17,44 @@ struct Answer<'a> {
 /// What was moved and merged, or would be.
 #[derive(Serialize)]
 pub(crate) struct Done<'a> {
-    moved: &'a [Moved],
-    merged: &'a [Merged],
+    moved: &'a [ArchivedEntry],
+    merged: &'a [ConsolidatedLearnings],
 }
 
 impl Done<'_> {
-    pub(crate) fn of(tended: &Tended) -> Done<'_> {
-        Done { moved: &tended.moved, merged: &tended.merged }
+    pub(crate) fn of(report: &MaintenanceReport) -> Done<'_> {
+        Done { moved: &report.moved, merged: &report.merged }
     }
 }
 
 /// Shows what was moved and merged, or would be.
-pub(crate) fn show(ui: &mut Ui<'_>, tended: &Tended, dry_run: bool) -> io::Result<()> {
+pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -> io::Result<()> {
     if ui.json {
-        return ui.json(Answer { dry_run, done: Done::of(tended) }, &tended.problems);
+        return ui.json(Answer { dry_run, done: Done::of(report) }, &report.problems);
     }
-    for merged in &tended.merged {
+    for merged in &report.merged {
         let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();
         let into = ui.styled(ID, merged.into.as_str());
         ui.line(format_args!("merged {} into {into}", ids.join(", ")))?;
     }
-    for moved in tended.moved.iter().filter(|moved| moved.reason.is_some()) {
+    for moved in report.moved.iter().filter(|moved| moved.reason.is_some()) {
         let reason = moved.reason.map_or("", |reason| reason.as_str());
         let id = ui.styled(ID, moved.id.as_str());
         ui.line(format_args!("archived {id}: {reason}"))?;
     }
-    ui.note(&sum(tended, dry_run));
-    ui.problems(&tended.problems);
+    ui.note(&sum(report, dry_run));
+    ui.problems(&report.problems);
     Ok(())
 }
 
 /// Returns how much was moved and merged, in a line.
-pub(crate) fn sum(tended: &Tended, dry_run: bool) -> String {
+pub(crate) fn sum(report: &MaintenanceReport, dry_run: bool) -> String {
     let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
-    let n_merged: usize = tended.merged.iter().map(|merged| merged.ids.len()).sum();
-    let n_archived = tended.moved.iter().filter(|moved| moved.reason.is_some()).count();
+    let n_merged: usize = report.merged.iter().map(|merged| merged.ids.len()).sum();
+    let n_archived = report.moved.iter().filter(|moved| moved.reason.is_some()).count();
     let mut parts = Vec::new();
     if n_merged > 0 {
-        parts.push(format!("{} merged into {}", entries(n_merged), tended.merged.len()));
+        parts.push(format!("{} merged into {}", entries(n_merged), report.merged.len()));
     }
     if n_archived > 0 {
         parts.push(format!("{} archived", entries(n_archived)));
