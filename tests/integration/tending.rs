@@ -212,7 +212,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
         let arguments = ["run", "--task", task, "--agent", &agent, "--json"];
         base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).now("2026-11-22T10:00:00Z").run().json(0)
     };
-    assert_eq!(run("first").get("maintenance"), None);
+    assert_eq!(run("first")["maintenance"], serde_json::Value::Null);
     base.write(".ralph/config.toml", "format = 1\n[tend]\nautomatic = true\n");
     let tended = &run("second")["maintenance"];
     assert_eq!(tended["moved"][0]["id"], json!("knowledge/2026-11-20-for-a-day"));

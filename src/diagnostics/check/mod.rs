@@ -148,7 +148,7 @@ mod tests {
         check(&with("Use a WAL"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
         check(
             &with("nodiscard"),
-            &[("a", 7, "broken-link", "write the entry, or take the link out; code belongs in backticks")],
+            &[("a", 7, "broken-link", "write the entry, or remove the link; code belongs in backticks")],
         );
         check(
             &with("gone"),
@@ -156,7 +156,7 @@ mod tests {
                 "a",
                 7,
                 "broken-link",
-                "bring it back with `ralph-memory restore knowledge/gone`, or take the link out",
+                "bring it back with `ralph-memory restore knowledge/gone`, or remove the link",
             )],
         );
     }
