@@ -4,6 +4,8 @@
 //! others, and is reported beside its result. This module knows nothing of terminals or exit codes:
 //! the program maps errors to them in one place.
 
+mod argument;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret;
 use crate::text::floor;
+
+pub use argument::Argument;
 
 /// The most of a message that is kept, in bytes: several lines of a terminal. Messages quote values of files, and a
 /// value may be as long as its file.
@@ -203,34 +207,6 @@ impl Error {
     /// Returns an [`Error::Invalid`].
     pub(crate) fn invalid(what: impl Into<Argument>, reason: impl Into<String>) -> Error {
         Error::Invalid { what: what.into(), reason: reason.into() }
-    }
-}
-
-/// The argument that an [`Error::Invalid`] is about. Displayed, it is its name, as the caller knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Argument {
-    /// The text of an entry.
-    Body,
-    /// The iteration that is meant.
-    Iteration,
-    /// Any other, by its name.
-    Named(String),
-}
-
-impl fmt::Display for Argument {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Argument::Body => "body",
-            Argument::Iteration => "iteration",
-            Argument::Named(name) => name,
-        })
-    }
-}
-
-impl<Name: Into<String>> From<Name> for Argument {
-    fn from(name: Name) -> Argument {
-        Argument::Named(name.into())
     }
 }
 
