@@ -1,4 +1,6 @@
-//! Which argument of a call an error is about.
+//! The arguments that a caller can get wrong.
+//!
+//! Those that answers treat in a way of their own have a variant, so that nobody compares names.
 
 use std::fmt;
 

@@ -17,7 +17,7 @@ use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, Te
 use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
-pub use crate::index::Evidence;
+pub use crate::index::TermEvidence;
 pub use supersede::circles;
 
 /// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug
@@ -132,7 +132,7 @@ pub struct Hit {
     pub similarity: Option<f64>,
     /// What speaks for it, whatever else was found. Its share is 1 where a tag of it or what it means does.
     #[serde(skip)]
-    pub evidence: Evidence,
+    pub evidence: TermEvidence,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
@@ -194,7 +194,7 @@ pub fn search(
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
                 let is_tagged = parts.iter().any(|(part, _)| part.is_of_tags());
                 let share = if is_meant || is_tagged { 1.0 } else { evidence.share };
-                let evidence = Evidence { share, ..evidence };
+                let evidence = TermEvidence { share, ..evidence };
                 let entry = EntrySummary::new(found.id, &found.path, head, &superseded, now);
                 told.push(Hit {
                     entry,
@@ -269,7 +269,7 @@ fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn 
 }
 
 /// A candidate, and the catalog's row that it was made from.
-struct Found {
+struct Ranked {
     candidate: Candidate,
     catalog: usize,
     row: RowId,
@@ -283,13 +283,13 @@ fn located(
     scores: &Scores<'_>,
     candidates: &[Candidate],
     now: DateTime<Utc>,
-) -> Result<Vec<Found>, Failure> {
+) -> Result<Vec<Ranked>, Failure> {
     let mut found = Vec::with_capacity(candidates.len());
     for (candidate, path) in candidates.iter().zip(scores.paths(candidates)?) {
         let row = |(number, catalog): (usize, &&Catalog)| catalog.row_of_path(&path).map(|row| (number, row));
         // A document without a row is one of a file that is gone: the snapshot leaves those out.
         if let (Some((catalog, row)), Some(id)) = (catalogs.iter().enumerate().find_map(row), Id::of_path(&path)) {
-            found.push(Found { candidate: *candidate, catalog, row, id, path });
+            found.push(Ranked { candidate: *candidate, catalog, row, id, path });
         }
     }
     found.sort_by_cached_key(|found| {

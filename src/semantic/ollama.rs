@@ -84,9 +84,9 @@ struct TaggedModel {
 
 impl OllamaClient {
     /// Returns the client of the server that the settings name, if any.
-    pub fn new(settings: &settings::Ollama) -> Option<OllamaClient> {
-        let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
-        let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
+    pub fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
+        let model = if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
+        let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
         (!settings.url.is_empty()).then(|| OllamaClient {
             server: JsonServer::new(&settings.url, None),
             model,
@@ -221,14 +221,14 @@ mod tests {
     fn models_have_their_prefixes() {
         let of = |model: &str| {
             let settings =
-                settings::Ollama { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
+                settings::OllamaSettings { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
             OllamaClient::new(&settings).unwrap().prefixes
         };
         assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
         assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
         assert_eq!(of("").query, "search_query: ");
         assert_eq!(of("all-minilm").query, "");
-        assert!(OllamaClient::new(&settings::Ollama::default()).is_none());
+        assert!(OllamaClient::new(&settings::OllamaSettings::default()).is_none());
     }
 
     #[test]

@@ -6,19 +6,19 @@ use super::CollectionLayout;
 
 /// How much semantic search counts beside words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Semantic {
+pub struct SemanticSettings {
     /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
     pub weight: f64,
     /// `semantic.min_score`: the least cosine of a query and an entry that no word of it finds; below 0 for the one that
-    /// suits the model, [`Ollama::min_score`].
+    /// suits the model, [`OllamaSettings::min_score`].
     pub min_score: f64,
     /// `semantic.limit`: how many entries are found at most by their meaning alone.
     pub limit: usize,
 }
 
-impl Default for Semantic {
-    fn default() -> Semantic {
-        Semantic { weight: 0.5, min_score: -1.0, limit: 20 }
+impl Default for SemanticSettings {
+    fn default() -> SemanticSettings {
+        SemanticSettings { weight: 0.5, min_score: -1.0, limit: 20 }
     }
 }
 
@@ -33,7 +33,7 @@ impl super::Settings {
 
 /// The Ollama server that makes vectors of texts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ollama {
+pub struct OllamaSettings {
     /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then words alone count.
     ///
     /// There is no default: whatever listens at that port would be sent the texts of the memory.
@@ -48,9 +48,9 @@ pub struct Ollama {
     pub embed_timeout_ms: u64,
 }
 
-impl Default for Ollama {
-    fn default() -> Ollama {
-        Ollama {
+impl Default for OllamaSettings {
+    fn default() -> OllamaSettings {
+        OllamaSettings {
             url: String::new(),
             model: "nomic-embed-text".to_owned(),
             check_timeout_ms: 2_000,
@@ -60,7 +60,7 @@ impl Default for Ollama {
     }
 }
 
-impl Ollama {
+impl OllamaSettings {
     /// Returns the name of the model without its tag.
     pub fn family(&self) -> &str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
@@ -80,7 +80,7 @@ impl Ollama {
 
 /// The Qdrant server on which a team shares vectors.
 #[derive(Clone, PartialEq)]
-pub struct Qdrant {
+pub struct QdrantSettings {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.
     pub url: String,
     /// `qdrant.api_key`: the key that it requires, if it does.
@@ -104,9 +104,9 @@ pub struct Qdrant {
     pub hnsw_ef: u32,
 }
 
-impl Default for Qdrant {
-    fn default() -> Qdrant {
-        Qdrant {
+impl Default for QdrantSettings {
+    fn default() -> QdrantSettings {
+        QdrantSettings {
             url: String::new(),
             api_key: String::new(),
             collections: CollectionLayout::default(),
@@ -121,10 +121,10 @@ impl Default for Qdrant {
     }
 }
 
-impl fmt::Debug for Qdrant {
+impl fmt::Debug for QdrantSettings {
     /// Shows all but the key, which nobody should find in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Qdrant { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
+        let QdrantSettings { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
             self;
         let api_key = if api_key.is_empty() { "" } else { "(key)" };
         formatter

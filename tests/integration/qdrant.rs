@@ -16,7 +16,7 @@ use crate::standin::qdrant::Standin;
 
 /// A server, and collections on it that nobody else has. They are deleted when this is dropped.
 pub(crate) struct Home {
-    pub(crate) settings: settings::Qdrant,
+    pub(crate) settings: settings::QdrantSettings,
     features: Vec<String>,
     _standin: Option<Standin>,
 }
@@ -33,14 +33,14 @@ impl Home {
             let url = standin.url.clone();
             (Some(standin), url, "sesame".to_owned())
         };
-        let settings = settings::Qdrant {
+        let settings = settings::QdrantSettings {
             url,
             api_key,
             collections: settings::CollectionLayout::parse(mode).unwrap(),
             project: unique.clone(),
             collection: unique,
             timeout_ms: 30_000,
-            ..settings::Qdrant::default()
+            ..settings::QdrantSettings::default()
         };
         let which = if standin.is_some() { "a stand-in for it" } else { settings.url.as_str() };
         let which = which.to_owned();
@@ -57,7 +57,7 @@ impl Home {
 
     /// Returns the server as another project sees it.
     fn open_other(&self) -> QdrantClient {
-        let settings = settings::Qdrant { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
+        let settings = settings::QdrantSettings { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
         QdrantClient::new(&settings, "all-minilm").unwrap()
     }
 
@@ -305,7 +305,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // One that lies where nobody looks is listed, and storing or removing it mends that.
-    let shared = settings::Qdrant { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
+    let shared = settings::QdrantSettings { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
     let shared = QdrantClient::new(&shared, "all-minilm").unwrap();
     shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");
@@ -352,7 +352,7 @@ fn what_differs_from_the_settings_is_told() {
             format!("collection `{name}` has `hnsw_config.ef_construct` 100, not 512"),
             format!("collection `{name}` has `hnsw_config.on_disk` false, not true"),
             format!("collection `{name}` has `vectors.on_disk` false, not true"),
-            format!("collection `{name}` is not for vectors compared by Cosine, but: Dot"),
+            format!("collection `{name}` does not compare vectors by Cosine, but has: Dot"),
         ]
     );
     home.raw("DELETE", &path, &Value::Null);
@@ -364,7 +364,7 @@ fn what_differs_from_the_settings_is_told() {
     };
     assert_eq!(made_of(&prepared), [name.as_str()]);
     // Slower than it should be is no reason to do without.
-    let settings = settings::Qdrant { m: 32, ..home.settings.clone() };
+    let settings = settings::QdrantSettings { m: 32, ..home.settings.clone() };
     let prepared = QdrantClient::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
     assert_eq!((prepared.differences.len(), prepared.is_usable()), (1, true));
 }
@@ -382,7 +382,7 @@ fn several_may_prepare_at_the_same_time() {
 #[test]
 fn a_project_without_a_name_has_its_own_entries() {
     let home = Home::new("nameless", "shared");
-    let settings = settings::Qdrant { project: String::new(), ..home.settings.clone() };
+    let settings = settings::QdrantSettings { project: String::new(), ..home.settings.clone() };
     let nameless = QdrantClient::new(&settings, "all-minilm").unwrap();
     let named = home.open();
     named.prepare(4, &[None]).unwrap();

@@ -15,8 +15,8 @@ use crate::standin::qdrant::Standin;
 
 const X: [f32; 4] = [1.0, 0.0, 0.0, 0.0];
 
-fn open(url: &str, change: impl Fn(&mut settings::Qdrant)) -> QdrantClient {
-    let mut settings = settings::Qdrant { url: url.to_owned(), ..settings::Qdrant::default() };
+fn open(url: &str, change: impl Fn(&mut settings::QdrantSettings)) -> QdrantClient {
+    let mut settings = settings::QdrantSettings { url: url.to_owned(), ..settings::QdrantSettings::default() };
     change(&mut settings);
     QdrantClient::new(&settings, "all-minilm").unwrap()
 }
@@ -77,7 +77,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
-    let slow = |settings: &mut settings::Qdrant| settings.collections = settings::CollectionLayout::PerFeature;
+    let slow = |settings: &mut settings::QdrantSettings| settings.collections = settings::CollectionLayout::PerFeature;
     open(&standin.url, slow).prepare(4, &features).unwrap();
     standin.knobs.delay_ms.store(60, Ordering::SeqCst);
     let qdrant = open(&standin.url, |settings| {
@@ -165,7 +165,7 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
     }
     let qdrant = open(&standin.url, |settings| "sesame".clone_into(&mut settings.api_key));
     assert!(!qdrant.check().unwrap().is_prepared);
-    let settings = settings::Qdrant { api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    let settings = settings::QdrantSettings { api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
     assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
     // A server that repeats the key, in a refusal or in an answer that is none.
     for status in [403, 200] {

@@ -58,7 +58,7 @@ fn asked(standin: &Standin, trusted: &str) -> String {
 fn the_process_that_asks() {
     // Among all the others it is not that process, and has nothing to do.
     let Ok(url) = std::env::var(ADDRESS) else { return };
-    let settings = settings::Qdrant { url, api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    let settings = settings::QdrantSettings { url, api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
     let result = QdrantClient::new(&settings, "all-minilm").unwrap().check();
     let said = result.map_or_else(|trouble| trouble.to_string(), |checked| format!("version {}", checked.version));
     let mut out = std::io::stdout();

@@ -122,13 +122,13 @@ pub struct QdrantInfo {
 
 impl QdrantClient {
     /// Returns the client of the server that the settings name, if any. No request is sent.
-    pub fn new(settings: &settings::Qdrant, model: &str) -> Option<QdrantClient> {
+    pub fn new(settings: &settings::QdrantSettings, model: &str) -> Option<QdrantClient> {
         if settings.url.is_empty() {
             return None;
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
         let collection = match settings.collection.as_str() {
-            "" => settings::Qdrant::default().collection,
+            "" => settings::QdrantSettings::default().collection,
             name => name.to_owned(),
         };
         let graph = GraphSettings { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
@@ -318,18 +318,18 @@ mod tests {
     use super::*;
 
     fn qdrant(project: &str) -> QdrantClient {
-        let settings = settings::Qdrant {
+        let settings = settings::QdrantSettings {
             url: "http://127.0.0.1:1".to_owned(),
             api_key: "sesame".to_owned(),
             project: project.to_owned(),
-            ..settings::Qdrant::default()
+            ..settings::QdrantSettings::default()
         };
         QdrantClient::new(&settings, "nomic-embed-text:latest").unwrap()
     }
 
     #[test]
     fn without_an_address_there_is_no_server() {
-        assert!(QdrantClient::new(&settings::Qdrant::default(), "x").is_none());
+        assert!(QdrantClient::new(&settings::QdrantSettings::default(), "x").is_none());
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
     fn a_key_that_others_can_read_is_known() {
         let shows = |url: &str, key: &str| {
             let (url, api_key) = (url.to_owned(), key.to_owned());
-            let settings = settings::Qdrant { url, api_key, ..settings::Qdrant::default() };
+            let settings = settings::QdrantSettings { url, api_key, ..settings::QdrantSettings::default() };
             QdrantClient::new(&settings, "x").unwrap().exposes_key()
         };
         assert!(shows("http://qdrant.example.org:6333", "sesame"));

@@ -6,7 +6,7 @@ use ralph_memory::memory::EntryFilter;
 use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
-use crate::answers::{self, Listed};
+use crate::answers::{self, ListedEntry};
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Entries {
-    entries: Vec<Listed>,
+    entries: Vec<ListedEntry>,
 }
 
 #[derive(Serialize)]

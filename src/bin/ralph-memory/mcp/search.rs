@@ -246,7 +246,7 @@ mod tests {
             entry: entry.clone(),
             score,
             similarity: None,
-            evidence: ralph_memory::retrieve::Evidence::default(),
+            evidence: ralph_memory::retrieve::TermEvidence::default(),
             explanation: Vec::new(),
         };
         assert_eq!(relative(&[hit(8.0), hit(2.0), hit(-1.0)]), [1.0, 0.25, 0.0]);
