@@ -2,11 +2,11 @@
 //! the last: whatever fails, no text is lost, nothing is half done, the exit code says what happened, nothing is
 //! left behind, and the same command does its work when the disk does.
 //!
-//! The tests let each operation fail in one way, and the example `fault_campaign` in each way that it can.
+//! The tests let each operation fail in one way, and the program `campaigns` in each way that it can.
 //! The tests also leave out seven of eight operations that only read the cache, other ones for each seed: there are
 //! more of them than of all others together, and all that they decide is whether the cache is made anew. The cache
 //! is written in three ways only, behind a write, behind a move and for its own sake; commands that do it in a way
-//! that another one does before have seven of eight of these operations left out, too. The example leaves out none.
+//! that another one does before have seven of eight of these operations left out, too. The program leaves out none.
 //!
 //! Several threads write the index, so that the order of the operations differs a little between runs: a command
 //! is through when a run has fewer of them than the number that was to fail.

@@ -21,6 +21,7 @@ mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
+mod dependencies; // what the lock file may hold
 mod endings; // how attempts end, told by what real clients print
 mod events; // what happened, who is told of it, and how much
 mod every_ending; // twenty iterations that end in every way that clients were recorded to end
