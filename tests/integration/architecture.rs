@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 23] = [
+const ORDER: [(&str, bool); 24] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -23,6 +23,7 @@ const ORDER: [(&str, bool); 23] = [
     ("git", false),
     ("catalog", false),
     ("index", false),
+    ("workspace", false),
     ("semantic", false),
     ("retrieve", true),
     ("context", true),

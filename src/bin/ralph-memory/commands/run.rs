@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::{Holder, Run, Tended, record_command};
-use ralph_memory::progress::Kind;
+use ralph_memory::progress::ProgressKind;
 use ralph_memory::strategy::{MODELS, Strategy};
 use ralph_memory::{Budget, Error, Memory, Problem, Task};
 
@@ -107,7 +107,7 @@ pub(crate) struct Args {
     strategy: Option<Strategy>,
     /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
-    progress: Option<Kind>,
+    progress: Option<ProgressKind>,
     /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
@@ -221,7 +221,7 @@ impl Args {
             summarize: self.summarize.clone().or(kept.summarize),
             format: self.format.or(kept.format.and_then(|format| Format::from_str(&format, false).ok())),
             strategy: self.strategy.or(kept.strategy.and_then(|name| Strategy::parse(&name))),
-            progress: self.progress.or(kept.progress.and_then(|name| Kind::parse(&name))),
+            progress: self.progress.or(kept.progress.and_then(|name| ProgressKind::parse(&name))),
             max_iterations: self.max_iterations.or(kept.max_iterations),
             max_attempts: self.max_attempts.or(kept.max_attempts),
             timeout: self.timeout.or(kept.timeout.map(Duration::from_secs)),
@@ -264,7 +264,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     })?;
     let verify = command("--verify", &args.verify, &settings.verify)?;
     let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
-    let kind = args.progress.or_else(|| Kind::parse(&settings.progress)).unwrap_or_default();
+    let kind = args.progress.unwrap_or(settings.progress);
     if kind.needs_summary() && summarize.is_none() {
         let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
         let message = format!("progress `{}` needs a command that sums up", kind.as_str());

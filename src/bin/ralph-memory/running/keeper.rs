@@ -38,7 +38,7 @@ impl<'a> Journal<'a> {
     pub(crate) fn new(
         memory: &'a Memory,
         run: Run,
-        kind: progress::Kind,
+        kind: progress::ProgressKind,
         summarize: Option<Summarize<'a>>,
     ) -> Journal<'a> {
         let settings = memory.settings();
