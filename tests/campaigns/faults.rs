@@ -45,6 +45,7 @@ pub(crate) enum Errors {
     /// One at every third operation, from which on the seed says; at few of the cache.
     Sampled,
     /// One at each operation, another one from one to the next and from seed to seed; at few of the cache.
+    #[allow(dead_code, reason = "the tests take samples")]
     Rotating,
     /// Each that the operation can give, at every operation.
     All,
