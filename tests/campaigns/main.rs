@@ -96,7 +96,7 @@ pub(crate) struct Order {
 }
 
 /// One run of a campaign that takes a folder, the program, a size and a seed.
-struct Sized<'a> {
+struct Sample<'a> {
     place: &'a Path,
     program: &'a Path,
     size: usize,
@@ -114,7 +114,7 @@ impl Order {
     }
 
     /// Runs a campaign in a temporary folder, and prints what came of it.
-    fn report<Outcome: std::fmt::Debug>(&self, size: usize, run: impl FnOnce(&Sized<'_>) -> Outcome) -> Done {
+    fn report<Outcome: std::fmt::Debug>(&self, size: usize, run: impl FnOnce(&Sample<'_>) -> Outcome) -> Done {
         let folder = tempfile::tempdir()?;
         self.report_in(folder.path(), size, run)
     }
@@ -124,7 +124,7 @@ impl Order {
         &self,
         disk: &[&str],
         size: usize,
-        run: impl FnOnce(&Sized<'_>) -> Outcome,
+        run: impl FnOnce(&Sample<'_>) -> Outcome,
     ) -> Done {
         let arguments: Vec<&str> =
             std::iter::once(self.name).chain(self.arguments.iter().map(String::as_str)).collect();
@@ -138,13 +138,13 @@ impl Order {
         &self,
         place: &Path,
         size: usize,
-        run: impl FnOnce(&Sized<'_>) -> Outcome,
+        run: impl FnOnce(&Sample<'_>) -> Outcome,
     ) -> Done {
         let (size, seed) = (self.argument(0, size)?, self.argument(1, 1)?);
         let mut out = io::stdout();
         writeln!(out, "{}, size {size}, seed {seed}", self.name)?;
         let begun = Instant::now();
-        let outcome = run(&Sized { place, program: &self.program, size, seed });
+        let outcome = run(&Sample { place, program: &self.program, size, seed });
         writeln!(out, "all held in {:.0} s: {outcome:?}", begun.elapsed().as_secs_f64())?;
         Ok(())
     }

@@ -143,7 +143,7 @@ fn with_index() -> (TestBase, PathBuf) {
     let _ = base.run(["index"]).answer(0);
     for number in 0..2 {
         let title = format!("Note {number}");
-        base.run(["add", "--title", &title, "--tags", "note", "--body", "Not that."]).says(0, "@@");
+        base.run(["add", "--title", &title, "--tags", "note", "--body", "Not that."]).says(0, "updated knowledge/");
     }
     let list = base.files(".ralph/cache").into_iter().find(|path| path.ends_with("live/meta.json")).unwrap();
     let folder = base.at(&list).parent().unwrap().to_owned();
@@ -158,7 +158,8 @@ fn an_index_file_of_a_few_bytes_is_made_anew() {
         for extension in ["store", "term", "idx", "fast", "fieldnorm", "pos", "del"] {
             let _ = base.run(["index", "--rebuild"]).answer(0);
             let body = format!("No {length} of {extension}.");
-            base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &body]).says(0, "@@");
+            base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &body])
+                .says(0, "updated knowledge/note-0");
             let expected = search();
             let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
             let path = files.into_iter().find(|path| path.extension().is_some_and(|found| found == extension)).unwrap();

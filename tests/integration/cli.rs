@@ -195,7 +195,7 @@ fn add_updates_what_says_the_same_and_restore_brings_it_back() {
     the version that was live is now .ralph/archive/knowledge/t.20261120T100000Z.md
     ");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("one\n"));
-    base.run(["restore", "knowledge/t.20261120T100000Z"]).says(0, "@@");
+    base.run(["restore", "knowledge/t.20261120T100000Z"]).says(0, "restored knowledge/t");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));
 }
 
@@ -685,7 +685,7 @@ fn check_says_where_what_and_how_to_mend_it() {
     0 errors, 1 warning in 4 files
     ");
     // Warnings count when they are asked to.
-    base.run(["check", "--strict"]).says(1, "@@");
+    base.run(["check", "--strict"]).says(1, "0 errors, 1 warning in 4 files");
     base.write(".ralph/knowledge/odd.md", "---\ntitle: Odd\ntags: [a\n---\n\nbody\n");
     assert_snapshot!(base.run(["check"]), @"
     exit 1
@@ -931,7 +931,7 @@ fn errors_are_json_too() {
 #[test]
 fn wrong_usage_is_2() {
     let base = sample();
-    base.run::<&str>([]).says(2, "@@");
+    base.run::<&str>([]).says(2, "requires a subcommand");
     assert_snapshot!(base.run(["serach", "x"]), @"
     exit 2
     --- stderr

@@ -113,7 +113,7 @@ fn a_folder_that_is_a_file_is_6() {
     caused by: Not a directory (os error 20)
     hint: a file stands where a folder must be; move it away
     ");
-    base.run(["search", "x"]).says(1, "@@");
+    base.run(["search", "x"]).says(1, "nothing found");
     let base = TestBase::without_memory();
     base.write(".ralph", "in the way");
     assert_snapshot!(base.run(["init"]), @"
@@ -137,7 +137,10 @@ fn with_own_disk(base: &TestBase, script: &str) -> String {
     let mount = format!("mount -t tmpfs -o size=256k tmpfs .ralph || exit 125\n{script}");
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", &mount, PROGRAM]).current_dir(base.root()).env("HOME", base.home());
-    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {NEEDED}"));
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {NEEDED}"));
     let text = String::from_utf8(output.stdout).unwrap();
     let rest = text.strip_prefix("mounted\n");
     rest.unwrap_or_else(|| panic!("{NEEDED}\n{text}{}", String::from_utf8_lossy(&output.stderr))).to_owned()
@@ -211,7 +214,7 @@ fn a_read_only_memory_is_read() {
 #[test]
 fn a_lock_that_stays_taken_is_5() {
     let base = sample();
-    base.run(ADD).says(0, "@@");
+    base.run(ADD).says(0, "created knowledge/t");
     let lock = File::options().write(true).truncate(true).open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
     fs::write(base.at(".ralph/state/lock"), "pid 4711 on somewhere (ralph-memory add)\n").unwrap();
@@ -222,22 +225,22 @@ fn a_lock_that_stays_taken_is_5() {
     error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
     hint: another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS
     ");
-    run(&["supersede", "bench", "t"]).says(5, "@@");
-    run(&["restore", "bench"]).says(5, "@@");
+    run(&["supersede", "bench", "t"]).says(5, "state/lock");
+    run(&["restore", "bench"]).says(5, "state/lock");
     // Reading waits for nobody.
-    run(&["search", "nightly"]).says(0, "@@");
+    run(&["search", "nightly"]).says(0, "knowledge/bench");
     lock.unlock().unwrap();
-    run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "@@");
+    run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
 }
 
 #[test]
 fn a_cache_that_stays_locked_stops_only_the_index() {
     let base = sample();
-    base.run(["index"]).says(0, "@@");
+    base.run(["index"]).says(0, "the index has ");
     let lock = File::options().write(true).open(base.at(".ralph/cache/lock")).unwrap();
     lock.lock().unwrap();
     let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
-    run(&["index", "--rebuild"]).says(5, "@@");
+    run(&["index", "--rebuild"]).says(5, "cache/lock");
     assert_eq!(run(&ADD).answer(0), "created knowledge/t\n");
     assert!(run(&["search", "T"]).answer(0).contains("knowledge/t"));
 }
@@ -247,7 +250,7 @@ fn a_newer_format_is_refused() {
     let base = sample();
     base.write(".ralph/config.toml", "format = 2\n");
     for arguments in READING.iter().copied().chain([&ADD[..], &["index", "--rebuild"], &["restore", "x"]]) {
-        base.run(arguments).says(4, "@@");
+        base.run(arguments).says(4, "format");
     }
     assert_snapshot!(base.run(ADD), @"
     exit 4
@@ -281,7 +284,7 @@ fn links_lead_nowhere() {
     let base = sample();
     fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
     symlink(base.home().join("secret.md"), base.at(".ralph/knowledge/link.md")).unwrap();
-    base.run(["search", "secret"]).says(1, "@@");
+    base.run(["search", "secret"]).says(1, "nothing found");
     let base = TestBase::without_memory();
     symlink(base.home(), base.at(".ralph")).unwrap();
     assert_snapshot!(base.run(ADD), @"
@@ -301,7 +304,7 @@ fn a_broken_cache_is_made_anew() {
     for path in base.files(".ralph/cache") {
         base.write(&path, "not what it was");
         assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
-        base.run(["index"]).says(0, "@@");
+        base.run(["index"]).says(0, "the index has ");
         assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
     }
 }
@@ -349,7 +352,7 @@ fn a_file_over_the_limit_of_the_shell_is_6_and_no_kill() {
     // What is started has the limit's own signal again.
     let verify = "sh -c 'ulimit -f 0; head -c 9 /dev/zero > big; echo $?'";
     let run = base.with(["run", "--task", "x", "--max-iterations", "1", "--agent", "true", "--verify", verify]);
-    run.env("PATH", std::env::var_os("PATH").unwrap()).run().says(1, "@@");
+    run.env("PATH", std::env::var_os("PATH").unwrap()).run().says(1, "--max-iterations N");
     let journal: String = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
     assert!(journal.contains("> 153"), "{journal}");
 }

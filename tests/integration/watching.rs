@@ -212,7 +212,7 @@ fn reading_is_no_change() {
     let watching = memory.watch(Mode::Native).unwrap();
     assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 1, .. }));
     for arguments in [["search", "one"].as_slice(), &["show", "a"], &["list"], &["check"], &["doctor"], &["status"]] {
-        base.run(arguments).says(0, "@@");
+        let _ = base.run(arguments).answer(0);
     }
     // Bytes that are the same are no change, either.
     base.entry("a", "Alpha", "x", "one");
