@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 24] = [
+const ORDER: [(&str, bool); 25] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -26,6 +26,7 @@ const ORDER: [(&str, bool); 24] = [
     ("workspace", false),
     ("semantic", false),
     ("retrieve", true),
+    ("journal", false),
     ("context", true),
     ("watch", false),
     ("check", true),
