@@ -12,6 +12,8 @@ mod error;
 mod mcp;
 mod parse;
 mod project_paths;
+#[cfg(test)]
+mod reference;
 mod report;
 mod running;
 mod session;
