@@ -149,7 +149,7 @@ fn parse_scan_build_query() -> Done {
     let mut overlay = OverlayBuilder::new();
     for row in catalog.rows() {
         let path = catalog.path(row);
-        let bytes = store.read(&path)?.bytes;
+        let bytes = store.read(&path).map_err(|_| "an entry cannot be read")?.bytes;
         let entry = entry::read(&path, &bytes);
         overlay.add(Document { path: &path, head: &entry.head, body: &entry.body, text: &entry.text })?;
     }

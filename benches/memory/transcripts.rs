@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>
         Some("text") => Format::Text,
         _ => return Err("usage: transcripts claude|codex|text [LINES] [--print]".into()),
     };
-    let n_lines: u64 = arguments.next().map_or(Ok(1_000_000), |number| number.parse())?;
+    let n_lines: u64 = arguments.next().map_or(Ok(1_000_000), str::parse)?;
     let stream = Stream { format, n_left: n_lines, line: Vec::new(), at: 0, n_filling: 0 };
     let mut out = std::io::stdout().lock();
     if arguments.next() == Some("--print") {
