@@ -283,7 +283,7 @@ fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     base.with(["record"])
         .input("<task-failed>x</task-failed>")
         .run()
-        .says(0, "recorded journal/run-0000000a/0002 (failed)");
+        .says(0, "recorded journal/run-0000000a/0002 (blocked)");
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
     base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
 }
