@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 25] = [
+const ORDER: [(&str, bool); 28] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -24,10 +24,13 @@ const ORDER: [(&str, bool); 25] = [
     ("catalog", false),
     ("index", false),
     ("workspace", false),
-    ("semantic", false),
     ("retrieve", true),
+    ("semantic", false),
     ("journal", false),
     ("context", true),
+    ("knowledge", false),
+    ("queries", false),
+    ("iterations", false),
     ("watch", false),
     ("check", true),
     ("doctor", true),
@@ -51,7 +54,7 @@ const CRATES: [(&str, &[&str]); 21] = [
     ("handlebars", &["src/bin/"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
-    ("shlex", &["src/bin/", "src/memory/kept_file.rs", "src/transcript/codex.rs"]),
+    ("shlex", &["src/bin/", "src/iterations/kept_file.rs", "src/transcript/codex.rs"]),
     ("signal_hook", &["src/bin/"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/"]),

@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use ralph_memory::Error;
-use ralph_memory::error::Message;
+use ralph_memory::error::{Argument, Message};
 use ralph_memory::memory::record_command;
 use serde::Serialize;
 
@@ -143,7 +143,7 @@ fn hint_of(error: &Error) -> Option<String> {
             let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
             format!("did you mean {}?", similar.join(" or "))
         }
-        Error::Invalid { what, .. } if what == "body" => {
+        Error::Invalid { what: Argument::Body, .. } => {
             "give it with `--body TEXT` or on standard input, at most 1 MiB".to_owned()
         }
         Error::Invalid { .. } => return None,
@@ -251,7 +251,7 @@ mod tests {
         let io = || io::Error::from(io::ErrorKind::StorageFull);
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
-        check(Error::Invalid { what: "a".into(), reason: "b".into() }, Exit::Usage);
+        check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
         check(Error::NoMemory { start: "a".into(), above: None }, Exit::NoMemory);
         check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);

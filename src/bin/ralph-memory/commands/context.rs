@@ -5,7 +5,7 @@ use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
-use crate::answers::{self, Begun, Listed};
+use crate::answers::{self, Begun, ListedEntry};
 use crate::error::{Exit, Usage};
 use crate::running::prompt;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
@@ -113,8 +113,8 @@ impl BudgetArgs {
 struct Answer<'a> {
     iteration: Option<Begun<'a>>,
     context: &'a str,
-    entries: Vec<Listed>,
-    left_out: Vec<Listed>,
+    entries: Vec<ListedEntry>,
+    left_out: Vec<ListedEntry>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 use ralph_memory::error::Severity;
-use ralph_memory::memory::{Holder, Run, Tended, record_command};
+use ralph_memory::memory::{ProcessIdentity, Run, Tended, record_command};
 use ralph_memory::progress::ProgressKind;
 use ralph_memory::strategy::{MODELS, Strategy};
 use ralph_memory::{Budget, Error, Memory, Problem, Task};
@@ -305,8 +305,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let run_id = run.id.clone();
     let n_before = memory.next_number(&run.id)? - 1;
     let limit = max_iterations.map(|most| n_before.saturating_add(most));
-    let run = Run { strategy: args.strategy, limit, budget: args.budget(), holder: Holder::this_process(), ..run };
-    let meaning = memory.meaning_status();
+    let run =
+        Run { strategy: args.strategy, limit, budget: args.budget(), holder: ProcessIdentity::this_process(), ..run };
+    let meaning = memory.semantic_status();
     if meaning.wanted {
         ui.note(&meaning.detail);
         if let Some(mend) = &meaning.mend {

@@ -7,7 +7,7 @@ use ralph_memory::retrieve::Explained;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
-use crate::answers::{self, Listed};
+use crate::answers::{self, ListedEntry};
 use crate::error::{Exit, Usage};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
@@ -73,7 +73,7 @@ struct Answer<'a> {
 #[derive(Serialize)]
 struct Match<'a> {
     #[serde(flatten)]
-    listed: Listed,
+    listed: ListedEntry,
     score: f64,
     similarity: Option<f64>,
     #[serde(flatten)]

@@ -51,7 +51,7 @@ pub(super) struct Add {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-pub(super) struct Added {
+pub(super) struct AddAnswer {
     /// The entry's id
     id: String,
     /// `created`, `updated` (an entry with this title was there and has your text now), or `unchanged` (it said this already)
@@ -78,9 +78,9 @@ impl Offered for Add {
         else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
-    type Answer = Added;
+    type Answer = AddAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Added> {
+    fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
         let knowledge = Knowledge {
@@ -103,11 +103,11 @@ impl Offered for Add {
             ..Knowledge::new(self.title, self.tags, self.body)
         };
         let added = memory.add(&knowledge)?;
-        Ok(Added {
+        Ok(AddAnswer {
             id: shown::id(&added.id),
             action: added.action.as_str().to_owned(),
-            path: shown::line(&added.path),
-            archived: added.archived.as_deref().map(shown::line),
+            path: shown::line(added.path.as_str()),
+            archived: added.archived.as_ref().map(|path| shown::line(path.as_str())),
             similar: added.similar.iter().map(shown::id).collect(),
             problems: shown::troubles(&added.problems),
         })

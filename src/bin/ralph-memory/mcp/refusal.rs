@@ -1,6 +1,7 @@
 //! What an agent is told when a call cannot be answered: what went wrong, why, and what to do.
 
 use ralph_memory::Error;
+use ralph_memory::error::Argument;
 
 use super::shown;
 use crate::error;
@@ -67,7 +68,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
              another title, so that it becomes one of its own"
                 .to_owned()
         }
-        Error::Invalid { what, .. } if what == "body" => "give what is to be known as markdown, at most 1 MiB".to_owned(),
+        Error::Invalid { what: Argument::Body, .. } => "give what is to be known as markdown, at most 1 MiB".to_owned(),
         Error::Invalid { .. } => "change that argument, and call again".to_owned(),
         _ => return None,
     };
