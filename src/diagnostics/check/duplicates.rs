@@ -14,7 +14,6 @@ use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::Problem;
 use crate::text::fold;
-
 /// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
 /// Titles of fewer words than this are similar too easily.
@@ -27,8 +26,8 @@ const TITLE_OVERLAP: usize = 70;
 const MIN_SHARED_TAGS: usize = 2;
 /// A word that more titles of a scope have than this does not make two of them similar. It also limits how many pairs are
 /// compared.
-
 const MAX_TITLES_WITH_WORD: usize = 50;
+
 /// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are the entries that
 /// others replace, and are left alone.
 pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
