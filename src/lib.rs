@@ -127,6 +127,8 @@ pub mod memory;
 pub mod progress;
 pub mod retention;
 pub mod retrieve;
+#[cfg(feature = "runner")]
+pub mod runner;
 pub mod secret;
 pub mod semantic;
 pub mod settings;

@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
-use std::{fs, mem, thread};
+use std::{mem, thread};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
+use ralph_memory::runner::{Interrupt, duration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::running::interrupt::is_ignored;
-use crate::running::live::duration;
+use crate::error::Exit;
 
 /// How long a command may take without a word.
 const DELAY: Duration = Duration::from_millis(500);
@@ -87,9 +87,15 @@ pub(crate) fn close() {
     line.close();
 }
 
-/// Says that somebody else takes care of signals, and of the line then.
-pub(crate) fn leave_signals() {
+/// Returns what SIGINT, SIGTERM and SIGHUP raise from here on, instead of ending the program at once. The one that ends it
+/// erases the line first.
+pub(crate) fn interrupt() -> io::Result<Interrupt> {
     LEAVES_SIGNALS.store(true, Ordering::SeqCst);
+    Interrupt::listen(|| {
+        close();
+        #[expect(clippy::exit, reason = "the other threads may wait for ever")]
+        std::process::exit(Exit::Interrupted as i32)
+    })
 }
 
 /// An output that erases the line before anything else is written.
@@ -178,8 +184,7 @@ impl Line {
 fn erase_at_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !Interrupt::is_ignored(*signal));
         let Ok(mut signals) = Signals::new(wanted) else { return };
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {

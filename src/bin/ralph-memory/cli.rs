@@ -56,7 +56,7 @@ enum Command {
     #[command(visible_alias = "prime")]
     Context(context::Args),
     Record(record::Args),
-    Run(run_command::Args),
+    Run(run_command::RunArgs),
     Check(check::Args),
     Status(status::Args),
     Doctor(doctor::Args),

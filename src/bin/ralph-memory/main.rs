@@ -5,17 +5,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 mod activity;
+mod advice;
 mod answers;
 mod cli;
 mod commands;
 mod error;
+mod maintenance;
 mod mcp;
 mod parse;
 mod project_paths;
 mod report;
-mod running;
 mod session;
-mod tended;
 mod ui;
 
 use std::io::{self, BufWriter};

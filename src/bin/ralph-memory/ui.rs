@@ -143,7 +143,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 
 /// Returns the text without what a terminal acts on. A line break would let an entry forge lines of
 /// this program.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     for_terminal(&text.replace(['\n', '\t'], " "))
 }
 

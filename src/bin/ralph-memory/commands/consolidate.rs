@@ -1,8 +1,8 @@
 //! `consolidate`: tidies up.
 
 use crate::error::Exit;
+use crate::maintenance;
 use crate::session::Globals;
-use crate::tended;
 use crate::ui::Ui;
 
 /// Make one of learnings that are alike, where there are very many; the others go to the archive
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
-    let tended = globals.open()?.consolidate(args.dry_run)?;
-    tended::show(ui, &tended, args.dry_run)?;
+    let report = globals.open()?.consolidate(args.dry_run)?;
+    maintenance::show(ui, &report, args.dry_run)?;
     Ok(Exit::Done)
 }

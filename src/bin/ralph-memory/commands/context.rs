@@ -1,13 +1,13 @@
 //! `context`: begins an iteration, and prints what its agent should know.
 
 use ralph_memory::memory::{Iteration, Run};
+use ralph_memory::runner::assigned_task;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::answers::{self, Begun, Listed};
 use crate::error::{Exit, Usage};
-use crate::running::prompt;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
 use crate::{parse, project_paths};
@@ -126,7 +126,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     // As `run` does. In JSON it stands in the iteration.
-    let assigned = if args.no_task { String::new() } else { prompt::assigned(&task, &task.own_id()) + "\n" };
+    let assigned = if args.no_task { String::new() } else { assigned_task(&task, &task.own_id()) + "\n" };
     // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();

@@ -1,8 +1,8 @@
 //! `prune`: tidies up.
 
 use crate::error::Exit;
+use crate::maintenance;
 use crate::session::Globals;
-use crate::tended;
 use crate::ui::Ui;
 
 /// Move to the archive what is over, one too many or without use; `restore` brings it back
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
-    let tended = globals.open()?.prune(args.dry_run)?;
-    tended::show(ui, &tended, args.dry_run)?;
+    let report = globals.open()?.prune(args.dry_run)?;
+    maintenance::show(ui, &report, args.dry_run)?;
     Ok(Exit::Done)
 }

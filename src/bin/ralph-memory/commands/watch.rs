@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_memory::memory::{Changes, Watched};
+use ralph_memory::runner::Interrupt;
 use ralph_memory::watch::Mode;
 use serde::Serialize;
 
 use crate::activity;
 use crate::error::Exit;
-use crate::running::interrupt::Interrupt;
 use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 
@@ -50,7 +50,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         activity::close();
     }
     let memory = Arc::new(memory);
-    end_on_interrupt(Interrupt::listen()?)?;
+    end_on_interrupt(activity::interrupt()?)?;
     let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
     loop {
         match watching.told().recv() {

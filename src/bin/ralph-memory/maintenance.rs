@@ -1,4 +1,4 @@
-//! What tending did, for people and programs.
+//! What maintenance moved and merged, for people and programs.
 
 use std::io;
 
@@ -8,53 +8,53 @@ use serde::Serialize;
 use crate::ui::{ID, Ui};
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct MaintenanceReport<'a> {
     dry_run: bool,
     #[serde(flatten)]
-    done: Done<'a>,
+    done: MaintenanceAnswer<'a>,
 }
 
 /// What was moved and merged, or would be.
 #[derive(Serialize)]
-pub(crate) struct Done<'a> {
+pub(crate) struct MaintenanceAnswer<'a> {
     moved: &'a [Moved],
     merged: &'a [Merged],
 }
 
-impl Done<'_> {
-    pub(crate) fn of(tended: &Tended) -> Done<'_> {
-        Done { moved: &tended.moved, merged: &tended.merged }
+impl MaintenanceAnswer<'_> {
+    pub(crate) fn of(report: &Tended) -> MaintenanceAnswer<'_> {
+        MaintenanceAnswer { moved: &report.moved, merged: &report.merged }
     }
 }
 
 /// Shows what was moved and merged, or would be.
-pub(crate) fn show(ui: &mut Ui<'_>, tended: &Tended, dry_run: bool) -> io::Result<()> {
+pub(crate) fn show(ui: &mut Ui<'_>, report: &Tended, dry_run: bool) -> io::Result<()> {
     if ui.json {
-        return ui.json(Answer { dry_run, done: Done::of(tended) }, &tended.problems);
+        return ui.json(MaintenanceReport { dry_run, done: MaintenanceAnswer::of(report) }, &report.problems);
     }
-    for merged in &tended.merged {
+    for merged in &report.merged {
         let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();
         let into = ui.styled(ID, merged.into.as_str());
         ui.line(format_args!("merged {} into {into}", ids.join(", ")))?;
     }
-    for moved in tended.moved.iter().filter(|moved| moved.reason.is_some()) {
+    for moved in report.moved.iter().filter(|moved| moved.reason.is_some()) {
         let reason = moved.reason.map_or("", |reason| reason.as_str());
         let id = ui.styled(ID, moved.id.as_str());
         ui.line(format_args!("archived {id}: {reason}"))?;
     }
-    ui.note(&sum(tended, dry_run));
-    ui.problems(&tended.problems);
+    ui.note(&sum(report, dry_run));
+    ui.problems(&report.problems);
     Ok(())
 }
 
 /// Returns how much was moved and merged, in a line.
-pub(crate) fn sum(tended: &Tended, dry_run: bool) -> String {
+pub(crate) fn sum(report: &Tended, dry_run: bool) -> String {
     let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
-    let n_merged: usize = tended.merged.iter().map(|merged| merged.ids.len()).sum();
-    let n_archived = tended.moved.iter().filter(|moved| moved.reason.is_some()).count();
+    let n_merged: usize = report.merged.iter().map(|merged| merged.ids.len()).sum();
+    let n_archived = report.moved.iter().filter(|moved| moved.reason.is_some()).count();
     let mut parts = Vec::new();
     if n_merged > 0 {
-        parts.push(format!("{} merged into {}", entries(n_merged), tended.merged.len()));
+        parts.push(format!("{} merged into {}", entries(n_merged), report.merged.len()));
     }
     if n_archived > 0 {
         parts.push(format!("{} archived", entries(n_archived)));

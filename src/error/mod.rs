@@ -4,6 +4,8 @@
 //! others, and is reported beside its result. This module knows nothing of terminals or exit codes:
 //! the program maps errors to them in one place.
 
+mod kind;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret;
 use crate::text::floor;
+
+pub use self::kind::ErrorKind;
 
 /// The most of a message that is kept, in bytes: several lines of a terminal. Messages quote values of files, and a
 /// value may be as long as its file.
@@ -182,6 +186,14 @@ pub enum Error {
         number: u32,
         /// The agent's process.
         pid: u32,
+    },
+    /// A run cannot use what it was given: a command, a prompt template, a checklist, or a folder for logs.
+    #[error("{message}")]
+    Unusable {
+        /// What cannot be used, and why.
+        message: String,
+        /// What to give instead.
+        hint: String,
     },
     /// A bug ended the call.
     #[error("a bug stopped the call: {message}")]

@@ -1,8 +1,8 @@
-//! What a person says who stopped a run: text that the next iteration gets to read.
+//! What a person writes who stopped a run: text that the next iteration gets to read.
 
 use std::io::{BufRead, IsTerminal as _, Read as _, Write};
 
-use super::interrupt::Interrupt;
+use ralph_memory::runner::Interrupt;
 
 const QUESTION: &str = "\
 What should the next iteration know? An empty line ends it; Ctrl-C again ends everything.";
