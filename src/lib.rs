@@ -138,6 +138,7 @@ pub mod strategy;
 pub mod text;
 pub mod transcript;
 pub mod watch;
+mod workspace;
 
 pub use context::{Budget, Context, Request, Task};
 pub use entry::knowledge::Knowledge;

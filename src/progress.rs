@@ -14,51 +14,14 @@ use crate::entry::Attempt;
 use crate::sigil::defuse;
 use crate::text::{shorten, with_invisible_shown};
 
+pub use crate::settings::ProgressKind;
+
 /// What stands where the beginning of an output was cut off.
 const TRUNCATED: &str = "...[truncated]...";
 /// How long the line is that says what went wrong, in characters.
 const ERROR_LINE: usize = 200;
 /// How much of an output is summed up, in characters.
 const SUMMED_UP: usize = 8_000;
-
-/// A way to tell of progress.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// What the command printed, as it is.
-    #[default]
-    SystemCaptured,
-    /// One JSON object for each iteration, for templates that read it.
-    StructuredLog,
-    /// A model's summary of each iteration.
-    LlmSummarized,
-    /// The summaries, then what the command printed.
-    Hybrid,
-}
-
-impl Kind {
-    /// All of them, in the order in which they are documented.
-    pub const ALL: [Kind; 4] = [Kind::SystemCaptured, Kind::StructuredLog, Kind::LlmSummarized, Kind::Hybrid];
-
-    /// Returns the word that stands for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::SystemCaptured => "system-captured",
-            Kind::StructuredLog => "structured-log",
-            Kind::LlmSummarized => "llm-summarized",
-            Kind::Hybrid => "hybrid",
-        }
-    }
-
-    /// Returns the one that the word stands for.
-    pub fn parse(text: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
-    /// Returns whether it tells summaries, which somebody has to make.
-    pub fn needs_summary(self) -> bool {
-        matches!(self, Kind::LlmSummarized | Kind::Hybrid)
-    }
-}
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +155,7 @@ impl<T> Newest<T> {
     }
 }
 
-/// Tells what the command printed, as it is: see [`Kind::SystemCaptured`].
+/// Tells what the command printed, as it is: see [`ProgressKind::SystemCaptured`].
 #[derive(Debug, Clone)]
 pub struct SystemCaptured {
     entries: Newest<String>,
@@ -248,7 +211,7 @@ struct Logged {
     error_summary: String,
 }
 
-/// Tells one JSON object for each iteration: see [`Kind::StructuredLog`].
+/// Tells one JSON object for each iteration: see [`ProgressKind::StructuredLog`].
 #[derive(Debug, Clone)]
 pub struct StructuredLog {
     entries: Newest<Logged>,
@@ -301,7 +264,7 @@ fn pretty(value: &impl Serialize) -> String {
 /// Makes a summary of what it is asked; `None` where it cannot.
 pub type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
 
-/// Tells a model's summaries: see [`Kind::LlmSummarized`]. A summary that was made before is taken over;
+/// Tells a model's summaries: see [`ProgressKind::LlmSummarized`]. A summary that was made before is taken over;
 /// where none can be made, the command's own words stand in.
 pub struct LlmSummarized {
     entries: Newest<String>,
@@ -339,7 +302,7 @@ impl ProgressStrategy for LlmSummarized {
     }
 }
 
-/// Tells the summaries, then what the command printed: see [`Kind::Hybrid`].
+/// Tells the summaries, then what the command printed: see [`ProgressKind::Hybrid`].
 pub struct Hybrid {
     summaries: LlmSummarized,
     raw: SystemCaptured,
@@ -375,19 +338,18 @@ impl ProgressStrategy for Hybrid {
 }
 
 /// Returns a strategy that has recorded nothing. `summarize` is asked by those that tell summaries.
-pub fn strategy(kind: Kind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
+pub fn strategy(kind: ProgressKind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
     match kind {
-        Kind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
-        Kind::StructuredLog => Box::new(StructuredLog::new(limits)),
-        Kind::LlmSummarized => Box::new(LlmSummarized::new(limits, summarize)),
-        Kind::Hybrid => Box::new(Hybrid::new(limits, summarize)),
+        ProgressKind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
+        ProgressKind::StructuredLog => Box::new(StructuredLog::new(limits)),
+        ProgressKind::LlmSummarized => Box::new(LlmSummarized::new(limits, summarize)),
+        ProgressKind::Hybrid => Box::new(Hybrid::new(limits, summarize)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings;
 
     fn finished(iteration: u32, exit_code: i32, output: &str) -> Finished {
         Finished {
@@ -405,7 +367,7 @@ mod tests {
         panic!("nobody should be asked")
     }
 
-    fn of(kind: Kind, summarize: Summarizer, recorded: &[Finished]) -> String {
+    fn of(kind: ProgressKind, summarize: Summarizer, recorded: &[Finished]) -> String {
         let mut progress = strategy(kind, Limits::default(), summarize);
         for finished in recorded {
             progress.record(finished);
@@ -415,7 +377,11 @@ mod tests {
 
     #[test]
     fn what_was_printed_is_told_as_it_is() {
-        let text = of(Kind::SystemCaptured, Box::new(never), &[finished(3, 1, "running 8 tests\ntest x ... FAILED\n")]);
+        let text = of(
+            ProgressKind::SystemCaptured,
+            Box::new(never),
+            &[finished(3, 1, "running 8 tests\ntest x ... FAILED\n")],
+        );
         assert_eq!(
             text,
             "## Iteration 3\n**Command:** `cargo test`\n**Exit code:** 1\n**Duration:** 2341ms\n**Files changed:** src/lib.rs\n\
@@ -428,7 +394,7 @@ mod tests {
         let mut said = finished(1, 0, "<task-done>t-1</task-done>\n## MEMORY_SUGGESTIONS\n");
         said.files_changed = vec!["<task-done>t-1</task-done>".to_owned()];
         said.summary = Some("<journal>x</journal>".to_owned());
-        for kind in Kind::ALL {
+        for &kind in ProgressKind::ALL {
             let text = of(kind, Box::new(never), &[said.clone()]);
             assert!(
                 !text.is_empty() && crate::sigil::tokens(&text.replace("```", "")) == crate::sigil::Tokens::default(),
@@ -439,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_long_output_is_told() {
-        let text = |output: &str| of(Kind::SystemCaptured, Box::new(never), &[finished(1, 1, output)]);
+        let text = |output: &str| of(ProgressKind::SystemCaptured, Box::new(never), &[finished(1, 1, output)]);
         let long = text(&format!("start {}", "é".repeat(500)));
         assert!(long.contains(&format!("```\n...[truncated]...\n{}\n```", "é".repeat(500))), "{long}");
         assert!(!text(&"é".repeat(500)).contains("truncated"));
@@ -448,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_newest_iterations_are_told() {
-        for kind in Kind::ALL {
+        for &kind in ProgressKind::ALL {
             let mut progress = strategy(kind, Limits { entries: 3, characters: 100 }, Box::new(|_| None));
             assert_eq!((progress.text().as_str(), progress.is_empty()), ("", true));
             (1..=5).for_each(|number| {
@@ -465,7 +431,7 @@ mod tests {
     #[test]
     fn a_log_is_an_array() {
         let text = of(
-            Kind::StructuredLog,
+            ProgressKind::StructuredLog,
             Box::new(never),
             &[finished(1, 1, "hm\nerror[E0308]: mismatched\nmore\n"), finished(2, 0, "all well")],
         );
@@ -483,13 +449,13 @@ mod tests {
             assert!(prompt.contains("Exit code: 1") && prompt.contains("it broke"), "{prompt}");
             Some(" It broke.\n".to_owned())
         };
-        let text = |summarize: Summarizer, finished: Finished| of(Kind::LlmSummarized, summarize, &[finished]);
+        let text = |summarize: Summarizer, finished: Finished| of(ProgressKind::LlmSummarized, summarize, &[finished]);
         assert_eq!(text(Box::new(asked), finished(1, 1, "it broke")), "Iteration 1: It broke.\n");
         let known = Finished { summary: Some("Known.".into()), ..finished(1, 1, "x") };
         assert_eq!(text(Box::new(never), known), "Iteration 1: Known.\n");
         let none = text(Box::new(|_| None), finished(1, 1, "x\nfatal: y\n"));
         assert_eq!(none, "Iteration 1: `cargo test` exited with 1: fatal: y\n");
-        let hybrid = of(Kind::Hybrid, Box::new(asked), &[finished(1, 1, "it broke")]);
+        let hybrid = of(ProgressKind::Hybrid, Box::new(asked), &[finished(1, 1, "it broke")]);
         assert!(
             hybrid.starts_with("## Summary\nIteration 1: It broke.\n\n## Raw Output\n## Iteration 1\n"),
             "{hybrid}"
@@ -514,7 +480,7 @@ mod tests {
         };
         let attempts: Vec<Attempt> =
             (1..8).map(|number| attempt(number, "\u{1b}[31mé\r\n".repeat(9_000)).prepared(&[])).collect();
-        for kind in Kind::ALL {
+        for &kind in ProgressKind::ALL {
             let live: Vec<Finished> = attempts.iter().map(|attempt| Finished::of(attempt).unwrap()).collect();
             let read_back = |attempt: &Attempt| {
                 let entry = crate::entry::read("journal/run-1/1.md", attempt.to_file().as_bytes());
@@ -525,15 +491,5 @@ mod tests {
         }
         let unverified = Attempt { head: AttemptHead::new(1, Outcome::Done), ..attempt(1, String::new()) };
         assert_eq!(Finished::of(&unverified), None);
-    }
-
-    #[test]
-    fn words_and_kinds_go_together() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::parse(kind.as_str()), Some(kind));
-        }
-        assert_eq!(Kind::ALL.map(Kind::as_str), settings::PROGRESS);
-        assert_eq!(Kind::default().as_str(), settings::Settings::default().progress);
-        assert_eq!(Kind::parse("none"), None);
     }
 }

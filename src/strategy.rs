@@ -3,11 +3,11 @@
 //! Pure: evidence in, a choice and its reason out. What the evidence is made of stands in
 //! [`history`](crate::history).
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Difficulty;
+
+pub use crate::settings::Strategy;
 
 /// The models that are taken where nothing else is said, the cheapest first.
 pub const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
@@ -25,48 +25,6 @@ const MEANINGFUL: usize = 5;
 const GOING_WELL: usize = 80;
 /// From this rung of the ladder on, the strongest model is taken.
 const STRONGEST_RUNG: u32 = 2;
-
-/// How a model is chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Always the same one.
-    Fixed,
-    /// The middle one, the cheapest while the run goes well, the strongest after two failures.
-    #[default]
-    CostOptimized,
-    /// The cheapest one, and a stronger one after each failure.
-    Escalate,
-    /// The strongest one for the first attempt at a task, the middle one after it.
-    PlanThenExecute,
-}
-
-impl Strategy {
-    /// All strategies, in the order in which they are documented.
-    pub const ALL: [Strategy; 4] =
-        [Strategy::Fixed, Strategy::CostOptimized, Strategy::Escalate, Strategy::PlanThenExecute];
-
-    /// Returns the word that stands for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Strategy::Fixed => "fixed",
-            Strategy::CostOptimized => "cost-optimized",
-            Strategy::Escalate => "escalate",
-            Strategy::PlanThenExecute => "plan-then-execute",
-        }
-    }
-
-    /// Returns the strategy that the word stands for.
-    pub fn parse(text: &str) -> Option<Strategy> {
-        Strategy::ALL.into_iter().find(|strategy| strategy.as_str() == text)
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
 
 /// The models there are, from the cheapest to the strongest; at least one.
 #[derive(Debug, Clone, Copy)]
@@ -182,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_hint_comes_before_every_strategy() {
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             check(strategy, Evidence { hint: Some("opus"), ..failed(1) }, "opus", "hinted by previous iteration");
         }
     }
@@ -254,13 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_strategies_go_together() {
-        for strategy in Strategy::ALL {
-            assert_eq!(Strategy::parse(strategy.as_str()), Some(strategy));
-        }
-        assert_eq!(Strategy::ALL.map(Strategy::as_str), crate::settings::STRATEGIES);
-        assert_eq!(Strategy::default().as_str(), crate::settings::Settings::default().strategy);
+    fn the_settings_begin_with_these_models() {
         assert_eq!(MODELS.as_slice(), crate::settings::Settings::default().models);
-        assert_eq!(Strategy::parse("cheap"), None);
     }
 }

@@ -12,6 +12,7 @@ pub mod frontmatter;
 pub mod guard;
 pub mod knowledge;
 pub mod merge;
+pub(crate) mod path;
 mod place;
 mod read;
 mod summary;

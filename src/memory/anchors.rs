@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::Memory;
-use super::activity::Work;
 use crate::check::{Files, Unverified, unverified};
 use crate::entry::Head;
+use crate::workspace::Work;
 
 /// How many paths git is asked about in a call.
 const MAX_PATHS: usize = 1_000;

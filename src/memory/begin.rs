@@ -4,18 +4,18 @@
 use super::Memory;
 use super::refusal::{is_of_one, told};
 use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
-use super::sync::View;
-use super::write::{shown, within};
 use crate::catalog::{Area, Catalog};
 use crate::check::Unverified;
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
 use crate::entry::knowledge::{Class, class};
+use crate::entry::path::{display_path, memory_relative};
 use crate::entry::{Entry, Head, Kind, Scope, read};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::history::{Past, RunRecord, TaskRecord};
 use crate::index::Snapshot;
 use crate::retrieve::{Hit, Meaning, Query};
 use crate::strategy::{self, Choice, Evidence, Models, Strategy};
+use crate::workspace::View;
 
 /// How many attempts at a task are read for its context: many more than its budget has room for.
 const MAX_READ: usize = 30;
@@ -151,8 +151,7 @@ impl Memory {
 
     fn strategy(&self, run: &Run) -> Result<(Strategy, Models<'_>)> {
         let invalid = |reason: &str| Error::Settings { place: "settings".to_owned(), reason: reason.to_owned() };
-        let strategy = run.strategy.or_else(|| Strategy::parse(&self.settings.strategy));
-        let strategy = strategy.ok_or_else(|| invalid("`strategy.name` is no strategy"))?;
+        let strategy = run.strategy.unwrap_or(self.settings.strategy);
         let models = Models::new(&self.settings.models).ok_or_else(|| invalid("`strategy.models` is empty"))?;
         Ok((strategy, models))
     }
@@ -280,7 +279,7 @@ impl Memory {
             head.valid && class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
         })?;
         let read_hit = |hit: Hit| {
-            let path = within(&hit.entry.path);
+            let path = memory_relative(&hit.entry.path);
             // A file that vanished since the scan is no longer known.
             let entry = read(path, &self.store.read(path).ok()?.bytes);
             Some((hit, entry))
@@ -319,7 +318,8 @@ impl Memory {
         let query = Query { kind: Some(Kind::Journal), ..query.clone() };
         let hits = self.hits(views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
         let catalog: &Catalog = &views[0].catalog;
-        let past = |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(within(&hit.entry.path))?));
+        let past =
+            |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(memory_relative(&hit.entry.path))?));
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
     }
 }
@@ -327,7 +327,7 @@ impl Memory {
 /// Says that an iteration which was cut off could not be written down as interrupted.
 fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
     Problem {
-        path: shown(&iteration.state_path()),
+        path: display_path(&iteration.state_path()),
         line: None,
         column: None,
         severity: Severity::Warning,

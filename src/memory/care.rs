@@ -6,22 +6,22 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::activity::Work;
 use super::meaning::MeaningStatus;
 use super::runs::pasts;
 use super::source::Sources;
-use super::write::{MEMORY_FOLDER, shown};
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::check::{self, Item, Unverified};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
 use crate::entry::Head;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::retrieve::superseded;
 use crate::semantic::vectors;
 use crate::settings::FORMAT;
+use crate::workspace::Work;
 
 /// Where Linux says how much may be watched.
 const INOTIFY: &str = "/proc/sys/fs/inotify";
@@ -109,7 +109,7 @@ impl Memory {
             let n_more = of_folder.count();
             let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
             Some(Problem {
-                path: shown(first),
+                path: display_path(first),
                 line: None,
                 column: None,
                 severity: Severity::Error,
@@ -137,7 +137,7 @@ impl Memory {
             let unverified = unverified?;
             let what = if unverified.is_gone { "is gone" } else { "has changed much" };
             Some(Problem {
-                path: shown(path),
+                path: display_path(path),
                 line: None,
                 column: None,
                 severity: Severity::Notice,

@@ -9,17 +9,17 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::activity::Work;
 use super::meaning::warning;
 use super::share::known_file;
-use super::write::shown;
 use crate::catalog::{Area, Catalog};
+use crate::entry::path::display_path;
 use crate::entry::{Id, read};
 use crate::error::{Error, Problem, Result};
 use crate::secret::redact;
 use crate::semantic::chunk::{self, Chunk};
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Record, Vectors};
 use crate::semantic::{Ollama, Patience, Qdrant, Trouble};
+use crate::workspace::Work;
 
 /// How many entries are embedded before what was made is kept: whoever stops it loses no more.
 pub(super) const GROUP: usize = 64;
@@ -425,7 +425,7 @@ impl Memory {
                         self.index_command()
                     )
                     .into(),
-                    ..warning("semantic-refused", &shown(&pieces[0].path))
+                    ..warning("semantic-refused", &display_path(&pieces[0].path))
                 });
             }
         }

@@ -7,17 +7,19 @@ use serde::Serialize;
 use super::Memory;
 use super::runs::pasts;
 use super::said::NO_REPORT;
-use super::write::{Added, no_such_entry, shown};
+use super::write::Added;
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
 use crate::entry::attempt::Attempt;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
+use crate::entry::path::display_path;
 use crate::entry::{Event, Head, Id, Kind, Outcome, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::retention;
 use crate::retrieve::superseded;
 use crate::text::{fold, shorten};
+use crate::workspace::no_such_entry;
 
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
@@ -82,7 +84,7 @@ impl Memory {
             let (text, entry) = self.read_entry(&path)?;
             let mut promoted = Promoted {
                 id: id.clone(),
-                path: shown(&path),
+                path: display_path(&path),
                 from: entry.head.scope,
                 to: scope.clone(),
                 changed: false,
@@ -96,8 +98,8 @@ impl Memory {
                 scope => Change::Set("scope", scope.to_string()),
             };
             let changes = [scope, Change::Set(edit::updated_key(&text), timestamp(self.now()))];
-            let edited =
-                edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
+            let edited = edit::apply(&text, &changes)
+                .map_err(|reason| Error::Uneditable { path: display_path(&path), reason })?;
             match self.replace(&lock, &path, &text, &edited) {
                 Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error),

@@ -7,7 +7,6 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
-use super::activity::Work;
 use super::kept::settle;
 use super::kept_file::Seen;
 use super::outside::State;
@@ -15,8 +14,9 @@ use super::refusal::{is_of_agent, is_of_one, notes_with, told};
 use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
 use super::said::{Known, error_category, event_of, knowledge_of, known, outcome, sections, transcript_problems};
 use super::views::IterationView;
-use super::write::{Action, Added, MEMORY_FOLDER, shown, within};
+use super::write::{Action, Added};
 use crate::entry::knowledge::Knowledge;
+use crate::entry::path::{MEMORY_FOLDER, display_path, memory_relative};
 use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
@@ -24,6 +24,7 @@ use crate::store::{Created, Lock};
 use crate::strategy::Models;
 use crate::text::shorten;
 use crate::transcript::{Format, Transcript};
+use crate::workspace::Work;
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
@@ -318,18 +319,19 @@ impl Memory {
         // What follows may wait for a server, and nobody should have to wait for that.
         drop(lock);
         let new = knowledge.iter().filter(|added| added.action != Action::Unchanged);
-        let written: Vec<String> = new.map(|added| within(&added.path).to_owned()).chain([path.clone()]).collect();
+        let written: Vec<String> =
+            new.map(|added| memory_relative(&added.path).to_owned()).chain([path.clone()]).collect();
         problems.extend(self.embed_written(&written));
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         // Those of the file: what the agent said there may be a secret as well.
         let refused = attempt.head.refused.clone();
-        Ok(Recorded { id, path: shown(&path), outcome, knowledge, refused, attempt, problems })
+        Ok(Recorded { id, path: display_path(&path), outcome, knowledge, refused, attempt, problems })
     }
 
     /// Commits the files of the memory, where the settings ask for it. Returns why that was not possible:
     /// they are written all the same.
     fn commit_to_git(&self, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
-        if self.settings.git_commit != "each-iteration" {
+        if self.settings.git_commit != crate::settings::CommitPolicy::EachIteration {
             return None;
         }
         let head = &attempt.head;
@@ -442,7 +444,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 /// Says that an iteration which is in the journal is listed as begun still.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
     Problem {
-        path: shown(&iteration.state_path()),
+        path: display_path(&iteration.state_path()),
         line: None,
         column: None,
         severity: Severity::Warning,

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::Memory;
 use super::runs::pasts;
-use super::write::no_such_entry;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, frontmatter};
@@ -17,6 +16,7 @@ use crate::history::{self, Usage};
 use crate::retrieve::superseded;
 use crate::store::version_of;
 use crate::text::{fold, fold_tag, is_same_name};
+use crate::workspace::no_such_entry;
 
 /// An entry with all that it says.
 #[derive(Debug, Clone, PartialEq, Serialize)]

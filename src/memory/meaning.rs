@@ -11,9 +11,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
-use super::activity::Work;
 use super::embed::Failed;
-use super::sync::View;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{Id, Kind};
 use crate::error::{Message, Problem, Severity};
@@ -23,6 +21,8 @@ use crate::secret::redact;
 use crate::semantic::qdrant::Wanted;
 use crate::semantic::vectors::{FOLDER, Looked, Prepared, Vectors};
 use crate::semantic::{Ollama, Qdrant, Trouble};
+use crate::workspace::View;
+use crate::workspace::Work;
 
 /// How long nobody is asked after one that did not answer in time: whoever waited once need not wait again.
 const PAUSE: Duration = Duration::seconds(60);

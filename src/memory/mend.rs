@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::write::{MEMORY_FOLDER, shown};
 use crate::catalog::Area;
 use crate::doctor::Git;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity};
 use crate::store::{Created, Lock, Unreadable};
 
@@ -67,11 +67,11 @@ impl Memory {
         mending.add(
             "leftovers",
             self.store.sweep(&lock).map(|swept| {
-                let removed = swept.removed.iter().map(|path| format!("removed `{}`", shown(path)));
+                let removed = swept.removed.iter().map(|path| format!("removed `{}`", display_path(path)));
                 let kept = swept
                     .kept
                     .iter()
-                    .map(|path| format!("kept what may be the only copy of a text as `{}`", shown(path)));
+                    .map(|path| format!("kept what may be the only copy of a text as `{}`", display_path(path)));
                 removed.chain(kept).collect()
             }),
         );
@@ -81,7 +81,7 @@ impl Memory {
             let removed = self
                 .wait_for_cache()
                 .and_then(|cache| self.store.remove_cache_folder(&cache, path.trim_start_matches("cache/")));
-            mending.add("old-caches", removed.map(|()| vec![format!("removed `{}`", shown(&path))]));
+            mending.add("old-caches", removed.map(|()| vec![format!("removed `{}`", display_path(&path))]));
         }
         if [Area::Live, Area::Archive].into_iter().any(|area| self.index_facts(area).is_broken()) {
             let rebuilt = self.rebuild_index();
@@ -111,6 +111,6 @@ impl Memory {
         if self.store.create(lock, IGNORE, &new)? == Created::Exists {
             self.store.replace(lock, IGNORE, &old, &new, self.now())?;
         }
-        Ok(vec![format!("put `{}` into `{}`", lines.join("` and `"), shown(IGNORE))])
+        Ok(vec![format!("put `{}` into `{}`", lines.join("` and `"), display_path(IGNORE))])
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Memory;
-use super::write::shown;
+use crate::entry::path::display_path;
 use crate::error::{Error, Result};
 use crate::git::{DRIVER, Lookup, WorkTree};
 use crate::store::Created;
@@ -87,7 +87,7 @@ impl Memory {
             number = number.saturating_add(1);
             let is_theirs = tree.as_ref().is_some_and(|tree| tree.other_side_has(&candidate, heads).unwrap_or(false));
             if !is_theirs && self.store.create(&lock, &candidate, text.as_bytes())? == Created::Made {
-                return Ok(shown(&candidate));
+                return Ok(display_path(&candidate));
             }
         }
     }

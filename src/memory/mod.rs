@@ -3,7 +3,6 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
-mod activity;
 mod anchors;
 mod begin;
 mod care;
@@ -23,11 +22,9 @@ mod outside;
 mod refusal;
 mod runs;
 mod said;
-mod secrets;
 mod share;
 mod source;
 mod state_folders;
-mod sync;
 mod tell;
 mod tend;
 mod views;
@@ -35,15 +32,15 @@ mod watching;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use chrono::{DateTime, Utc};
-
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
+use crate::secret;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
+use crate::workspace::Workspace;
 
-pub use activity::{Activity, Step, Work};
+pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
 pub use embed::Embedded;
 pub use events::Promoted;
@@ -58,7 +55,6 @@ pub use merging::Registered;
 pub use runs::{Iteration, Run};
 pub use source::Sources;
 pub use state_folders::StateFolders;
-pub use sync::Rebuilt;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
@@ -84,13 +80,9 @@ const CONFIG: &str = "config.toml";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Memory {
-    store: Store,
-    settings: Settings,
-    settings_problems: Vec<Problem>,
+    pub(crate) workspace: Workspace,
     servers: meaning::Servers,
     state_folders: StateFolders,
-    clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
-    observer: Option<activity::Observer>,
 }
 
 impl Memory {
@@ -163,8 +155,8 @@ impl Memory {
             discover(start, &own)?
         };
         let mut memory = Memory::with_settings(store, settings)?;
-        memory.settings_problems.extend(problems);
-        memory.settings.read_env(variables.into_iter())?;
+        memory.workspace.settings_problems.extend(problems);
+        memory.workspace.settings.read_env(variables.into_iter())?;
         Ok(memory)
     }
 
@@ -183,21 +175,20 @@ impl Memory {
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
         let servers = meaning::Servers::default();
-        Ok(Memory {
+        let workspace = Workspace {
             store,
             settings,
             settings_problems: problems,
-            servers,
-            state_folders: StateFolders::default(),
             clock: Box::new(SystemTime::now),
             observer: None,
-        })
+        };
+        Ok(Memory { workspace, servers, state_folders: StateFolders::default() })
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
-        self.clock = Box::new(clock);
+        self.workspace.clock = Box::new(clock);
         self
     }
 
@@ -205,7 +196,7 @@ impl Memory {
     #[must_use]
     pub fn with_models(mut self, models: Vec<String>) -> Memory {
         if !models.is_empty() {
-            self.settings.models = models;
+            self.workspace.settings.models = models;
         }
         self
     }
@@ -220,20 +211,83 @@ impl Memory {
 
     /// Returns the folder that holds `.ralph/`.
     pub fn root(&self) -> &Path {
-        self.store.root()
+        self.workspace.root()
     }
 
     /// Returns the settings in force.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.workspace.settings
     }
 
-    fn now(&self) -> DateTime<Utc> {
-        DateTime::from((self.clock)())
+    /// Tells `observer` what calls are doing, as it happens: what may take a while begins, advances entry by entry, and
+    /// ends. Pieces of work lie in each other, and each that begins ends, also where the call fails or panics.
+    ///
+    /// The observer is called in the middle of the work, so it should be quick, and must not call this memory.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::memory::{Step, Work};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let memory = Memory::open(root)?.with_observer({
+    ///     let seen = Arc::clone(&seen);
+    ///     move |activity| seen.lock().unwrap().push((activity.work, activity.step))
+    /// });
+    /// memory.update_index()?;
+    /// assert!(seen.lock().unwrap().contains(&(Work::Indexing, Step::Began)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Fn(Activity) + Send + Sync + 'static) -> Memory {
+        self.workspace.observer = Some(Box::new(observer));
+        self
     }
 
-    fn lock_timeout(&self) -> Duration {
-        Duration::from_millis(self.settings.lock_timeout_ms)
+    /// Lets values with these [fingerprints](Secret::fingerprint) pass, beside those that the settings allow:
+    /// they look like secrets and are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for what is no fingerprint.
+    pub fn allow_secrets(mut self, fingerprints: &[String]) -> Result<Memory> {
+        for fingerprint in fingerprints {
+            if !secret::is_fingerprint(fingerprint) {
+                let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
+                return Err(Error::Invalid { what: "fingerprint".to_owned(), reason });
+            }
+            self.workspace.settings.allowed_secrets.push(fingerprint.clone());
+        }
+        Ok(self)
+    }
+
+    /// Makes the index anew from the files, and the catalog with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] when another process writes the index, and those of writing it.
+    pub fn rebuild_index(&self) -> Result<Rebuilt> {
+        self.write_index(true)
+    }
+
+    /// Brings the index up to date with the files, so that the next call has less to read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::rebuild_index`].
+    pub fn update_index(&self) -> Result<Rebuilt> {
+        self.write_index(false)
+    }
+}
+
+impl std::ops::Deref for Memory {
+    type Target = Workspace;
+
+    fn deref(&self) -> &Workspace {
+        &self.workspace
     }
 }
 

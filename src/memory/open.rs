@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Memory;
 use super::runs::{Iteration, check_name, check_number, check_run_name};
-use super::write::shown;
 use crate::context::Task;
 use crate::entry::Id;
+use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::git::WorkTree;
 use crate::store::{Lock, Unreadable};
@@ -67,7 +67,7 @@ impl Memory {
             Err(error) => vec![(format!("state/{OPEN}"), error.to_string())],
         };
         let problem = |(path, reason): (String, String)| Problem {
-            path: shown(&path),
+            path: display_path(&path),
             line: None,
             column: None,
             severity: Severity::Error,

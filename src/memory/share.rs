@@ -6,7 +6,6 @@ use std::io::Read as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::activity::Work;
 use super::embed::{Embedded, Failed, GROUP, Made, PROBE, bounded};
 use super::meaning::warning;
 use crate::catalog::Area;
@@ -16,6 +15,7 @@ use crate::semantic::chunk::Chunk;
 use crate::semantic::qdrant::{Anew, Point, Stored};
 use crate::semantic::vectors::{FOLDER, Record, Vectors};
 use crate::semantic::{Ollama, Patience, Qdrant};
+use crate::workspace::Work;
 
 /// The fingerprint of an entry whose points are those of another text than its file's.
 const NOT_THIS: u64 = 0;
@@ -73,7 +73,7 @@ impl Memory {
                         "collection `{collection}` holds {others} vectors of other projects, and is not made anew"
                     )
                     .into(),
-                    hint: if self.settings.qdrant.collections == "per-feature" {
+                    hint: if self.settings.qdrant.collections == crate::settings::CollectionLayout::PerFeature {
                         "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
                             .into()
                     } else {

@@ -1,8 +1,8 @@
 //! The lines of files that problems name: where a key stands, and what a person is shown.
 
 use super::Memory;
-use super::write::MEMORY_FOLDER;
 use crate::entry;
+use crate::entry::path::MEMORY_FOLDER;
 use crate::error::Problem;
 use crate::secret::{self, Secret};
 

@@ -5,17 +5,17 @@ use std::cell::OnceCell;
 use serde::Serialize;
 
 use super::Memory;
-use super::activity::Work;
-use super::sync::View;
-use super::write::within;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
+use crate::entry::path::memory_relative;
 use crate::entry::{EntrySummary, Head, Id, body, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{self, Hit, Meaning, Query};
 use crate::secret::redact;
 use crate::text;
+use crate::workspace::View;
+use crate::workspace::Work;
 
 /// How much of an entry's text is looked at for an excerpt, in bytes: the few that are longer are not
 /// worth the time.
@@ -59,7 +59,7 @@ impl Memory {
         limit: usize,
     ) -> Vec<String> {
         let excerpt = |entry: &EntrySummary| {
-            let Ok(file) = self.store.read(within(&entry.path)) else { return String::new() };
+            let Ok(file) = self.store.read(memory_relative(&entry.path)) else { return String::new() };
             let text = String::from_utf8_lossy(&file.bytes);
             let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
             let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };

@@ -7,16 +7,16 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::activity::{Ongoing, Work};
 use super::runs::pasts;
-use super::write::shown;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
+use crate::entry::path::display_path;
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::retention::{self, Item, Learning, Merge, Reason, Record, Replacement};
 use crate::retrieve::{replacements, superseded};
 use crate::store::{Created, Lock, Unreadable, archived_path, let_others_lock};
+use crate::workspace::{Ongoing, Work};
 
 /// How many files are moved until it is looked whether others should have the lock.
 const MOVES_AT_ONCE: usize = 100;
@@ -285,8 +285,8 @@ impl Memory {
                 .collect();
             let merged = Merged {
                 into: merge.into.clone(),
-                path: shown(&merge.path),
-                archived: shown(&archived),
+                path: display_path(&merge.path),
+                archived: display_path(&archived),
                 ids: others.iter().map(|other| other.moved.id.clone()).collect(),
             };
             if dry_run {
@@ -383,14 +383,14 @@ const SAVED: &str = "another program saved it at the same moment";
 const GONE: &str = "it is gone";
 
 fn plan(id: Id, from: String, to: String, fingerprint: u64, reason: Option<Reason>) -> Planned {
-    let moved = Moved { id, from: shown(&from), to: shown(&to), reason };
+    let moved = Moved { id, from: display_path(&from), to: display_path(&to), reason };
     Planned { from, to, fingerprint, moved }
 }
 
 /// Says that a file was left as it is.
 fn skipped(path: &str, reason: &str) -> Problem {
     Problem {
-        path: shown(path),
+        path: display_path(path),
         line: None,
         column: None,
         severity: Severity::Warning,

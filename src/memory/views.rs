@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::Memory;
 use super::anchors::is_plain;
 use super::runs::{check_name, latest, pasts};
-use super::write::{MEMORY_FOLDER, shown};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{Recurring, Task};
 use crate::entry::knowledge::timestamp;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::{Attempt, Files, Id, Outcome, Validation};
 use crate::error::{Problem, Result};
 use crate::history::{self, Past, Recurrence, TouchedFile};
@@ -295,7 +295,7 @@ impl Memory {
     fn iteration_view(&self, catalogs: &[&Catalog], id: &Id) -> Option<IterationView> {
         let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
         let attempt = Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))?;
-        Some(IterationView::new(id.clone(), shown(&path), attempt))
+        Some(IterationView::new(id.clone(), display_path(&path), attempt))
     }
 
     fn both(&self) -> [Catalog; 2] {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::Memory;
-use super::write::shown;
 use crate::catalog::{Area, Catalog};
+use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result};
 use crate::store::LockState;
 use crate::watch::{Mode, RECONCILE, Stopper, Watcher, Woken};
@@ -264,9 +264,9 @@ impl Work {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
                 let before = self.known.get(&path);
                 if before != Some(&fingerprint) {
-                    changes.indexed.push(shown(&path));
+                    changes.indexed.push(display_path(&path));
                     if before.is_none() {
-                        new.push(shown(&path));
+                        new.push(display_path(&path));
                     }
                     if catalog.has_problem(row) {
                         changes.problems.extend(catalog.head(row).problems);
@@ -275,7 +275,8 @@ impl Work {
                 now.insert(path, fingerprint);
             }
         }
-        changes.removed = self.known.keys().filter(|path| !now.contains_key(*path)).map(|path| shown(path)).collect();
+        changes.removed =
+            self.known.keys().filter(|path| !now.contains_key(*path)).map(|path| display_path(path)).collect();
         changes.indexed.sort_unstable();
         changes.problems.sort();
         self.known = now;

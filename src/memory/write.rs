@@ -9,18 +9,16 @@ use crate::catalog::{Area, Catalog, RowId};
 use crate::dedup;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
-use crate::entry::{self, Id, Kind};
-use crate::error::{Error, Problem, Result, Severity};
+use crate::entry::path::{display_path, memory_relative};
+use crate::entry::{Id, Kind};
+use crate::error::{Error, Problem, Result};
 use crate::retrieve::superseded;
-use crate::store::{Created, Lock, Store, stem_for_title, version_of};
-use crate::text::{edit_distance, fold};
+use crate::store::{Created, Lock, stem_for_title, version_of};
+use crate::text::fold;
+use crate::workspace::{Workspace, no_such_entry, unlisted};
 
 /// How often an entry is read again when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
-/// What stands before the path of an entry where it is shown.
-pub(super) const MEMORY_FOLDER: &str = ".ralph/";
-/// How many ids are named that look like one that does not exist.
-const MAX_SIMILAR: usize = 3;
 
 /// What adding knowledge did to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -110,7 +108,7 @@ impl Memory {
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
         let mut added = self.add_unembedded(knowledge)?;
         if added.action != Action::Unchanged {
-            added.problems.extend(self.embed_written(&[within(&added.path).to_owned()]));
+            added.problems.extend(self.embed_written(&[memory_relative(&added.path).to_owned()]));
         }
         Ok(added)
     }
@@ -119,7 +117,7 @@ impl Memory {
     pub(super) fn add_unembedded(&self, knowledge: &Knowledge) -> Result<Added> {
         // As it was given: small letters would hide what a tag is.
         self.refuse_secrets(knowledge)?;
-        Memory::refuse_invisible(knowledge)?;
+        Workspace::refuse_invisible(knowledge)?;
         let knowledge = knowledge.normalised()?;
         let lock = self.lock_entries()?;
         let mut attempt = 1;
@@ -138,9 +136,9 @@ impl Memory {
             }
         };
         if added.action != Action::Unchanged {
-            self.commit_written(pending, within(&added.path));
+            self.commit_written(pending, memory_relative(&added.path));
             added.problems.extend(lock.settled(&[self.root().join(&added.path)]));
-            added.problems.extend(Memory::warn_of_invisible(&knowledge, &added.path));
+            added.problems.extend(Workspace::warn_of_invisible(&knowledge, &added.path));
         }
         Ok(added)
     }
@@ -206,7 +204,7 @@ impl Memory {
                 id,
                 title,
                 action: Action::Created,
-                path: shown(&path),
+                path: display_path(&path),
                 archived: None,
                 similar: Vec::new(),
                 problems: Vec::new(),
@@ -224,7 +222,8 @@ impl Memory {
             return unchanged(catalog, row);
         }
         changes.push(Change::Set(edit::updated_key(&text), timestamp(self.now())));
-        let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
+        let edited =
+            edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: display_path(&path), reason })?;
         let archived = self.store.archive_copy(lock, &path, text.as_bytes(), self.now())?;
         let problems = self.replace(lock, &path, &text, &edited).inspect_err(|_| {
             // Nothing was replaced, so there is no old version. What cannot be removed is one too many.
@@ -238,30 +237,11 @@ impl Memory {
                 knowledge.title.clone()
             },
             action: Action::Updated,
-            path: shown(&path),
-            archived: Some(shown(&archived)),
+            path: display_path(&path),
+            archived: Some(display_path(&archived)),
             similar: Vec::new(),
             problems,
         })
-    }
-
-    /// Replaces a file that holds `old`; reports where a version went that came between.
-    pub(super) fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
-        let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
-        Ok(replaced
-            .conflict
-            .map(|kept| Problem {
-                path: shown(path),
-                line: None,
-                column: None,
-                severity: Severity::Warning,
-                code: "conflict".to_owned(),
-                message: format!("another program saved it at the same moment; that version is now `{}`", shown(&kept))
-                    .into(),
-                hint: "take over what it says, then delete it".into(),
-            })
-            .into_iter()
-            .collect())
     }
 
     /// Writes into the entry `new` that it replaces the entry `old`, which is then found no more
@@ -315,7 +295,8 @@ impl Memory {
             return Ok(None);
         }
         let changes = [Change::AddItems("supersedes", vec![old.to_string()])];
-        let edited = edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: shown(&path), reason })?;
+        let edited =
+            edit::apply(&text, &changes).map_err(|reason| Error::Uneditable { path: display_path(&path), reason })?;
         let problems = self.replace(lock, &path, &text, &edited)?;
         Ok(Some((path, problems)))
     }
@@ -358,15 +339,7 @@ impl Memory {
         };
         self.commit_moved();
         let problems = lock.settled(&[self.store.memory().join(&to)]).into_iter().collect();
-        Ok(Restored { id: target, path: shown(&to), from: shown(&from), exchanged, problems })
-    }
-
-    pub(super) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {
-        let file = self.store.read(path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?;
-        let text = String::from_utf8(file.bytes)
-            .map_err(|_| Error::Uneditable { path: shown(path), reason: "it is not UTF-8".to_owned() })?;
-        let entry = entry::read(path, text.as_bytes());
-        Ok((text, entry))
+        Ok(Restored { id: target, path: display_path(&to), from: display_path(&from), exchanged, problems })
     }
 
     /// Returns the stems of the entry files below a folder of the archive. Names alone are looked at:
@@ -398,7 +371,7 @@ fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
         id,
         title,
         action: Action::Unchanged,
-        path: shown(&path),
+        path: display_path(&path),
         archived: None,
         similar: Vec::new(),
         problems: Vec::new(),
@@ -415,40 +388,4 @@ fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
         is_of_it.then(|| (time.to_owned(), number, row))
     });
     versions.max().map(|(_, _, row)| row)
-}
-
-/// Returns the error for an id that is in none of the catalogs, with those of the first that look like it; where a
-/// folder could not be listed, which may hold the entry, the error of that.
-pub(super) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
-    if let Some(error) = catalogs.iter().find_map(|catalog| unlisted(store, catalog)) {
-        return error;
-    }
-    let catalog = catalogs[0];
-    let mut near: Vec<(usize, String)> = catalog
-        .rows()
-        .filter_map(|row| catalog.id(row))
-        .filter_map(|known| {
-            let distance = edit_distance(known.stem(), id.stem());
-            let is_near = distance <= id.stem().len() / 3 || known.stem().contains(id.stem());
-            is_near.then(|| (distance, known.to_string()))
-        })
-        .collect();
-    near.sort();
-    Error::NoSuchEntry { id: id.to_string(), similar: near.into_iter().take(MAX_SIMILAR).map(|(_, id)| id).collect() }
-}
-
-/// Returns why nobody knows which entries there are, where a folder could not be listed.
-fn unlisted(store: &Store, catalog: &Catalog) -> Option<Error> {
-    let (folder, source) = catalog.unlisted_folder()?;
-    Some(Error::Io { action: "list", path: store.memory().join(folder), source })
-}
-
-/// Returns a path as it is shown: relative to the folder that holds `.ralph/`.
-pub(super) fn shown(path: &str) -> String {
-    format!("{MEMORY_FOLDER}{path}")
-}
-
-/// Returns a path that is shown as the modules below have it: relative to `.ralph/`.
-pub(super) fn within(path: &str) -> &str {
-    path.strip_prefix(MEMORY_FOLDER).unwrap_or(path)
 }

@@ -10,7 +10,7 @@ use super::process::ProcessTimeouts;
 use super::template::PromptTemplate;
 use crate::context::Task;
 use crate::memory::Run;
-use crate::progress::Kind;
+use crate::progress::ProgressKind;
 use crate::transcript::Format;
 
 /// What is run, and how often.
@@ -56,7 +56,7 @@ pub struct RunOptions {
     /// Whether what the agent does is reported as [`RunEvent::Agent`](super::RunEvent::Agent).
     pub reports_agent: bool,
     /// How the progress of the run is put into prompts.
-    pub progress: Kind,
+    pub progress: ProgressKind,
     /// Stops the run.
     pub interrupt: Interrupt,
 }
@@ -80,7 +80,7 @@ impl RunOptions {
             log: None,
             format: Format::Auto,
             reports_agent: false,
-            progress: Kind::default(),
+            progress: ProgressKind::default(),
             interrupt: Interrupt::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! The table of settings.
 
 use super::table::{Setting, Value};
-use super::{COLLECTIONS, COMMITS, PROGRESS, STRATEGIES, Settings};
+use super::{CollectionLayout, CommitPolicy, ProgressKind, Settings, Strategy};
 
 /// A setting that is a whole number within a range.
 const fn whole(
@@ -56,7 +56,11 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "strategy.name",
         help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
-        value: Value::Choice { of: &STRATEGIES, of_text: |settings| &mut settings.strategy },
+        value: Value::Choice {
+            of: Strategy::WORDS,
+            get: |settings| settings.strategy.as_str(),
+            set: |settings, word| Strategy::parse(word).map(|choice| settings.strategy = choice),
+        },
     },
     Setting { key: "strategy.models", help: "the models there are, the cheapest first", value: Value::Models },
     Setting {
@@ -103,7 +107,11 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "progress.strategy",
         help: "how progress is told: system-captured, structured-log, llm-summarized or hybrid",
-        value: Value::Choice { of: &PROGRESS, of_text: |settings| &mut settings.progress },
+        value: Value::Choice {
+            of: ProgressKind::WORDS,
+            get: |settings| settings.progress.as_str(),
+            set: |settings, word| ProgressKind::parse(word).map(|choice| settings.progress = choice),
+        },
     },
     whole(
         "progress.entries",
@@ -209,7 +217,11 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "git.commit",
         help: "when the files of the memory are committed, and nothing else: never or each-iteration",
-        value: Value::Choice { of: &COMMITS, of_text: |settings| &mut settings.git_commit },
+        value: Value::Choice {
+            of: CommitPolicy::WORDS,
+            get: |settings| settings.git_commit.as_str(),
+            set: |settings, word| CommitPolicy::parse(word).map(|choice| settings.git_commit = choice),
+        },
     },
     Setting {
         key: "secrets.allowed",
@@ -292,7 +304,11 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.collections",
         help: "one collection for all features or one for each: shared or per-feature",
-        value: Value::Choice { of: &COLLECTIONS, of_text: |settings| &mut settings.qdrant.collections },
+        value: Value::Choice {
+            of: CollectionLayout::WORDS,
+            get: |settings| settings.qdrant.collections.as_str(),
+            set: |settings, word| CollectionLayout::parse(word).map(|choice| settings.qdrant.collections = choice),
+        },
     },
     Setting {
         key: "qdrant.collection",

@@ -4,6 +4,7 @@
 //! defaults, the user's own file, the project's `config.toml`, environment variables.
 
 mod all;
+mod choices;
 mod semantic;
 mod table;
 
@@ -15,6 +16,7 @@ use crate::text::{floor, nearest};
 use self::table::{Said, Value};
 
 pub use self::all::ALL;
+pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, Strategy};
 pub use self::semantic::{Ollama, Qdrant, Semantic};
 pub use self::table::{Setting, is_model};
 
@@ -23,14 +25,6 @@ pub const FORMAT: u64 = 1;
 /// What every setting's environment variable begins with.
 pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
 
-/// The strategies by which a model is chosen.
-pub const STRATEGIES: [&str; 4] = ["fixed", "cost-optimized", "escalate", "plan-then-execute"];
-/// The ways in which a run's progress is told.
-pub const PROGRESS: [&str; 4] = ["system-captured", "structured-log", "llm-summarized", "hybrid"];
-/// When the files of the memory are committed.
-pub const COMMITS: [&str; 2] = ["never", "each-iteration"];
-/// How vectors are divided among the collections of a Qdrant server.
-pub const COLLECTIONS: [&str; 2] = ["shared", "per-feature"];
 /// The longest name of a model, in characters.
 pub const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
@@ -116,8 +110,8 @@ pub struct Settings {
     pub context_budget: usize,
     /// `context.body_words`: how many words of one entry's body a context shows at most.
     pub body_words: usize,
-    /// `strategy.name`: how a model is chosen, one of [`STRATEGIES`].
-    pub strategy: String,
+    /// `strategy.name`: how a model is chosen.
+    pub strategy: Strategy,
     /// `strategy.models`: the models there are, the cheapest first.
     pub models: Vec<String>,
     /// `strategy.fixed_model`: the model of the strategy `fixed`; empty for the middle one.
@@ -134,8 +128,8 @@ pub struct Settings {
     pub verify: String,
     /// `run.summarize`: the command line that summarises an iteration.
     pub summarize: String,
-    /// `progress.strategy`: how a run's progress is told, one of [`PROGRESS`].
-    pub progress: String,
+    /// `progress.strategy`: how a run's progress is reported.
+    pub progress: ProgressKind,
     /// `progress.entries`: how many iterations it tells of.
     pub progress_entries: usize,
     /// `progress.characters`: how much of an iteration's output it shows, in characters.
@@ -146,8 +140,8 @@ pub struct Settings {
     pub events: EventCaps,
     /// `tend.done_days` and so on: when something goes to the archive.
     pub tending: Tending,
-    /// `git.commit`: when the files of the memory are committed, one of [`COMMITS`].
-    pub git_commit: String,
+    /// `git.commit`: when the files of the memory are committed.
+    pub git_commit: CommitPolicy,
     /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
     pub allowed_secrets: Vec<String>,
     /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
@@ -170,7 +164,7 @@ impl Default for Settings {
             text_weight: 1.0,
             context_budget: 27_000,
             body_words: 500,
-            strategy: "cost-optimized".to_owned(),
+            strategy: Strategy::default(),
             models: ["haiku", "sonnet", "opus"].map(str::to_owned).into(),
             fixed_model: String::new(),
             stuck_after: 3,
@@ -179,13 +173,13 @@ impl Default for Settings {
             agent: String::new(),
             verify: String::new(),
             summarize: String::new(),
-            progress: "system-captured".to_owned(),
+            progress: ProgressKind::default(),
             progress_entries: 5,
             progress_characters: 500,
             events_from_output: false,
             events: EventCaps::default(),
             tending: Tending::default(),
-            git_commit: "never".to_owned(),
+            git_commit: CommitPolicy::default(),
             allowed_secrets: Vec::new(),
             safe_directories: Vec::new(),
             semantic: Semantic::default(),
@@ -403,7 +397,7 @@ mod tests {
             text_weight: 0.0,
             context_budget: 1,
             body_words: 1,
-            strategy: "fixed".to_owned(),
+            strategy: Strategy::Fixed,
             allowed_secrets: vec!["0123abcd".to_owned()],
             safe_directories: Vec::new(),
             models: Vec::new(),
@@ -414,7 +408,7 @@ mod tests {
             agent: String::new(),
             verify: String::new(),
             summarize: String::new(),
-            progress: "hybrid".to_owned(),
+            progress: ProgressKind::Hybrid,
             progress_entries: 1,
             progress_characters: 1,
             events_from_output: true,
@@ -429,7 +423,7 @@ mod tests {
                 automatic: true,
             },
             // What is the user's own is in no project's file.
-            git_commit: "never".to_owned(),
+            git_commit: CommitPolicy::Never,
             semantic: Semantic { weight: 0.0, min_score: 0.0, limit: 1 },
             // What is the user's own is in no project's file.
             ollama: Ollama::default(),
@@ -501,7 +495,7 @@ mod tests {
             })
         };
         let settings = read("[strategy]\nname = \"escalate\"\nmodels = [\"small\", \"big:7b\"]\n").unwrap();
-        assert_eq!((settings.strategy.as_str(), settings.models), ("escalate", vec!["small".into(), "big:7b".into()]));
+        assert_eq!((settings.strategy, settings.models), (Strategy::Escalate, vec!["small".into(), "big:7b".into()]));
         let error = |text: &str| read(text).unwrap_err().to_string();
         let prefix = "cannot read the settings in `c:1`: ";
         assert_eq!(
@@ -538,7 +532,7 @@ mod tests {
         assert!(settings.allowed_secrets.is_empty());
         assert!(settings.read_env([("RALPH_MEMORY_SECRETS__ALLOWED", "0123abc")].into_iter()).is_err());
         assert!(settings.events_from_output);
-        assert_eq!((settings.strategy.as_str(), settings.agent.as_str()), ("fixed", "claude -p"));
+        assert_eq!((settings.strategy, settings.agent.as_str()), (Strategy::Fixed, "claude -p"));
         assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());
     }
 

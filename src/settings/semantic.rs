@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::CollectionLayout;
+
 /// How much meaning counts beside words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Semantic {
@@ -76,8 +78,8 @@ pub struct Qdrant {
     pub url: String,
     /// `qdrant.api_key`: what it asks for, if it does.
     pub api_key: String,
-    /// `qdrant.collections`: one for all features, or one for each; one of [`COLLECTIONS`](super::COLLECTIONS).
-    pub collections: String,
+    /// `qdrant.collections`: one collection for all features, or one for each.
+    pub collections: CollectionLayout,
     /// `qdrant.collection`: the name of the one for all.
     pub collection: String,
     /// `qdrant.project`: what tells this project's entries from those of others on the same server; where it is
@@ -100,7 +102,7 @@ impl Default for Qdrant {
         Qdrant {
             url: String::new(),
             api_key: String::new(),
-            collections: "shared".to_owned(),
+            collections: CollectionLayout::default(),
             collection: "ralph-memory".to_owned(),
             project: String::new(),
             timeout_ms: 5_000,

@@ -26,7 +26,9 @@ pub(super) enum Value {
     },
     Choice {
         of: &'static [&'static str],
-        of_text: OfText,
+        get: fn(&Settings) -> &'static str,
+        /// `None` where the word is none of them.
+        set: fn(&mut Settings, &str) -> Option<()>,
     },
     Switch(fn(&mut Settings) -> &mut bool),
     /// A word that can be the name of a model, or nothing.
@@ -66,8 +68,8 @@ impl Setting {
         match self.value {
             Value::Number { get, whole: true, .. } => format!("{:.0}", get(&settings)),
             Value::Number { get, .. } => format!("{:?}", get(&settings)),
-            Value::Choice { of_text, .. }
-            | Value::Model(of_text)
+            Value::Choice { get, .. } => format!("\"{}\"", get(&settings)),
+            Value::Model(of_text)
             | Value::Command(of_text)
             | Value::Address(of_text)
             | Value::Place(of_text)
@@ -115,10 +117,10 @@ impl Setting {
                 let number = number.filter(fits).ok_or_else(|| must(&format!("{kind} from {least} to {most}")))?;
                 set(settings, number);
             }
-            (Value::Choice { of, of_text }, Said::Text(text)) if of.contains(&text.as_str()) => {
-                *of_text(settings) = text;
+            (Value::Choice { of, set, .. }, value) => {
+                let word = if let Said::Text(word) = &value { set(settings, word) } else { None };
+                word.ok_or_else(|| must(&format!("one of {}", of.join(", "))))?;
             }
-            (Value::Choice { of, .. }, _) => return Err(must(&format!("one of {}", of.join(", ")))),
             (Value::Switch(of_switch), Said::Bool(on)) => *of_switch(settings) = on,
             (Value::Switch(_), _) => return Err(must("true or false")),
             (Value::Model(of_text) | Value::Place(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {

@@ -34,7 +34,7 @@ impl Home {
         let settings = settings::Qdrant {
             url,
             api_key,
-            collections: mode.to_owned(),
+            collections: settings::CollectionLayout::parse(mode).unwrap(),
             project: unique.clone(),
             collection: unique,
             timeout_ms: 30_000,
@@ -296,7 +296,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // One that lies where nobody looks is listed, and storing or removing it mends that.
-    let shared = settings::Qdrant { collections: "shared".to_owned(), ..home.settings.clone() };
+    let shared = settings::Qdrant { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
     let shared = Qdrant::new(&shared, "all-minilm").unwrap();
     shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Patience::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");

@@ -77,7 +77,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
-    let slow = |settings: &mut settings::Qdrant| settings.collections = "per-feature".to_owned();
+    let slow = |settings: &mut settings::Qdrant| settings.collections = settings::CollectionLayout::PerFeature;
     open(&standin.url, slow).prepare(4, &features).unwrap();
     standin.knobs.delay_ms.store(60, Ordering::SeqCst);
     let qdrant = open(&standin.url, |settings| {
@@ -102,7 +102,7 @@ fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
     let standin = Standin::start(None);
     let project = |name: &'static str| {
         open(&standin.url, move |settings| {
-            settings.collections = "per-feature".to_owned();
+            settings.collections = settings::CollectionLayout::PerFeature;
             settings.collection = name.to_owned();
             settings.project = name.to_owned();
         })
@@ -275,7 +275,7 @@ fn more_collections_than_can_be_looked_at_are_refused() {
     let names: Vec<_> = (0..300).map(|number| json!({ "name": format!("feature-{number:016x}") })).collect();
     let body = json!({ "result": { "collections": names } }).to_string();
     *standin.knobs.instead.lock().unwrap() = Some((200, body));
-    let qdrant = open(&standin.url, |settings| settings.collections = "per-feature".to_owned());
+    let qdrant = open(&standin.url, |settings| settings.collections = settings::CollectionLayout::PerFeature);
     let trouble = qdrant.search(&X, 5, 0.0, None, None).unwrap_err();
     assert!(trouble.to_string().contains("set `qdrant.collections` to `shared`"), "{trouble}");
 }

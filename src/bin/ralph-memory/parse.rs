@@ -3,7 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 use clap::ValueEnum;
 use ralph_memory::entry::{Outcome, parse_time};
-use ralph_memory::progress::Kind;
+use ralph_memory::progress::ProgressKind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::transcript;
 use ralph_memory::{Id, Scope, Source};
@@ -47,9 +47,9 @@ pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
 }
 
 /// Reads a way to tell of progress.
-pub(crate) fn progress(text: &str) -> Result<Kind, String> {
-    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-    Kind::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+pub(crate) fn progress(text: &str) -> Result<ProgressKind, String> {
+    let names: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    ProgressKind::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
 }
 
 /// Reads how an attempt ended.

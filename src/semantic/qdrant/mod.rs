@@ -136,7 +136,7 @@ impl Qdrant {
             server: Server::new(settings.url.trim_end_matches('/'), key),
             longest: Duration::from_millis(settings.timeout_ms),
             collection,
-            is_per_feature: settings.collections == "per-feature",
+            is_per_feature: settings.collections == settings::CollectionLayout::PerFeature,
             project: settings.project.clone(),
             model: bare(model).to_owned(),
             graph,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
-use ralph_memory::progress::Kind;
+use ralph_memory::progress::ProgressKind;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Task};
 
@@ -90,7 +90,7 @@ pub(crate) struct RunArgs {
     pub(super) strategy: Option<Strategy>,
     /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
-    pub(super) progress: Option<Kind>,
+    pub(super) progress: Option<ProgressKind>,
     /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N")]
     pub(super) max_iterations: Option<u32>,
@@ -204,7 +204,7 @@ impl RunArgs {
             summarize: self.summarize.clone().or(saved.summarize),
             format: self.format.or(saved.format.and_then(|format| Format::from_str(&format, false).ok())),
             strategy: self.strategy.or(saved.strategy.and_then(|name| Strategy::parse(&name))),
-            progress: self.progress.or(saved.progress.and_then(|name| Kind::parse(&name))),
+            progress: self.progress.or(saved.progress.and_then(|name| ProgressKind::parse(&name))),
             max_iterations: self.max_iterations.or(saved.max_iterations),
             max_attempts: self.max_attempts.or(saved.max_attempts),
             timeout: self.timeout.or(saved.timeout.map(Duration::from_secs)),

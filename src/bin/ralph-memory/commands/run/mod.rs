@@ -12,7 +12,7 @@ mod summary;
 mod terminal;
 
 use ralph_memory::memory::{Run, record_command};
-use ralph_memory::progress::Kind;
+use ralph_memory::progress::ProgressKind;
 use ralph_memory::runner::{
     AgentLog, Assignment, CommandLine, PromptTemplate, ResumedRun, RunEnd, RunOptions, RunProgress, Runner,
 };
@@ -93,7 +93,7 @@ struct Commands {
     agent: CommandLine,
     verify: Option<CommandLine>,
     summarize: Option<CommandLine>,
-    progress: Kind,
+    progress: ProgressKind,
 }
 
 impl Commands {
@@ -111,7 +111,7 @@ impl Commands {
         })?;
         let verify = command("--verify", &args.verify, &settings.verify)?;
         let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
-        let progress = args.progress.or_else(|| Kind::parse(&settings.progress)).unwrap_or_default();
+        let progress = args.progress.unwrap_or(settings.progress);
         if progress.needs_summary() && summarize.is_none() {
             let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
             let message = format!("progress `{}` needs a command that sums up", progress.as_str());

@@ -1,6 +1,6 @@
 //! What a call is doing, for whoever waits for it.
 
-use super::Memory;
+use super::Workspace;
 use crate::error::Result;
 use crate::store::Lock;
 
@@ -65,18 +65,18 @@ pub struct Activity {
 }
 
 /// Who is told of each [`Activity`].
-pub(super) type Observer = Box<dyn Fn(Activity) + Send + Sync>;
+pub(crate) type Observer = Box<dyn Fn(Activity) + Send + Sync>;
 
 /// Work that is going on until this is dropped.
 #[must_use]
-pub(super) struct Ongoing<'a> {
+pub(crate) struct Ongoing<'a> {
     observer: Option<&'a Observer>,
     activity: Activity,
 }
 
 impl Ongoing<'_> {
     /// Says that so much more is done.
-    pub(super) fn advance(&mut self, by: usize) {
+    pub(crate) fn advance(&mut self, by: usize) {
         if self.observer.is_some() {
             self.activity.done += by;
             self.tell(Step::Advanced);
@@ -96,37 +96,9 @@ impl Drop for Ongoing<'_> {
     }
 }
 
-impl Memory {
-    /// Tells `observer` what calls are doing, as it happens: what may take a while begins, advances entry by entry, and
-    /// ends. Pieces of work lie in each other, and each that begins ends, also where the call fails or panics.
-    ///
-    /// The observer is called in the middle of the work, so it should be quick, and must not call this memory.
-    ///
-    /// ```
-    /// use std::sync::{Arc, Mutex};
-    /// use ralph_memory::Memory;
-    /// use ralph_memory::memory::{Step, Work};
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// let seen = Arc::new(Mutex::new(Vec::new()));
-    /// let memory = Memory::open(root)?.with_observer({
-    ///     let seen = Arc::clone(&seen);
-    ///     move |activity| seen.lock().unwrap().push((activity.work, activity.step))
-    /// });
-    /// memory.update_index()?;
-    /// assert!(seen.lock().unwrap().contains(&(Work::Indexing, Step::Began)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn with_observer(mut self, observer: impl Fn(Activity) + Send + Sync + 'static) -> Memory {
-        self.observer = Some(Box::new(observer));
-        self
-    }
-
+impl Workspace {
     /// Says that work begins, which goes on until the answer is dropped.
-    pub(super) fn doing(&self, work: Work, total: Option<usize>) -> Ongoing<'_> {
+    pub(crate) fn doing(&self, work: Work, total: Option<usize>) -> Ongoing<'_> {
         let activity = Activity { work, step: Step::Began, done: 0, total };
         let ongoing = Ongoing { observer: self.observer.as_ref(), activity };
         ongoing.tell(Step::Began);
@@ -134,13 +106,13 @@ impl Memory {
     }
 
     /// Takes the lock of the entry files, for as long as the settings say.
-    pub(super) fn wait_for_entries(&self) -> Result<Lock> {
+    pub(crate) fn wait_for_entries(&self) -> Result<Lock> {
         let _waiting = self.doing(Work::WaitingForLock, None);
         self.store.lock(self.lock_timeout())
     }
 
     /// Takes the lock of the cache, for as long as the settings say.
-    pub(super) fn wait_for_cache(&self) -> Result<Lock> {
+    pub(crate) fn wait_for_cache(&self) -> Result<Lock> {
         let _waiting = self.doing(Work::WaitingForLock, None);
         self.store.wait_for_cache_lock(self.lock_timeout())
     }
@@ -152,6 +124,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::memory::Memory;
 
     /// Returns what a call tells of its work, in a memory with this many entries.
     fn told(n_entries: usize, call: impl FnOnce(&Memory)) -> Vec<Activity> {
@@ -226,7 +199,7 @@ mod tests {
                 let told = Arc::clone(&told);
                 move |activity: Activity| told.lock().unwrap().push((activity.work, activity.step))
             });
-            impatient.settings.lock_timeout_ms = 0;
+            impatient.workspace.settings.lock_timeout_ms = 0;
             assert!(impatient.wait_for_entries().is_err());
             assert_eq!(
                 *told.lock().unwrap(),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::Memory;
+use super::Workspace;
 use super::activity::Work;
 use crate::catalog::{Area, Catalog, Scan};
 use crate::entry::Entry;
@@ -31,16 +31,16 @@ const SAVE_FROM_ONE_IN: usize = 64;
 const USE_INDEX: &str = "use the search index in";
 
 /// The entries of one area, and what the index has of them.
-pub(super) struct View {
-    pub(super) catalog: Catalog,
+pub(crate) struct View {
+    pub(crate) catalog: Catalog,
     committed: Option<Committed>,
     overlay: Overlay,
 }
 
 /// The live entries as a writing call found them, and the lock under which it will commit; none where
 /// another process has it, or the cache cannot be written.
-pub(super) struct Pending {
-    pub(super) catalog: Catalog,
+pub(crate) struct Pending {
+    pub(crate) catalog: Catalog,
     lock: Option<Lock>,
 }
 
@@ -53,26 +53,9 @@ pub struct Rebuilt {
     pub path: PathBuf,
 }
 
-impl Memory {
-    /// Makes the index anew from the files, and the catalog with it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`] when another process writes the index, and those of writing it.
-    pub fn rebuild_index(&self) -> Result<Rebuilt> {
-        self.write_index(true)
-    }
-
-    /// Brings the index up to date with the files, so that the next call has less to read.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::rebuild_index`].
-    pub fn update_index(&self) -> Result<Rebuilt> {
-        self.write_index(false)
-    }
-
-    fn write_index(&self, anew: bool) -> Result<Rebuilt> {
+impl Workspace {
+    /// Writes the index of both areas; with `anew`, everything there is.
+    pub(crate) fn write_index(&self, anew: bool) -> Result<Rebuilt> {
         let lock = self.wait_for_cache()?;
         let mut entries = 0;
         for area in [Area::Archive, Area::Live] {
@@ -83,7 +66,7 @@ impl Memory {
     }
 
     /// Returns the entries of an area as they are now, with what a search needs of them.
-    pub(super) fn view(&self, area: Area) -> Result<View> {
+    pub(crate) fn view(&self, area: Area) -> Result<View> {
         let committed = self.committed(area);
         let scan = self.scan(area, committed.as_ref());
         let n_pending = scan.n_pending();
@@ -116,9 +99,9 @@ impl Memory {
 
     /// Answers from the entries of these areas. Where what the cache holds makes that fail or panic, the index is made
     /// anew, and the answer comes from the files.
-    pub(super) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
+    pub(crate) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
         let of = |views: Vec<View>| {
-            let snapshot = Memory::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
+            let snapshot = Workspace::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
             answer(&views, &snapshot)
         };
         let with_cache = || of(areas.iter().map(|area| self.view(*area)).collect::<Result<_>>()?);
@@ -146,7 +129,7 @@ impl Memory {
     }
 
     /// Returns the entries of an area without what a search needs of them.
-    pub(super) fn catalog(&self, area: Area) -> Catalog {
+    pub(crate) fn catalog(&self, area: Area) -> Catalog {
         let committed = self.committed(area);
         self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
     }
@@ -168,7 +151,7 @@ impl Memory {
 
     /// Lists the live entries for a call that will write one, and takes the cache lock for it: the
     /// commit behind the write begins from what is listed here.
-    pub(super) fn begin_write(&self) -> Pending {
+    pub(crate) fn begin_write(&self) -> Pending {
         let lock = self.store.cache_lock();
         let committed = self.committed(Area::Live);
         let scan = self.scan(Area::Live, committed.as_ref());
@@ -183,7 +166,7 @@ impl Memory {
 
     /// Brings the index up to date after the entry at `path` was written. What stands in the way is
     /// left to the next call: a write is done when its file is.
-    pub(super) fn commit_written(&self, pending: Pending, path: &str) {
+    pub(crate) fn commit_written(&self, pending: Pending, path: &str) {
         let Pending { catalog, lock: Some(lock) } = pending else { return };
         let started = SystemTime::now();
         match self.committed(Area::Live).filter(|_| catalog.index_is_known()) {
@@ -198,7 +181,7 @@ impl Memory {
     }
 
     /// Brings the indexes up to date after a file was moved from one area to the other.
-    pub(super) fn commit_moved(&self) {
+    pub(crate) fn commit_moved(&self) {
         let Some(lock) = self.store.cache_lock() else { return };
         for area in [Area::Live, Area::Archive] {
             let _ = self.commit(&lock, area, false);
@@ -206,7 +189,7 @@ impl Memory {
     }
 
     /// Commits everything that an area's index lacks; with `anew`, everything there is.
-    pub(super) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
+    pub(crate) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
         let committed = if anew { None } else { self.committed(area) };
         let scan = self.scan(area, committed.as_ref());
         if committed.is_some() && !scan.index_is_known() {
@@ -258,7 +241,7 @@ impl Memory {
         Ok(catalog)
     }
 
-    pub(super) fn committed(&self, area: Area) -> Option<Committed> {
+    pub(crate) fn committed(&self, area: Area) -> Option<Committed> {
         self.committed_or_why(area).ok()
     }
 
@@ -269,11 +252,11 @@ impl Memory {
         Committed::open_or_why(folder, anchor, &boot())
     }
 
-    pub(super) fn index_folder(&self, area: Area) -> PathBuf {
+    pub(crate) fn index_folder(&self, area: Area) -> PathBuf {
         self.store.cache().join(index_name(area))
     }
 
-    pub(super) fn index_error(&self, area: Area, source: Failure) -> Error {
+    pub(crate) fn index_error(&self, area: Area, source: Failure) -> Error {
         let path = self.index_folder(area);
         match index::io_cause(&source) {
             Some(source) => Error::Io { action: USE_INDEX, path, source },
@@ -282,7 +265,7 @@ impl Memory {
     }
 
     /// Returns what is searched: the live documents of the views.
-    pub(super) fn snapshot(views: &[View]) -> std::result::Result<Snapshot, Failure> {
+    pub(crate) fn snapshot(views: &[View]) -> std::result::Result<Snapshot, Failure> {
         let mut snapshot = Snapshot::new();
         for view in views {
             // Of an index that nobody knows nothing may answer: all entries are in the overlay.
@@ -327,6 +310,7 @@ mod tests {
 
     use super::*;
     use crate::context::{Request, Task};
+    use crate::memory::Memory;
     use crate::retrieve::Query;
 
     fn memory() -> (tempfile::TempDir, Memory) {

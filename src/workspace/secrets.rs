@@ -1,40 +1,23 @@
 //! Secrets: refused in what is to be known, and found in files that others wrote.
 
-use super::Memory;
+use super::Workspace;
 use super::activity::Ongoing;
-use super::write::shown;
 use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
+use crate::entry::path::display_path;
 use crate::entry::{MAX_FILE_BYTES, Source, place};
 use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
 use crate::secret::{self, Secret};
 use crate::text::{floor, invisible};
 
-impl Memory {
-    /// Lets values with these [fingerprints](Secret::fingerprint) pass, beside those that the settings allow:
-    /// they look like secrets and are none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for what is no fingerprint.
-    pub fn allow_secrets(mut self, fingerprints: &[String]) -> Result<Memory> {
-        for fingerprint in fingerprints {
-            if !secret::is_fingerprint(fingerprint) {
-                let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
-                return Err(Error::Invalid { what: "fingerprint".to_owned(), reason });
-            }
-            self.settings.allowed_secrets.push(fingerprint.clone());
-        }
-        Ok(self)
-    }
-
+impl Workspace {
     /// Refuses knowledge that holds a secret.
-    pub(super) fn refuse_secrets(&self, knowledge: &Knowledge) -> Result<()> {
+    pub(crate) fn refuse_secrets(&self, knowledge: &Knowledge) -> Result<()> {
         fields(knowledge).iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
     }
 
     /// Refuses a text that holds a secret.
-    pub(super) fn refuse_secrets_in(&self, what: &'static str, text: &str) -> Result<()> {
+    pub(crate) fn refuse_secrets_in(&self, what: &'static str, text: &str) -> Result<()> {
         // What is longer is refused anyway.
         let text = &text[..floor(text, MAX_FILE_BYTES)];
         let Some(secret) = self.secrets_in(text).next() else { return Ok(()) };
@@ -48,7 +31,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::Invalid`] that says which one, and where.
-    pub(super) fn refuse_invisible(knowledge: &Knowledge) -> Result<()> {
+    pub(crate) fn refuse_invisible(knowledge: &Knowledge) -> Result<()> {
         let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
             return Ok(());
         };
@@ -56,7 +39,7 @@ impl Memory {
     }
 
     /// Returns a warning where knowledge holds such a character, which is in the file at `path` now.
-    pub(super) fn warn_of_invisible(knowledge: &Knowledge, path: &str) -> Option<Problem> {
+    pub(crate) fn warn_of_invisible(knowledge: &Knowledge, path: &str) -> Option<Problem> {
         let (what, reason) = first_invisible(knowledge)?;
         Some(Problem {
             path: path.to_owned(),
@@ -69,13 +52,13 @@ impl Memory {
         })
     }
 
-    pub(super) fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
+    pub(crate) fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
         let found = secret::find(text).into_iter();
         found.filter(|secret| !secret::is_allowed(secret, &self.settings.allowed_secrets))
     }
 
     /// Finds where the files of the catalog hold secrets.
-    pub(super) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings, checking: &mut Ongoing<'_>) {
+    pub(crate) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings, checking: &mut Ongoing<'_>) {
         for path in catalog.rows().map(|row| catalog.path(row)) {
             checking.advance(1);
             // What cannot be read is told of already.
@@ -86,7 +69,7 @@ impl Memory {
                 let (line, column) = secret.place(&text);
                 let Secret { pattern, fingerprint, .. } = secret;
                 Problem {
-                    path: shown(&path),
+                    path: display_path(&path),
                     line: Some(line),
                     column: Some(column),
                     severity: Severity::Error,
@@ -98,7 +81,7 @@ impl Memory {
                     .into(),
                 }
             }));
-            findings.add_unlisted(&shown(&path), Severity::Error, secrets.count());
+            findings.add_unlisted(&display_path(&path), Severity::Error, secrets.count());
         }
     }
 }

@@ -1,0 +1,106 @@
+//! Settings that are one of a few words.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Defines an enum whose variants stand for words, in the order in which they are documented.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// Every one, in the order in which they are documented.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+            /// The words that stand for them.
+            pub(super) const WORDS: &[&'static str] = &[$($word),+];
+
+            /// Returns the word that stands for it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)+
+                }
+            }
+
+            /// Returns what the word stands for.
+            pub fn parse(word: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|one| one.as_str() == word)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+choice! {
+    /// How a model is chosen.
+    ///
+    /// ```
+    /// use ralph_memory::strategy::Strategy;
+    /// assert_eq!(Strategy::parse("escalate"), Some(Strategy::Escalate));
+    /// assert_eq!(Strategy::default().as_str(), "cost-optimized");
+    /// ```
+    Strategy {
+        /// Always the same one.
+        Fixed = "fixed",
+        /// The middle one, the cheapest while the run goes well, the strongest after two failures.
+        #[default]
+        CostOptimized = "cost-optimized",
+        /// The cheapest one, and a stronger one after each failure.
+        Escalate = "escalate",
+        /// The strongest one for the first attempt at a task, the middle one after it.
+        PlanThenExecute = "plan-then-execute",
+    }
+}
+
+choice! {
+    /// How a run's progress is reported in the next prompt.
+    ProgressKind {
+        /// What the command printed, as it is.
+        #[default]
+        SystemCaptured = "system-captured",
+        /// One JSON object for each iteration, for templates that read it.
+        StructuredLog = "structured-log",
+        /// A model's summary of each iteration.
+        LlmSummarized = "llm-summarized",
+        /// The summaries, then what the command printed.
+        Hybrid = "hybrid",
+    }
+}
+
+choice! {
+    /// When the files of the memory are committed to git.
+    CommitPolicy {
+        /// The user commits them.
+        #[default]
+        Never = "never",
+        /// Each iteration's files are committed when it ends.
+        EachIteration = "each-iteration",
+    }
+}
+
+choice! {
+    /// How vectors are divided among the collections of a Qdrant server.
+    CollectionLayout {
+        /// One collection for all features.
+        #[default]
+        Shared = "shared",
+        /// One collection for each feature.
+        PerFeature = "per-feature",
+    }
+}
+
+impl ProgressKind {
+    /// Returns whether it needs summaries, which a command has to make.
+    pub fn needs_summary(self) -> bool {
+        matches!(self, ProgressKind::LlmSummarized | ProgressKind::Hybrid)
+    }
+}

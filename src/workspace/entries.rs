@@ -1,0 +1,71 @@
+//! One entry's file: read, and replaced where it still holds what was read.
+
+use super::Workspace;
+use crate::catalog::Catalog;
+use crate::entry::path::display_path;
+use crate::entry::{self, Id};
+use crate::error::{Error, Problem, Result, Severity};
+use crate::store::{Lock, Store};
+use crate::text::edit_distance;
+
+/// How many ids are named that look like one that does not exist.
+const MAX_SIMILAR: usize = 3;
+
+impl Workspace {
+    /// Replaces a file that holds `old`; reports where a version went that came between.
+    pub(crate) fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
+        let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
+        Ok(replaced
+            .conflict
+            .map(|kept| Problem {
+                path: display_path(path),
+                line: None,
+                column: None,
+                severity: Severity::Warning,
+                code: "conflict".to_owned(),
+                message: format!(
+                    "another program saved it at the same moment; that version is now `{}`",
+                    display_path(&kept)
+                )
+                .into(),
+                hint: "take over what it says, then delete it".into(),
+            })
+            .into_iter()
+            .collect())
+    }
+
+    /// Returns the text of an entry's file, and what it says.
+    pub(crate) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {
+        let file = self.store.read(path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?;
+        let text = String::from_utf8(file.bytes)
+            .map_err(|_| Error::Uneditable { path: display_path(path), reason: "it is not UTF-8".to_owned() })?;
+        let entry = entry::read(path, text.as_bytes());
+        Ok((text, entry))
+    }
+}
+
+/// Returns the error for an id that is in none of the catalogs, with those of the first that look like it; where a
+/// folder could not be listed, which may hold the entry, the error of that.
+pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
+    if let Some(error) = catalogs.iter().find_map(|catalog| unlisted(store, catalog)) {
+        return error;
+    }
+    let catalog = catalogs[0];
+    let mut near: Vec<(usize, String)> = catalog
+        .rows()
+        .filter_map(|row| catalog.id(row))
+        .filter_map(|known| {
+            let distance = edit_distance(known.stem(), id.stem());
+            let is_near = distance <= id.stem().len() / 3 || known.stem().contains(id.stem());
+            is_near.then(|| (distance, known.to_string()))
+        })
+        .collect();
+    near.sort();
+    Error::NoSuchEntry { id: id.to_string(), similar: near.into_iter().take(MAX_SIMILAR).map(|(_, id)| id).collect() }
+}
+
+/// Returns why nobody knows which entries there are, where a folder could not be listed.
+pub(crate) fn unlisted(store: &Store, catalog: &Catalog) -> Option<Error> {
+    let (folder, source) = catalog.unlisted_folder()?;
+    Some(Error::Io { action: "list", path: store.memory().join(folder), source })
+}

@@ -1,0 +1,52 @@
+//! An open memory without its operations: the files, the settings, the clock, and who observes calls.
+//!
+//! It brings the index up to date, takes the locks, and reads and replaces entries. It knows nothing of attempts,
+//! searches or contexts: modules that do are given a workspace.
+
+mod activity;
+mod entries;
+mod freshness;
+mod locking;
+mod secrets;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, Utc};
+
+use crate::error::Problem;
+use crate::settings::Settings;
+use crate::store::Store;
+
+pub use activity::{Activity, Step, Work};
+pub(crate) use activity::{Observer, Ongoing};
+pub(crate) use entries::{no_such_entry, unlisted};
+pub use freshness::Rebuilt;
+pub(crate) use freshness::View;
+
+/// The files of a memory, and what every call on them needs.
+pub struct Workspace {
+    pub(crate) store: Store,
+    pub(crate) settings: Settings,
+    /// What is wrong with the settings' files.
+    pub(crate) settings_problems: Vec<Problem>,
+    pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    pub(crate) observer: Option<Observer>,
+}
+
+impl Workspace {
+    /// Returns the folder that holds `.ralph/`.
+    pub(crate) fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Returns the time.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        DateTime::from((self.clock)())
+    }
+
+    /// Returns how long a call waits for a lock.
+    pub(crate) fn lock_timeout(&self) -> Duration {
+        Duration::from_millis(self.settings.lock_timeout_ms)
+    }
+}
