@@ -30,7 +30,8 @@ const HERTZ: u8 = 10;
 static ACTIVITIES: Mutex<Activities> = Mutex::new(Activities::new());
 static CHANGED: Condvar = Condvar::new();
 /// There is one terminal, and so one line. Whoever has this may take [`ACTIVITIES`], and not the other way round.
-static LINE: Mutex<Line> = Mutex::new(Line { own: None, lent: None, is_on_lent: false, is_closed: false });
+static LINE: Mutex<ActivityLine> =
+    Mutex::new(ActivityLine { own: None, lent: None, is_on_lent: false, is_closed: false });
 /// Whether a line may be there to erase.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
@@ -39,7 +40,7 @@ static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// How long a program that a signal ends waits for its line to be erased.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-struct Line {
+struct ActivityLine {
     /// The line, while it is shown.
     own: Option<ProgressBar>,
     /// The line of a run, which has room for this one.
@@ -143,7 +144,7 @@ fn draw() {
     }
 }
 
-impl Line {
+impl ActivityLine {
     /// Draws the line with this text, or erases it where there is none.
     fn show(&mut self, text: Option<String>) {
         let Some(text) = text.filter(|_| !self.is_closed) else {
@@ -307,14 +308,14 @@ mod tests {
     use super::*;
 
     /// Work that is told at these milliseconds.
-    struct Told {
+    struct TimedWork {
         start: Instant,
         activities: Activities,
     }
 
-    impl Told {
-        fn new() -> Told {
-            Told { start: Instant::now(), activities: Activities::new() }
+    impl TimedWork {
+        fn new() -> TimedWork {
+            TimedWork { start: Instant::now(), activities: Activities::new() }
         }
 
         fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
@@ -331,7 +332,7 @@ mod tests {
 
     #[test]
     fn half_a_second_is_waited_for_without_a_word() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.check(0, None);
         told.at(0, Work::Indexing, Step::Began, 0, Some(20_000));
         told.at(300, Work::Indexing, Step::Advanced, 12_340, Some(20_000));
@@ -343,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_innermost_work_is_told() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Examining, Step::Began, 0, None);
         told.at(100, Work::Reading, Step::Began, 0, Some(1_000));
         told.at(200, Work::WaitingForLock, Step::Began, 0, None);
@@ -358,7 +359,7 @@ mod tests {
 
     #[test]
     fn work_without_a_count_has_its_time() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Reading, Step::Began, 0, None);
         told.check(1_000, Some("Reading entries · 1 s"));
         told.at(1_000, Work::Reading, Step::Ended, 0, None);
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn short_work_does_not_flicker() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Reading, Step::Began, 0, None);
         told.at(450, Work::Reading, Step::Ended, 0, None);
         // It is waited for as before, and gets a moment.

@@ -14,7 +14,7 @@ const EXCERPT: usize = 200;
 
 /// An entry in a list.
 #[derive(Serialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedExcerpt {
     #[serde(flatten)]
     pub(crate) entry: EntrySummary,
     /// The line of its text that has most to do with what was asked, else its first.
@@ -26,15 +26,15 @@ pub(crate) fn listed<'a>(
     memory: &Memory,
     entries: impl Iterator<Item = &'a EntrySummary> + Clone,
     query: &str,
-) -> Vec<Listed> {
+) -> Vec<ListedExcerpt> {
     let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
-    entries.zip(excerpts).map(|(entry, excerpt)| Listed { entry: entry.clone(), excerpt }).collect()
+    entries.zip(excerpts).map(|(entry, excerpt)| ListedExcerpt { entry: entry.clone(), excerpt }).collect()
 }
 
 /// Returns the same for an agent, with the characters that no reader sees shown. Programs get texts as they are.
-pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<Listed> {
+pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<ListedExcerpt> {
     let mut listed = listed(memory, entries.iter(), query);
-    for Listed { entry, excerpt } in &mut listed {
+    for ListedExcerpt { entry, excerpt } in &mut listed {
         let texts = [&mut entry.title, excerpt].into_iter().chain(&mut entry.tags);
         for text in texts.chain(&mut entry.category).chain(&mut entry.feature) {
             *text = with_invisible_shown(text);
@@ -45,7 +45,7 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
 
 /// What became of an entry that was written.
 #[derive(Serialize)]
-pub(crate) struct Change<'a> {
+pub(crate) struct EntryChange<'a> {
     pub(crate) action: Action,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
@@ -55,9 +55,9 @@ pub(crate) struct Change<'a> {
     pub(crate) similar: &'a [Id],
 }
 
-impl Change<'_> {
-    pub(crate) fn of(added: &Added) -> Change<'_> {
-        Change {
+impl EntryChange<'_> {
+    pub(crate) fn of(added: &Added) -> EntryChange<'_> {
+        EntryChange {
             action: added.action,
             id: &added.id,
             title: &added.title,

@@ -45,14 +45,14 @@ impl From<Exit> for ExitCode {
 /// A command line that was understood and makes no sense.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Usage {
+pub(crate) struct UsageError {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
 /// An error as it is shown.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct ErrorReport {
     /// What was attempted, and on what.
     pub(crate) message: String,
     /// Why, from the outermost cause to the innermost.
@@ -65,7 +65,7 @@ pub(crate) struct Report {
 
 /// Returns how the program ends after this error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
-    if error.is::<Usage>() {
+    if error.is::<UsageError>() {
         return Exit::Usage;
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
@@ -88,7 +88,7 @@ fn exit_of(error: &Error) -> Exit {
 }
 
 /// Returns the error as it is shown.
-pub(crate) fn report(error: &anyhow::Error) -> Report {
+pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     if error.is::<io::Error>() {
         causes.insert(0, "cannot write the answer".to_owned());
@@ -97,11 +97,11 @@ pub(crate) fn report(error: &anyhow::Error) -> Report {
     let safe = |text: String| Message::from(text).to_string();
     let mut causes: Vec<String> = causes.into_iter().map(safe).collect();
     let message = causes.remove(0);
-    Report { message, causes, hint: hint(error).map(safe), exit_code: exit(error) as u8 }
+    ErrorReport { message, causes, hint: hint(error).map(safe), exit_code: exit(error) as u8 }
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
-    if let Some(usage) = error.downcast_ref::<Usage>() {
+    if let Some(usage) = error.downcast_ref::<UsageError>() {
         return Some(usage.hint.clone());
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {

@@ -19,7 +19,7 @@ const PROGRAM: &str = "ralph-memory";
   ralph-memory doctor --json
   ralph-memory doctor --fix
   ralph-memory doctor --register-merge-driver")]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
     /// what is missing to `.ralph/.gitattributes`
     #[arg(long)]
@@ -39,14 +39,14 @@ struct Registration<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct DoctorAnswer<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed: Option<&'a [Mended]>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.register_merge_driver {
         let registered = memory.register_merge_driver(PROGRAM)?;
@@ -68,7 +68,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let diagnosis = memory.doctor()?;
     if ui.json {
         let fixed = mending.as_ref().map(|mending| mending.mended.as_slice());
-        ui.json(Answer { diagnosis: &diagnosis, fixed }, problems)?;
+        ui.json(DoctorAnswer { diagnosis: &diagnosis, fixed }, problems)?;
     } else {
         for Mended { what, detail } in mending.iter().flat_map(|mending| &mending.mended) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));

@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
   ralph-memory watch --json
 
 With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
-pub(crate) struct Args {
+pub(crate) struct WatchArgs {
     /// Look at the files every second instead of being told by the system: for network and virtual file systems
     #[arg(long)]
     poll: bool,
@@ -36,13 +36,13 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-enum Line<'a> {
+enum WatchLine<'a> {
     Ready { entry_count: usize, folder_count: usize, polling: bool },
     Changed { indexed: &'a [String], removed: &'a [String], entry_count: usize },
     Notice { message: &'a str },
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if globals.shows_progress() {
         // So that a person sees how far it is; what stands in the way watching meets again, and says.
@@ -78,12 +78,12 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
 fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
     match watched {
         Watched::Ready { entries, folders, polling } => {
-            ui.json(Line::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
+            ui.json(WatchLine::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
         }
         Watched::Changed(Changes { indexed, removed, entries, problems }) => {
-            ui.json(Line::Changed { indexed, removed, entry_count: *entries }, problems)?;
+            ui.json(WatchLine::Changed { indexed, removed, entry_count: *entries }, problems)?;
         }
-        Watched::Notice { message } => ui.json(Line::Notice { message }, &[])?,
+        Watched::Notice { message } => ui.json(WatchLine::Notice { message }, &[])?,
     }
     Ok(())
 }

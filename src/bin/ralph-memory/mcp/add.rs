@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub(super) struct Add {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-pub(super) struct Added {
+pub(super) struct AddAnswer {
     /// The entry's id
     id: String,
     /// `created`, `updated` (an entry with this title was there and has your text now), or `unchanged` (it said this already)
@@ -65,10 +65,10 @@ pub(super) struct Added {
     /// `supersedes`
     similar: Vec<String>,
     /// What a person should look at
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
-impl Offered for Add {
+impl AgentTool for Add {
     const NAME: &'static str = "add_knowledge";
     const TITLE: &'static str = "Write knowledge down";
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
@@ -78,9 +78,9 @@ impl Offered for Add {
         else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
-    type Answer = Added;
+    type Answer = AddAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Added> {
+    fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
         let knowledge = Knowledge {
@@ -103,7 +103,7 @@ impl Offered for Add {
             ..Knowledge::new(self.title, self.tags, self.body)
         };
         let added = memory.add(&knowledge)?;
-        Ok(Added {
+        Ok(AddAnswer {
             id: shown::id(&added.id),
             action: added.action.as_str().to_owned(),
             path: shown::line(&added.path),

@@ -9,8 +9,8 @@ use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Task};
 
 use super::saved_options::SavedOptions;
-use crate::error::Usage;
-use crate::parse::{self, Format};
+use crate::error::UsageError;
+use crate::parse::{self, OutputFormat};
 
 /// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
 #[derive(Debug, Clone, clap::Args)]
@@ -84,7 +84,7 @@ pub(crate) struct RunArgs {
     pub(super) summarize: Option<String>,
     /// How the agent's output is written [default: auto]
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<OutputFormat>,
     /// How the model is chosen [default: the setting `strategy.name`]
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     pub(super) strategy: Option<Strategy>,
@@ -142,7 +142,7 @@ pub(super) enum RunSubject {
 
 impl RunArgs {
     /// Returns what is to be done.
-    pub(super) fn subject(&self) -> Result<RunSubject, Usage> {
+    pub(super) fn subject(&self) -> Result<RunSubject, UsageError> {
         let common = Task {
             feature: self.feature.clone(),
             section: self.section.clone(),
@@ -152,7 +152,7 @@ impl RunArgs {
         Ok(match (&self.task, &self.task_file) {
             (Some(title), _) if title.trim().is_empty() => {
                 let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
-                return Err(Usage { message: "the task's title is empty".to_owned(), hint });
+                return Err(UsageError { message: "the task's title is empty".to_owned(), hint });
             }
             (Some(title), _) => RunSubject::Task(Task {
                 title: title.clone(),
@@ -202,7 +202,7 @@ impl RunArgs {
             agent: self.agent.clone().or(saved.agent),
             verify: self.verify.clone().or(saved.verify),
             summarize: self.summarize.clone().or(saved.summarize),
-            format: self.format.or(saved.format.and_then(|format| Format::from_str(&format, false).ok())),
+            format: self.format.or(saved.format.and_then(|format| OutputFormat::from_str(&format, false).ok())),
             strategy: self.strategy.or(saved.strategy.and_then(|name| Strategy::parse(&name))),
             progress: self.progress.or(saved.progress.and_then(|name| ProgressKind::parse(&name))),
             max_iterations: self.max_iterations.or(saved.max_iterations),

@@ -25,8 +25,8 @@ use self::live::{Live, Visibility};
 use self::saved_options::SavedOptions;
 use self::terminal::Terminal;
 use crate::activity;
-use crate::error::{Exit, Usage};
-use crate::parse::Format;
+use crate::error::{Exit, UsageError};
+use crate::parse::OutputFormat;
 use crate::project_paths;
 use crate::session::Globals;
 use crate::ui::Ui;
@@ -78,11 +78,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
 }
 
 /// Returns the run that is resumed, where one is.
-fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, Usage> {
+fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, UsageError> {
     if !args.resume {
         return Ok(None);
     }
-    ResumedRun::newest(memory).map(Some).ok_or_else(|| Usage {
+    ResumedRun::newest(memory).map(Some).ok_or_else(|| UsageError {
         message: "there is no run to resume".to_owned(),
         hint: "without `--resume` one begins".to_owned(),
     })
@@ -103,7 +103,7 @@ impl Commands {
             let text = flag.as_deref().unwrap_or(setting);
             if text.is_empty() { Ok(None) } else { CommandLine::parse(option, text).map(Some) }
         };
-        let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| Usage {
+        let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
             message: "no agent is named".to_owned(),
             hint: "say which command works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
                    your own settings"
@@ -115,7 +115,7 @@ impl Commands {
         if progress.needs_summary() && summarize.is_none() {
             let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
             let message = format!("progress `{}` needs a command that sums up", progress.as_str());
-            return Err(Usage { message, hint }.into());
+            return Err(UsageError { message, hint }.into());
         }
         for command in [Some(&agent), verify.as_ref(), summarize.as_ref()].into_iter().flatten() {
             command.check_program(memory.root())?;
@@ -140,7 +140,7 @@ fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> any
         max_tokens: args.max_tokens,
         timeout: args.timeout,
         verify_timeout: args.verify_timeout,
-        format: args.format.unwrap_or(Format::Auto).into(),
+        format: args.format.unwrap_or(OutputFormat::Auto).into(),
         ..RunOptions::new(agent)
     })
 }
@@ -151,17 +151,17 @@ fn assignment(
     last: Option<Task>,
     is_done: bool,
     run_id: &str,
-) -> Result<Assignment, Usage> {
+) -> Result<Assignment, UsageError> {
     let of_project = |task: Task| Ok(Task { files: project_paths::of_project(memory, &task.files)?, ..task });
     match subject {
         RunSubject::Task(task) => of_project(task).map(Assignment::Task),
         RunSubject::Checklist(path, like) => Ok(Assignment::Checklist { path, like: of_project(like)? }),
-        RunSubject::Last(_) if is_done => Err(Usage {
+        RunSubject::Last(_) if is_done => Err(UsageError {
             message: format!("the last task of `{run_id}` is done"),
             hint: "name what is to be done next: `--task TITLE` or `--task-file FILE`".to_owned(),
         }),
         RunSubject::Last(Task { feature, section, files, .. }) => {
-            let last = last.ok_or_else(|| Usage {
+            let last = last.ok_or_else(|| UsageError {
                 message: format!("`{run_id}` has no iteration to resume"),
                 hint: "name it with `--task`".to_owned(),
             })?;

@@ -8,7 +8,7 @@ use ralph_memory::memory::{Action, Added, Tended};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
-use crate::answers::Change;
+use crate::answers::EntryChange;
 use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
@@ -52,7 +52,7 @@ pub(crate) struct RunSummary {
 struct RunAnswer<'a> {
     #[serde(flatten)]
     summary: &'a RunSummary,
-    knowledge: Vec<Change<'a>>,
+    knowledge: Vec<EntryChange<'a>>,
     maintenance: Option<MaintenanceAnswer<'a>>,
 }
 
@@ -104,7 +104,7 @@ impl RunSummary {
     pub(crate) fn answer(&self) -> impl Serialize {
         RunAnswer {
             summary: self,
-            knowledge: self.learned.iter().map(Change::of).collect(),
+            knowledge: self.learned.iter().map(EntryChange::of).collect(),
             maintenance: self.maintenance.as_ref().map(MaintenanceAnswer::of),
         }
     }
