@@ -123,6 +123,7 @@ pub mod error;
 pub mod git;
 pub mod history;
 pub mod index;
+mod journal;
 pub mod memory;
 pub mod progress;
 pub mod retention;

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::Item;
 use crate::entry::Kind;
 use crate::error::{Problem, Severity};
-use crate::history::{Past, usage};
+use crate::history::{AttemptSummary, usage};
 
 /// An entry is suspected when it stood in the contexts of so many attempts that failed, and of none that
 /// succeeded.
@@ -17,7 +17,7 @@ const UNUSED_DAYS: usize = 90;
 
 /// Returns the live knowledge that never helped, and that which nothing had use for. `attempts` are all there
 /// were.
-pub fn usefulness(live: &[Item], attempts: &[Past]) -> Vec<Problem> {
+pub fn usefulness(live: &[Item], attempts: &[AttemptSummary]) -> Vec<Problem> {
     let usage = usage(attempts.iter());
     // Days without attempts say nothing, and neither do attempts of whose contexts nobody knows.
     let days: BTreeSet<NaiveDate> =
@@ -73,11 +73,11 @@ mod tests {
         Item { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
     }
 
-    fn past(day: u32, outcome: Outcome, context: &[&str]) -> Past {
+    fn past(day: u32, outcome: Outcome, context: &[&str]) -> AttemptSummary {
         let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
         let started_at = parse_time("2026-01-01T12:00:00Z").unwrap() + chrono::Duration::days(day.into());
         let head = AttemptHead { context, ..AttemptHead::new(1, outcome) };
-        Past {
+        AttemptSummary {
             id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
             run_id: "run-1".into(),
             feature: None,
@@ -86,7 +86,7 @@ mod tests {
         }
     }
 
-    fn found(attempts: &[Past]) -> Vec<(String, String)> {
+    fn found(attempts: &[AttemptSummary]) -> Vec<(String, String)> {
         let problems = usefulness(&[item("a"), item("b")], attempts);
         problems.into_iter().map(|problem| (problem.path, problem.code)).collect()
     }
@@ -106,12 +106,13 @@ mod tests {
 
     #[test]
     fn what_nothing_had_use_for_is_unused() {
-        let attempts = |days: u32| -> Vec<Past> { (1..=days).map(|day| past(day, Outcome::Done, &["a"])).collect() };
+        let attempts =
+            |days: u32| -> Vec<AttemptSummary> { (1..=days).map(|day| past(day, Outcome::Done, &["a"])).collect() };
         let unused = (".ralph/knowledge/b.md".to_owned(), "unused".to_owned());
         assert_eq!(found(&attempts(89)), []);
         assert_eq!(found(&attempts(90)), [unused]);
         // Days on which nobody knows what contexts had say nothing, and a use begins anew.
-        let without: Vec<Past> = (1..=200).map(|day| past(day, Outcome::Done, &[])).collect();
+        let without: Vec<AttemptSummary> = (1..=200).map(|day| past(day, Outcome::Done, &[])).collect();
         assert_eq!(found(&without), []);
         let mut used = attempts(90);
         used[0] = past(1, Outcome::Done, &["a", "b"]);

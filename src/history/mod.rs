@@ -1,10 +1,13 @@
-//! What the journal tells: folds over attempts.
+//! What the journal says of tasks and runs: folds over attempts, and the rules by which an attempt gets there.
 //!
-//! Pure: heads in, figures out. Nothing that can be told from the journal is stored anywhere else, so
-//! these counts travel with it, and an archived attempt counts like any other. `again` has what comes back:
-//! files and errors.
+//! Pure: heads in, figures out. Nothing that the journal says is stored anywhere else, so these counts travel with it, and
+//! an archived attempt counts like any other. `recurrence` finds files and errors that come back. `report` is what a
+//! caller knows of an iteration, `agent_output` what the agent's output adds, `outcome` what both make of the attempt.
 
-mod again;
+mod agent_output;
+mod outcome;
+mod recurrence;
+mod report;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,13 +17,16 @@ use serde::Serialize;
 
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
-pub use again::{
+pub(crate) use agent_output::{CompletedReport, completed_report, transcript_problems};
+pub(crate) use outcome::{NO_REPORT, error_category, outcome, sections};
+pub use recurrence::{
     RECURRING_FROM, Recurrence, SUGGESTED_FROM, TouchedFile, pressing_errors, recurring_errors, touched_files,
 };
+pub use report::{Report, Validated};
 
 /// One attempt that was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub struct AttemptSummary {
     /// The journal entry.
     pub id: Id,
     /// The run.
@@ -33,11 +39,11 @@ pub struct Past {
     pub head: AttemptHead,
 }
 
-impl Past {
+impl AttemptSummary {
     /// Returns the attempt that the head of a journal entry tells of; `None` where it cannot be read.
-    pub fn new(id: Id, head: Head) -> Option<Past> {
+    pub fn new(id: Id, head: Head) -> Option<AttemptSummary> {
         let Head { run_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
-        Some(Past { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
+        Some(AttemptSummary { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
     }
 
     /// Returns when it ended; where nobody noted how long it took, when it began.
@@ -53,13 +59,14 @@ impl Past {
 ///
 /// An attempt that says it began later than `now` comes before all others: the last attempt decides what a task or a run
 /// is like, and one from the future would be the last one for years. Its time becomes `now`.
-pub fn sort(attempts: &mut [Past], now: DateTime<Utc>) {
+pub fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
     attempts.sort_by(|one, other| {
-        let key = |past: &Past| (!is_ahead(past.started_at, now), past.started_at, past.head.iteration);
+        let key =
+            |attempt: &AttemptSummary| (!is_ahead(attempt.started_at, now), attempt.started_at, attempt.head.iteration);
         key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id))
     });
-    for past in attempts.iter_mut().take_while(|past| is_ahead(past.started_at, now)) {
-        past.started_at = now;
+    for attempt in attempts.iter_mut().take_while(|attempt| is_ahead(attempt.started_at, now)) {
+        attempt.started_at = now;
     }
 }
 
@@ -91,14 +98,14 @@ pub struct TaskRecord {
 
 impl TaskRecord {
     /// Folds the attempts at one task, oldest first.
-    pub fn of(attempts: &[Past]) -> TaskRecord {
+    pub fn of(attempts: &[AttemptSummary]) -> TaskRecord {
         let after_done =
-            attempts.iter().rposition(|past| past.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
+            attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
         let failures: Vec<(usize, &AttemptHead)> = attempts
             .iter()
             .enumerate()
             .skip(after_done)
-            .map(|(at, past)| (at, &past.head))
+            .map(|(at, attempt)| (at, &attempt.head))
             .filter(|(_, head)| head.outcome.is_failure_of_task())
             .collect();
         let mut record = TaskRecord {
@@ -118,9 +125,11 @@ impl TaskRecord {
         }
         if let Some((at, newest)) = failures.last() {
             // An attempt that could not work leaves everything as it was; that is no circle.
-            let worked = |past: &&Past| past.head.outcome.is_failure_of_task() || past.head.outcome == Outcome::Done;
+            let worked = |attempt: &&AttemptSummary| {
+                attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
+            };
             record.tree_seen = newest.tree.is_some()
-                && attempts[..*at].iter().filter(worked).any(|past| past.head.tree == newest.tree);
+                && attempts[..*at].iter().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
         }
         record.rung = rung(record.streak, record.same_error || record.tree_seen);
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -162,13 +171,14 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// Folds the iterations of one run, oldest first.
-    pub fn of(attempts: &[Past]) -> RunRecord {
-        let counts =
-            |success: bool| attempts.iter().filter(|past| past.head.outcome.is_success() == Some(success)).count();
-        let newest = attempts.last().map(|past| &past.head);
+    pub fn of(attempts: &[AttemptSummary]) -> RunRecord {
+        let counts = |success: bool| {
+            attempts.iter().filter(|attempt| attempt.head.outcome.is_success() == Some(success)).count()
+        };
+        let newest = attempts.last().map(|attempt| &attempt.head);
         RunRecord {
             iterations: attempts.len(),
-            last_iteration: attempts.iter().map(|past| past.head.iteration).max().unwrap_or(0),
+            last_iteration: attempts.iter().map(|attempt| attempt.head.iteration).max().unwrap_or(0),
             succeeded: counts(true),
             counted: counts(true) + counts(false),
             hint: newest.and_then(|head| head.next_model.clone()),
@@ -178,8 +188,8 @@ impl RunRecord {
     }
 }
 
-fn last<T>(attempts: &[Past], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
-    attempts.iter().rev().find_map(|past| what(&past.head))
+fn last<T>(attempts: &[AttemptSummary], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
+    attempts.iter().rev().find_map(|attempt| what(&attempt.head))
 }
 
 fn touched(head: &AttemptHead) -> Option<Vec<String>> {
@@ -202,10 +212,10 @@ pub struct Usage {
 
 impl Usage {
     /// Takes one attempt into account whose context had the entry.
-    fn add(&mut self, past: &Past) {
+    fn add(&mut self, attempt: &AttemptSummary) {
         self.recalls += 1;
-        self.last_used = self.last_used.max(Some(past.started_at));
-        match past.head.outcome.is_success() {
+        self.last_used = self.last_used.max(Some(attempt.started_at));
+        match attempt.head.outcome.is_success() {
             Some(true) => self.succeeded += 1,
             Some(false) => self.failed += 1,
             None => {}
@@ -214,13 +224,13 @@ impl Usage {
 }
 
 /// Returns, for each entry that ever stood in a context, what became of it there.
-pub fn usage<'a>(attempts: impl Iterator<Item = &'a Past>) -> HashMap<Id, Usage> {
+pub fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
     let mut usage: HashMap<Id, Usage> = HashMap::new();
-    for past in attempts {
-        for (at, id) in past.head.context.iter().enumerate() {
+    for attempt in attempts {
+        for (at, id) in attempt.head.context.iter().enumerate() {
             // A list that names an entry twice had it once.
-            if !past.head.context[..at].contains(id) {
-                usage.entry(id.clone()).or_default().add(past);
+            if !attempt.head.context[..at].contains(id) {
+                usage.entry(id.clone()).or_default().add(attempt);
             }
         }
     }
@@ -233,7 +243,7 @@ mod tests {
     use crate::entry::{Files, parse_time};
 
     /// Returns attempts from one letter each, as the outcomes begin, a minute apart.
-    pub(super) fn attempts(outcomes: &str) -> Vec<Past> {
+    pub(super) fn attempts(outcomes: &str) -> Vec<AttemptSummary> {
         let start = parse_time("2026-02-17T12:00:00Z").unwrap();
         let outcome = |letter| match letter {
             'd' => Outcome::Done,
@@ -247,7 +257,7 @@ mod tests {
         };
         let past = |(at, letter)| {
             let number = u32::try_from(at).unwrap() + 1;
-            Past {
+            AttemptSummary {
                 id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
                 run_id: "run-1".to_owned(),
                 feature: None,
@@ -400,7 +410,7 @@ mod tests {
     #[test]
     fn an_attempt_from_the_future_is_the_last_one_of_nothing() {
         let now = parse_time("2026-02-17T12:02:00Z").unwrap();
-        let numbers = |attempts: &[Past]| attempts.iter().map(|past| past.head.iteration).collect::<Vec<_>>();
+        let numbers = |attempts: &[AttemptSummary]| attempts.iter().map(|past| past.head.iteration).collect::<Vec<_>>();
         let mut past = attempts("ffd");
         past[2].started_at = parse_time("2099-01-01").unwrap();
         assert_eq!(TaskRecord::of(&past).streak, 0);

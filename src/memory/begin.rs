@@ -2,17 +2,23 @@
 //! agent is told.
 
 use super::Memory;
+use super::anchors::is_plain;
 use super::refusal::{is_of_one, told};
-use super::runs::{Iteration, Run, check_name, check_number, check_run_name, pasts, refuse_beside_agents};
+use super::runs::{Iteration, Run, refuse_beside_agents};
 use crate::catalog::{Area, Catalog};
 use crate::check::Unverified;
-use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Status, Stuck, Task};
+use crate::context::{
+    self, Budget, Context, Instructions, Material, Recurring, Reference, Request, Status, Stuck, Task,
+};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::path::{display_path, memory_relative};
+use crate::entry::path::{MEMORY_FOLDER, display_path, memory_relative};
 use crate::entry::{Entry, Head, Kind, Scope, read};
 use crate::error::{Error, Problem, Result, Severity};
-use crate::history::{Past, RunRecord, TaskRecord};
+use crate::history::{self, AttemptSummary, RunRecord, TaskRecord};
 use crate::index::Snapshot;
+use crate::journal::{
+    attempt, check_name, check_number, check_run_name, error_line, next_number, recent_attempts, summaries,
+};
 use crate::retrieve::{Hit, Meaning, Query};
 use crate::strategy::{self, Choice, Evidence, Models, Strategy};
 use crate::workspace::View;
@@ -23,6 +29,11 @@ const MAX_READ: usize = 30;
 const OWN_ITERATIONS: usize = 5;
 /// How many iterations of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
+
+/// How many files are looked for to be suggested in a context: more than it has, since it names none twice.
+const MAX_FILES: usize = 32;
+/// How many errors are looked up for a context: more than it tells.
+const MAX_ERRORS: usize = 4;
 
 /// A context, and what it was made from.
 struct Gathered {
@@ -72,7 +83,7 @@ impl Memory {
                     }
                 }
             }
-            let number = self.next_number(&run.id)?;
+            let number = next_number(&self.workspace, &run.id)?;
             check_number(number)?;
             let holder = run.holder.clone();
             let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, task, self.now()) };
@@ -177,10 +188,10 @@ impl Memory {
         let live = &views[0].catalog;
         let archive = self.catalog(Area::Archive);
         let catalogs = [live, &archive];
-        let attempts = pasts(self.now(), &catalogs, |catalog| catalog.rows_of_task(&task_id));
+        let attempts = summaries(self.now(), &catalogs, |catalog| catalog.rows_of_task(&task_id));
         let record = TaskRecord::of(&attempts);
         let own = run
-            .map(|(run, _)| pasts(self.now(), &catalogs, |catalog| catalog.rows_of_run(&run.id)))
+            .map(|(run, _)| summaries(self.now(), &catalogs, |catalog| catalog.rows_of_run(&run.id)))
             .unwrap_or_default();
         let run_record = RunRecord::of(&own);
         let choice = self.choice(run.map(|(run, _)| run), &record, &run_record)?;
@@ -194,9 +205,9 @@ impl Memory {
             None if is_stuck => Some(self.loop_status(&Run::default(), 0, &record, &run_record, &choice)),
             _ => None,
         };
-        let shown = |past: &Past| {
+        let shown = |past: &AttemptSummary| {
             let number = attempts.iter().position(|known| known.id == past.id).map_or(0, |at| at + 1);
-            Some(context::Past { id: past.id.clone(), number, attempt: self.attempt(&catalogs, &past.id)? })
+            Some(context::Past { id: past.id.clone(), number, attempt: attempt(&self.workspace, &catalogs, &past.id)? })
         };
         let first_read = attempts.len().saturating_sub(MAX_READ);
         let first_own = own.len().saturating_sub(OWN_ITERATIONS);
@@ -314,13 +325,42 @@ impl Memory {
         query: &Query,
         meaning: Option<&Meaning>,
         keep: &dyn Fn(&Head) -> bool,
-    ) -> Result<Vec<Past>> {
+    ) -> Result<Vec<AttemptSummary>> {
         let query = Query { kind: Some(Kind::Journal), ..query.clone() };
         let hits = self.hits(views, snapshot, &query, meaning, OTHER_ITERATIONS, &|head| head.valid && keep(head))?;
         let catalog: &Catalog = &views[0].catalog;
-        let past =
-            |hit: Hit| Past::new(hit.entry.id, catalog.head(catalog.row_of_path(memory_relative(&hit.entry.path))?));
+        let past = |hit: Hit| {
+            AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(memory_relative(&hit.entry.path))?))
+        };
         Ok(context::relevant(hits).into_iter().filter_map(past).collect())
+    }
+
+    /// Returns what comes back, as the context of a task tells it: in the last iterations of its feature, or,
+    /// where it has none, in its own attempts. Of these, `own`, errors alone are told: what they touched stands
+    /// with them.
+    pub(super) fn recurring(&self, catalogs: &[&Catalog], task: &Task, own: &[AttemptSummary]) -> Recurring {
+        let feature = task.feature.as_deref().filter(|feature| !feature.trim().is_empty());
+        let of_feature = feature.map(|feature| recent_attempts(self.now(), catalogs, feature));
+        let attempts = of_feature.as_deref().unwrap_or(own);
+        let touched = of_feature.as_deref().map(history::touched_files).unwrap_or_default();
+        let files = touched
+            .into_iter()
+            .filter(|file| file.suggested)
+            .map(|file| file.path)
+            .filter(|path| !task.files.contains(path) && self.has_file(path))
+            .take(MAX_FILES)
+            .collect();
+        let errors = history::pressing_errors(attempts, own).into_iter().take(MAX_ERRORS);
+        let errors = errors.map(|error| context::RecurringError {
+            attempts: error.attempts().map(|attempt| attempt.id.clone()).collect(),
+            line: error_line(&self.workspace, catalogs, &error).unwrap_or_default(),
+        });
+        Recurring { files, errors: errors.collect() }
+    }
+
+    /// Returns whether something of the project is at `path`, other than a part of the memory.
+    fn has_file(&self, path: &str) -> bool {
+        is_plain(path) && !path.starts_with(MEMORY_FOLDER) && self.root().join(path).symlink_metadata().is_ok()
     }
 }
 

@@ -7,7 +7,6 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::meaning::MeaningStatus;
-use super::runs::pasts;
 use super::source::Sources;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
@@ -18,6 +17,7 @@ use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
+use crate::journal::summaries;
 use crate::retrieve::superseded;
 use crate::semantic::vectors;
 use crate::settings::FORMAT;
@@ -62,7 +62,7 @@ impl Memory {
         let mut findings = check::problems(&items, &archived, self.now());
         findings.extend(check::usefulness(
             &items,
-            &pasts(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
+            &summaries(self.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect()),
         ));
         findings.extend(self.doubtful(&live));
         let mut sources = self.sources();

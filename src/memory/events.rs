@@ -5,8 +5,6 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::Memory;
-use super::runs::pasts;
-use super::said::NO_REPORT;
 use super::write::Added;
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
@@ -16,6 +14,8 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
 use crate::entry::{Event, Head, Id, Kind, Outcome, Scope};
 use crate::error::{Error, Problem, Result};
+use crate::history::NO_REPORT;
+use crate::journal::{attempt, summaries};
 use crate::retention;
 use crate::retrieve::superseded;
 use crate::text::{fold, shorten};
@@ -146,10 +146,11 @@ impl Memory {
         let Some(section) = &task.section else { return Vec::new() };
         let room = self.settings.events.per_section.saturating_sub(n_noted);
         let own = task.own_id();
-        let attempts = pasts(self.now(), catalogs, |catalog| catalog.rows_of_section(section));
+        let attempts = summaries(self.now(), catalogs, |catalog| catalog.rows_of_section(section));
         let mut said = HashSet::new();
         let told = attempts.into_iter().rev().filter_map(|past| {
-            let attempt = self.attempt(catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
+            let attempt = attempt(&self.workspace, catalogs, &past.id)
+                .filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
             let (category, summary) = event_of(&attempt)?;
             // A rejection that says the same of the same task is one.
             said.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::Event {

@@ -4,23 +4,28 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Memory;
+use super::agent_output::{event_of, knowledge_of};
 use super::kept::settle;
 use super::kept_file::Seen;
 use super::outside::State;
 use super::refusal::{is_of_agent, is_of_one, notes_with, told};
-use super::runs::{Iteration, check_name, check_number, check_run_name, journal_path};
-use super::said::{Known, error_category, event_of, knowledge_of, known, outcome, sections, transcript_problems};
-use super::views::IterationView;
+use super::runs::Iteration;
 use super::write::{Action, Added};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path, memory_relative};
-use crate::entry::{self, Attempt, AttemptHead, Files, Id, Outcome, Sections, Source, Validation};
+use crate::entry::{Attempt, AttemptHead, Files, Id, Outcome, Sections, Source};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::history::{
+    CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
+};
+use crate::journal::{
+    IterationView, attempt_at, check_name, check_number, check_run_name, recorded_before, write_attempt,
+};
 use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
-use crate::store::{Created, Lock};
+use crate::store::Lock;
 use crate::strategy::Models;
 use crate::text::shorten;
 use crate::transcript::{Format, Transcript};
@@ -28,59 +33,6 @@ use crate::workspace::Work;
 
 /// How much of a task's title stands in the message of a commit, in characters.
 const COMMIT_TITLE: usize = 200;
-/// How the command went that says whether a task is done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Validated {
-    /// The command line.
-    pub command: String,
-    /// Its exit status; 0 means that the task is done.
-    pub exit_code: i32,
-    /// What it printed: its standard output, or, where that is empty, its error output.
-    pub output: String,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-}
-
-/// What became of an iteration, as its caller knows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Report {
-    /// What the agent wrote, from which sigils are read: its final text, or the events of Claude Code, Codex or
-    /// opencode, which are recognised. Not looked at where there is a `transcript`.
-    pub text: String,
-    /// What the agent wrote, where it was read already by a [reader](Memory::reader): an output of any length. What
-    /// the other fields say counts over what it tells.
-    pub transcript: Option<Transcript>,
-    /// The agent's exit status, where it is known.
-    pub agent_exit: Option<i32>,
-    /// How it ended, where the caller knows better than the text.
-    pub outcome: Option<Outcome>,
-    /// The model that worked on it, where it was another than the iteration's.
-    pub model: Option<String>,
-    /// How verification went, where there was one.
-    pub validation: Option<Validated>,
-    /// How long it took, in seconds; without it, the time since it began.
-    pub duration_secs: Option<f64>,
-    /// What it cost, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// How many tokens the model read.
-    pub tokens_in: Option<u64>,
-    /// How many tokens the model wrote.
-    pub tokens_out: Option<u64>,
-    /// The files that it had to do with; what the agent's tools tell and git saw change is added.
-    pub files: Files,
-    /// What was done, in a few words.
-    pub summary: String,
-    /// What was decided.
-    pub decisions: String,
-    /// The errors that were met.
-    pub errors: String,
-    /// A summary of the run so far.
-    pub progress: String,
-    /// What a person typed.
-    pub feedback: String,
-}
 
 /// What [`Memory::finish`] wrote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -225,7 +177,8 @@ impl Memory {
     /// Writes an attempt down of which nothing more is to be found out.
     pub(super) fn write_ended(&self, ended: &Ended<'_>) -> Result<Recorded> {
         let Ended { iteration, transcript, .. } = *ended;
-        let Known { report, ended: by_client } = &known(ended.report, transcript, iteration);
+        let CompletedReport { report, ended: by_client } =
+            &completed_report(ended.report, transcript, &iteration.model);
         // What is a file that the agent printed, and what it said itself, only who knows the format can tell.
         let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
         let mut said = sigil::read(own, &iteration.task_id());
@@ -293,11 +246,7 @@ impl Memory {
             tokens_in: report.tokens_in,
             tokens_out: report.tokens_out,
             files,
-            validation: report.validation.as_ref().map(|validated| Validation {
-                command: validated.command.clone(),
-                exit_code: validated.exit_code,
-                duration_ms: validated.duration_ms,
-            }),
+            validation: report.validation.as_ref().map(Validated::to_validation),
             context: iteration.entries.clone(),
             refused,
             ..AttemptHead::new(iteration.number, outcome)
@@ -307,9 +256,9 @@ impl Memory {
         let attempt = attempt(iteration, head, sections).prepared(&self.settings.allowed_secrets);
         let lock = self.lock_entries()?;
         let pending = self.begin_write();
-        let (path, attempt) = match ended.was_kept.then(|| self.recorded_before(&attempt)).flatten() {
+        let (path, attempt) = match ended.was_kept.then(|| recorded_before(&self.workspace, &attempt)).flatten() {
             Some(known) => known,
-            None => self.write_attempt(&lock, attempt)?,
+            None => write_attempt(&self.workspace, &lock, attempt)?,
         };
         problems.extend(lock.settled(&[self.store.memory().join(&path)]));
         // The journal has it: the call is done, and a second one would write it once more.
@@ -357,8 +306,7 @@ impl Memory {
     /// Writes down that an iteration was begun and never finished; where it is in the journal already,
     /// and only its trace in `state/` was left, that is removed.
     pub(super) fn interrupt(&self, lock: &Lock, iteration: &Iteration) -> Result<()> {
-        let written = self.store.read(&iteration.journal_path()).ok();
-        let written = written.and_then(|file| Attempt::of(&entry::read(&iteration.journal_path(), &file.bytes)));
+        let written = attempt_at(&self.workspace, &iteration.journal_path());
         let is_it = |attempt: &Attempt| {
             attempt.task_id.as_deref() == Some(&iteration.task_id()) && attempt.started_at == iteration.started_at
         };
@@ -370,35 +318,9 @@ impl Memory {
                 context: iteration.entries.clone(),
                 ..AttemptHead::new(iteration.number, Outcome::Interrupted)
             };
-            self.write_attempt(lock, attempt(iteration, head, Sections::default()))?;
+            write_attempt(&self.workspace, lock, attempt(iteration, head, Sections::default()))?;
         }
         self.close(lock, iteration)
-    }
-
-    /// Writes an attempt under its number, or, where that is taken, the next free one.
-    fn write_attempt(&self, lock: &Lock, mut attempt: Attempt) -> Result<(String, Attempt)> {
-        loop {
-            let prepared = attempt.prepared(&self.settings.allowed_secrets);
-            let path = journal_path(&attempt.run_id, prepared.head.iteration);
-            if self.store.create(lock, &path, prepared.to_file().as_bytes())? == Created::Made {
-                return Ok((path, prepared));
-            }
-            attempt.head.iteration = self.next_number(&attempt.run_id)?;
-            check_number(attempt.head.iteration)?;
-        }
-    }
-
-    /// Returns the journal's entry of an attempt that was kept, if it has one: only the file was left behind.
-    fn recorded_before(&self, attempt: &Attempt) -> Option<(String, Attempt)> {
-        let key = |attempt: &Attempt| {
-            let Attempt { task_id, started_at, head, sections, .. } = attempt;
-            (task_id.clone(), *started_at, head.outcome, head.duration_secs.map(f64::to_bits), sections.clone())
-        };
-        // One that nobody began may have been written under another run.
-        let of_task = attempt.task_id.as_ref().map(|task_id| self.attempts_of_task(task_id)).unwrap_or_default();
-        let mut all = self.attempts_of_run(&attempt.run_id).into_iter().chain(of_task);
-        let (_, known) = all.find(|(_, known)| key(known) == key(attempt))?;
-        Some((journal_path(&known.run_id, known.head.iteration), known))
     }
 
     /// Returns the tree as it is now, with the files that git saw change since the iteration began, and, of an

@@ -7,12 +7,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::finish::{Ended, Recorded, Report};
+use super::finish::{Ended, Recorded};
 use super::kept_file::{File, Kept, Which, canonical, not_kept, prefix, problem};
-use super::runs::{Iteration, check_name};
+use super::runs::Iteration;
 use super::{Holder, Memory};
 use crate::entry::Attempt;
 use crate::error::{Error, Problem, Result};
+use crate::history::Report;
+use crate::journal::{attempts_of_task, check_name};
 use crate::sigil::{self, Sigil};
 use crate::store::private_names;
 
@@ -137,7 +139,7 @@ impl Memory {
     /// Returns whether a task is one that is worked on, or was.
     fn knows_task(&self, task_id: &str) -> Result<bool> {
         let is_open = self.begun()?.iter().any(|open| open.task_id() == task_id);
-        Ok(is_open || !self.attempts_of_task(task_id).is_empty())
+        Ok(is_open || !attempts_of_task(&self.workspace, task_id).is_empty())
     }
 
     /// Returns the error of an attempt that could not be written, and is kept.

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Holder;
-use super::finish::Report;
 use super::open::is_tree;
-use super::runs::{Iteration, check_name, check_number, check_run_name};
-use super::said::redacted;
+use super::runs::Iteration;
 use super::state_folders::{NAME, StateFolders};
 use crate::context::Task;
 use crate::error::{Error, Problem, Result, Severity};
+use crate::history::Report;
+use crate::journal::{check_name, check_number, check_run_name};
 use crate::secret::redact;
 use crate::store::{read_if_begins, write_private};
 use crate::transcript::Transcript;
@@ -132,7 +132,7 @@ impl File {
             }
             named @ Which::Named { .. } => named,
         };
-        let report = redacted(report, transcript, allowed);
+        let report = report.redacted(transcript, allowed);
         let is_redacted = report.transcript.as_ref().is_some_and(|safe| safe.text != transcript.text);
         File {
             ralph_memory_kept: VERSION,

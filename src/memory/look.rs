@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Memory;
-use super::runs::pasts;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, frontmatter};
 use crate::error::{Message, Problem, Result};
 use crate::history::{self, Usage};
+use crate::journal::summaries;
 use crate::retrieve::superseded;
 use crate::store::version_of;
 use crate::text::{fold, fold_tag, is_same_name};
@@ -325,7 +325,7 @@ fn usage_of(now: DateTime<Utc>, catalogs: &[&Catalog], id: &Id) -> Option<Usage>
 
 /// Folds all attempts, archived ones included.
 fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
-    history::usage(pasts(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
+    history::usage(summaries(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
 }
 
 fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {

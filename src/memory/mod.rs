@@ -3,6 +3,7 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
+mod agent_output;
 mod anchors;
 mod begin;
 mod care;
@@ -11,6 +12,7 @@ mod events;
 mod finish;
 mod holder;
 mod init;
+mod journal;
 mod kept;
 mod kept_file;
 mod look;
@@ -21,13 +23,11 @@ mod open;
 mod outside;
 mod refusal;
 mod runs;
-mod said;
 mod share;
 mod source;
 mod state_folders;
 mod tell;
 mod tend;
-mod views;
 mod watching;
 mod write;
 
@@ -40,11 +40,13 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
+pub use crate::history::{Report, Validated};
+pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
 pub use embed::Embedded;
 pub use events::Promoted;
-pub use finish::{Recorded, Report, Validated};
+pub use finish::Recorded;
 pub use holder::Holder;
 pub use init::Initialised;
 pub use kept_file::{Kept, Which, record_command};
@@ -57,7 +59,6 @@ pub use source::Sources;
 pub use state_folders::StateFolders;
 pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
-pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use watching::{Changes, Watched, Watching};
 pub use write::{Action, Added, Restored, Superseded};
 

@@ -12,17 +12,16 @@ use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Memory;
-use super::runs::{Iteration, check_name, check_number, check_run_name};
+use super::runs::Iteration;
 use crate::context::Task;
 use crate::entry::Id;
 use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result, Severity};
 use crate::git::WorkTree;
+use crate::journal::{BEGUN, check_name, check_number, check_run_name};
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
 
-/// The folder of these files, below `state/`.
-pub(super) const OPEN: &str = "iterations";
 /// The file of what the newest run was started with, below `state/`.
 const OPTIONS: &str = "run.json";
 /// The longest text of a line that is kept, in characters.
@@ -64,7 +63,7 @@ impl Memory {
     pub(super) fn bad_iterations(&self) -> Vec<Problem> {
         let refused = match self.look_at_open() {
             Ok(found) => found.refused,
-            Err(error) => vec![(format!("state/{OPEN}"), error.to_string())],
+            Err(error) => vec![(format!("state/{BEGUN}"), error.to_string())],
         };
         let problem = |(path, reason): (String, String)| Problem {
             path: display_path(&path),
@@ -82,7 +81,7 @@ impl Memory {
         let mut found = Found::default();
         // Where nothing was locked yet, nothing was begun.
         let key = self.state_key()?;
-        let names = self.store.names(&format!("state/{OPEN}"))?;
+        let names = self.store.names(&format!("state/{BEGUN}"))?;
         // What a crash left has another name.
         let stem = |name: &OsString| {
             let stem = name.to_str()?.strip_suffix(".json")?;
@@ -92,15 +91,15 @@ impl Memory {
         let is_flood = stems.len() > MAX_OPEN;
         if is_flood {
             // The newest are those of this machine: whatever a clone brings was there before.
-            let folder = self.store.folder(&format!("state/{OPEN}")).ok();
+            let folder = self.store.folder(&format!("state/{BEGUN}")).ok();
             let stat = |stem: &String| folder.as_ref().and_then(|folder| folder.stat_of(&format!("{stem}.json")).ok());
             stems.sort_by_cached_key(|stem| Reverse(stat(stem).map(|stat| stat.mtime)));
             let reason = format!("it holds {} files, and only the {MAX_OPEN} newest are looked at", stems.len());
-            found.refused.push((format!("state/{OPEN}"), reason));
+            found.refused.push((format!("state/{BEGUN}"), reason));
             stems.truncate(MAX_OPEN);
         }
         for stem in stems {
-            let path = format!("state/{OPEN}/{stem}.json");
+            let path = format!("state/{BEGUN}/{stem}.json");
             let read = match self.store.read(&path) {
                 Ok(file) => unsealed(&file.bytes, key).and_then(|bytes| read(&path, bytes)),
                 // It was finished meanwhile.

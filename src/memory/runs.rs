@@ -1,25 +1,24 @@
 //! Runs of a loop: their names, the iterations that are begun, and those that are in the journal.
 
-use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::open::OPEN;
 use super::{Holder, Memory};
-use crate::catalog::{Area, Catalog, RowId};
+use crate::catalog::Area;
 use crate::context::{Budget, Task};
-use crate::entry::{self, AHEAD, Attempt, Id, is_ahead};
+use crate::entry::{Id, is_ahead};
 use crate::error::{Error, Problem, Result};
-use crate::history::{self, Past};
-use crate::store::is_reserved_name;
+use crate::history::AttemptSummary;
+use crate::journal::{
+    BEGUN, attempt, attempt_at, both_areas, check_name, check_number, check_run_name, journal_path, latest_start,
+    next_number, run_of, summaries,
+};
 use crate::strategy::Strategy;
 use crate::text::shorten;
 
-/// The highest number that an iteration may have; runs end by far earlier.
-const MAX_NUMBER: u32 = 9_999_999;
 /// How long a run is taken to go on after its last iteration ended, in hours.
 const ACTIVE_HOURS: i64 = 2;
 /// How much longer ago an iteration may have begun that ended in that time, in hours.
@@ -31,8 +30,6 @@ const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_LOOK: Duration = Duration::from_millis(10);
 /// How much of a task's title is told beside an iteration, in characters.
 const NAMED_TITLE: usize = 60;
-/// The longest name of a run or a task, in characters.
-const MAX_NAME: usize = 64;
 
 /// One invocation of a loop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +73,7 @@ pub struct Iteration {
     pub model: String,
     /// Why this one.
     pub rationale: String,
-    /// How bad it looks: see [`history::rung`].
+    /// How bad it looks: see [`rung`](crate::history::rung).
     pub rung: u32,
     /// When it began, in whole seconds.
     pub started_at: DateTime<Utc>,
@@ -145,44 +142,8 @@ impl Iteration {
 
     /// Returns the same path, below `state/`.
     pub(super) fn state_name(&self) -> String {
-        format!("{OPEN}/{}-{:04}.json", self.run_id, self.number)
+        format!("{BEGUN}/{}-{:04}.json", self.run_id, self.number)
     }
-}
-
-/// Returns the path of a file in the journal.
-pub(super) fn journal_path(run_id: &str, number: u32) -> String {
-    format!("journal/{run_id}/{number:04}.md")
-}
-
-/// Refuses a number that no iteration has.
-pub(super) fn check_number(number: u32) -> Result<()> {
-    if (1..=MAX_NUMBER).contains(&number) {
-        return Ok(());
-    }
-    let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
-    Err(Error::Invalid { what: "iteration".to_owned(), reason })
-}
-
-/// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
-pub(super) fn check_run_name(name: &str) -> Result<()> {
-    check_name("run id", name)?;
-    if is_reserved_name(name) {
-        let reason = format!("`{name}` can be the name of no folder on Windows");
-        return Err(Error::Invalid { what: "run id".to_owned(), reason });
-    }
-    Ok(())
-}
-
-/// Refuses what cannot be the name of a run or a task.
-pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
-    let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
-    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
-        return Ok(());
-    }
-    let reason = format!(
-        "`{name}` is not 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`, the first one a letter, a digit or `_`"
-    );
-    Err(Error::Invalid { what: what.to_owned(), reason })
 }
 
 impl Memory {
@@ -205,11 +166,11 @@ impl Memory {
         let since = now - TimeDelta::hours(ACTIVE_HOURS);
         let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
         let catalog = self.catalog(Area::Live);
-        let begun = first..=latest(now);
+        let begun = first..=latest_start(now);
         let recent = catalog.journal_rows().filter(|row| begun.contains(&catalog.recency(*row)));
         let finished = recent.filter_map(|row| {
             let run = run_of(&catalog.id(row)?)?;
-            Some((Past::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
+            Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
         });
         // One that was begun here was begun, whatever the clock said then.
         let open = self.open_iterations().into_iter().map(|open| (open.started_at.min(now), open.run_id));
@@ -221,7 +182,7 @@ impl Memory {
     pub fn newest_run(&self) -> Option<String> {
         let catalog = self.catalog(Area::Live);
         let now = self.now();
-        let latest = latest(now);
+        let latest = latest_start(now);
         let begun = catalog.journal_rows().filter(|row| catalog.recency(*row) <= latest);
         let finished = begun.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
         let open = self.open_iterations().into_iter().map(|open| (open.started_at.min(now).timestamp(), open.run_id));
@@ -300,10 +261,10 @@ impl Memory {
             return Err(Error::Invalid { what: "iteration".to_owned(), reason });
         };
         let run_id = run.map(str::to_owned).or_else(|| self.recent_run()).unwrap_or_else(|| self.new_run().id);
-        let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
-        let views: Vec<&Catalog> = catalogs.iter().collect();
-        let known = pasts(self.now(), &views, |catalog| catalog.rows_of_task(task_id));
-        let newest = known.last().and_then(|past| self.attempt(&views, &past.id));
+        let catalogs = both_areas(&self.workspace);
+        let catalogs = catalogs.each_ref();
+        let known = summaries(self.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+        let newest = known.last().and_then(|newest| attempt(&self.workspace, &catalogs, &newest.id));
         let task = Task {
             id: Some(task_id.to_owned()),
             feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
@@ -316,14 +277,13 @@ impl Memory {
                     .unwrap_or_else(|| task_id.to_owned()),
             )
         };
-        let number = number.map_or_else(|| self.next_number(&run_id), Ok)?;
+        let number = number.map_or_else(|| next_number(&self.workspace, &run_id), Ok)?;
         Ok(Iteration { attempt: known.len() + 1, ..Iteration::new(run_id, number, task, at) })
     }
 
     /// Returns an iteration as the journal has it.
     fn late(&self, run_id: &str, number: u32) -> Option<Iteration> {
-        let path = journal_path(run_id, number);
-        let attempt = Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))?;
+        let attempt = attempt_at(&self.workspace, &journal_path(run_id, number))?;
         let task = Task {
             id: attempt.task_id,
             feature: attempt.feature,
@@ -347,59 +307,6 @@ impl Memory {
             let _ = self.keep_open(&lock, iteration);
         }
     }
-
-    /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
-    /// journal that came with the highest number of all does not keep a run from going on.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] where the file system does not say which are taken.
-    pub fn next_number(&self, run_id: &str) -> Result<u32> {
-        // A number that no run reaches is a name like any other, and must not be counted on from.
-        let of_name = |name: &str, prefix: &str| {
-            let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
-            (number <= MAX_NUMBER).then_some(number)
-        };
-        let mut taken = BTreeSet::from([0]);
-        for (folder, prefix) in [
-            (format!("state/{OPEN}"), format!("{run_id}-")),
-            (format!("journal/{run_id}"), String::new()),
-            (format!("archive/journal/{run_id}"), String::new()),
-        ] {
-            let names = self.store.names(&folder)?;
-            taken.extend(names.iter().filter_map(|name| of_name(name.to_str()?, &prefix)));
-        }
-        let next = taken.iter().rev().map(|number| number + 1);
-        Ok(next.into_iter().find(|next| *next <= MAX_NUMBER && !taken.contains(next)).unwrap_or(MAX_NUMBER + 1))
-    }
-
-    /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
-    pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
-        self.attempts_in(|catalog| catalog.rows_of_run(run_id))
-    }
-
-    /// Returns the task's iterations that are in the journal, as [`Memory::attempts_of_run`] does those of a run.
-    pub fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
-        self.attempts_in(|catalog| catalog.rows_of_task(task_id))
-    }
-
-    fn attempts_in(&self, rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<(Id, Attempt)> {
-        let catalogs = [self.catalog(Area::Live), self.catalog(Area::Archive)];
-        let views: Vec<&Catalog> = catalogs.iter().collect();
-        let attempts = pasts(self.now(), &views, rows);
-        attempts.into_iter().filter_map(|past| Some((past.id.clone(), self.attempt(&views, &past.id)?))).collect()
-    }
-
-    /// Returns all that an entry of the journal says.
-    pub(super) fn attempt(&self, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        Attempt::of(&entry::read(&path, &self.store.read(&path).ok()?.bytes))
-    }
-}
-
-/// Returns the latest time, in seconds since 1970, at which something can have been begun by `now`.
-pub(super) fn latest(now: DateTime<Utc>) -> i64 {
-    now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
 }
 
 /// Refuses to begin anything beside an agent that is at work although nobody waits for it: what it does to the
@@ -414,53 +321,5 @@ pub(super) fn refuse_beside_agents(open: &[Iteration]) -> Result<()> {
             return Err(Error::StillWorking { run_id: run_id.clone(), number: *number, pid: agent.pid() });
         }
         std::thread::sleep(AGENT_LOOK);
-    }
-}
-
-/// Returns the attempts of these rows, live ones before archived ones of the same id, oldest first.
-pub(super) fn pasts(now: DateTime<Utc>, catalogs: &[&Catalog], rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<Past> {
-    let mut pasts: Vec<Past> = Vec::new();
-    let mut known: HashSet<Id> = HashSet::new();
-    for catalog in catalogs {
-        for row in rows(catalog) {
-            let past =
-                catalog.id(row).filter(|_| catalog.is_indexable(row)).and_then(|id| Past::new(id, catalog.head(row)));
-            pasts.extend(past.filter(|past| known.insert(past.id.clone())));
-        }
-    }
-    history::sort(&mut pasts, now);
-    pasts
-}
-
-/// Returns the run in whose folder an entry of the journal lies.
-pub(super) fn run_of(id: &Id) -> Option<String> {
-    let rest = id.as_str().strip_prefix("journal/")?;
-    rest.rsplit_once('/').map(|(run, _)| run.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_leave_their_folder_are_refused() {
-        for good in ["t-4be0f7e7cc", "run-1a2b3c4d", "A.b_c-1", "1", &"x".repeat(64)] {
-            assert!(check_name("task id", good).is_ok(), "{good}");
-        }
-        for bad in ["", ".", "..", "../../x", "a/b", "a\\b", "-x", "a b", "é", "a\n", &"x".repeat(65)] {
-            assert!(check_name("task id", bad).is_err(), "{bad}");
-            assert!(check_run_name(bad).is_err(), "{bad}");
-        }
-        for reserved in ["nul", "AUX", "Com1", "con.x", "x."] {
-            assert!(check_name("task id", reserved).is_ok() && check_run_name(reserved).is_err(), "{reserved}");
-        }
-    }
-
-    #[test]
-    fn runs_are_told_by_their_folder() {
-        let run = |id: &str| run_of(&Id::parse(id).unwrap());
-        assert_eq!(run("journal/run-1/0003").as_deref(), Some("run-1"));
-        assert_eq!(run("journal/0003"), None);
-        assert_eq!(run("knowledge/x"), None);
     }
 }

@@ -7,12 +7,12 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Memory;
-use super::runs::pasts;
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::path::display_path;
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::journal::summaries;
 use crate::retention::{self, Item, Learning, Merge, Reason, Record, Replacement};
 use crate::retrieve::{replacements, superseded};
 use crate::store::{Created, Lock, Unreadable, archived_path, let_others_lock};
@@ -191,7 +191,7 @@ impl Memory {
             }
         }
         let record = Record {
-            attempts: pasts(now, &catalogs, |catalog| catalog.journal_rows().collect()),
+            attempts: summaries(now, &catalogs, |catalog| catalog.journal_rows().collect()),
             tasks: tasks.collect(),
             superseded: replaced,
         };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::beyond_caps;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind, Outcome};
-use crate::history::{self, Past, Usage};
+use crate::history::{self, AttemptSummary, Usage};
 use crate::settings::{EventCaps, Tending};
 
 /// Why an entry goes to the archive.
@@ -66,7 +66,7 @@ pub struct Item {
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     /// All attempts, archived ones included, in the order in which they were begun.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<AttemptSummary>,
     /// The task of each attempt that has one.
     pub tasks: HashMap<Id, String>,
     /// The entries that live ones replace, and by which.
@@ -176,7 +176,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn of(attempts: &[Past]) -> Option<Recorded> {
+    fn of(attempts: &[AttemptSummary]) -> Option<Recorded> {
         let recorded = || attempts.iter().filter(|past| !past.head.context.is_empty());
         Some(Recorded {
             oldest: recorded().map(|past| past.started_at).min()?,
@@ -220,7 +220,7 @@ mod tests {
             let id = Id::parse(&format!("journal/run-1/{number:04}")).unwrap();
             let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
             let head = AttemptHead { context, duration_secs: Some(60.0), ..AttemptHead::new(*number, *outcome) };
-            record.attempts.push(Past {
+            record.attempts.push(AttemptSummary {
                 id: id.clone(),
                 run_id: "run-1".into(),
                 feature: None,

@@ -26,6 +26,7 @@ const ORDER: [(&str, bool); 25] = [
     ("workspace", false),
     ("semantic", false),
     ("retrieve", true),
+    ("journal", false),
     ("context", true),
     ("watch", false),
     ("check", true),

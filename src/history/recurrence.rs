@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::Past;
+use super::AttemptSummary;
 
 /// In so many iterations a file must have been touched to be suggested to the next one.
 pub const SUGGESTED_FROM: usize = 3;
@@ -36,10 +36,10 @@ pub struct TouchedFile {
 
 /// Returns every file that one of the attempts created, changed or read: what most of them touched first,
 /// then what was touched last, then by path. A file that got another name is another file.
-pub fn touched_files(attempts: &[Past]) -> Vec<TouchedFile> {
+pub fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     let mut touched: HashMap<&str, TouchedFile> = HashMap::new();
-    for past in attempts {
-        let files = &past.head.files;
+    for attempt in attempts {
+        let files = &attempt.head.files;
         // What an attempt names twice it touched once.
         let mut ways: HashMap<&str, [bool; 3]> = HashMap::new();
         for (way, paths) in [&files.created, &files.modified, &files.read].into_iter().enumerate() {
@@ -54,14 +54,14 @@ pub fn touched_files(attempts: &[Past]) -> Vec<TouchedFile> {
                 created: 0,
                 modified: 0,
                 read: 0,
-                last_touched_at: past.started_at,
+                last_touched_at: attempt.started_at,
                 suggested: false,
             });
             file.iterations += 1;
             file.created += usize::from(created);
             file.modified += usize::from(modified);
             file.read += usize::from(read);
-            file.last_touched_at = file.last_touched_at.max(past.started_at);
+            file.last_touched_at = file.last_touched_at.max(attempt.started_at);
             file.suggested = file.iterations >= SUGGESTED_FROM;
         }
     }
@@ -77,14 +77,14 @@ pub fn touched_files(attempts: &[Past]) -> Vec<TouchedFile> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recurrence<'a> {
     /// The attempts that failed with it, oldest first: the one here, and the others in `later`.
-    pub first: &'a Past,
+    pub first: &'a AttemptSummary,
     /// Those after the first, of which there is at least one.
-    pub later: Vec<&'a Past>,
+    pub later: Vec<&'a AttemptSummary>,
 }
 
 impl<'a> Recurrence<'a> {
     /// Returns the attempts that failed with it, oldest first.
-    pub fn attempts(&self) -> impl DoubleEndedIterator<Item = &'a Past> + '_ {
+    pub fn attempts(&self) -> impl DoubleEndedIterator<Item = &'a AttemptSummary> + '_ {
         std::iter::once(self.first).chain(self.later.iter().copied())
     }
 
@@ -94,7 +94,7 @@ impl<'a> Recurrence<'a> {
     }
 
     /// Returns the last attempt that failed with it.
-    pub fn last(&self) -> &'a Past {
+    pub fn last(&self) -> &'a AttemptSummary {
         self.later.last().unwrap_or(&self.first)
     }
 }
@@ -102,18 +102,18 @@ impl<'a> Recurrence<'a> {
 /// Returns the errors that at least [`RECURRING_FROM`] of the attempts failed with, which are given oldest
 /// first: the most frequent first, then the one that occurred last. Two errors that differ in paths, numbers
 /// and addresses alone are one.
-pub fn recurring_errors(attempts: &[Past]) -> Vec<Recurrence<'_>> {
+pub fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut errors: Vec<(usize, Recurrence<'_>)> = Vec::new();
-    for (at, past) in attempts.iter().enumerate() {
-        let Some(error) = past.head.error_fingerprint else { continue };
+    for (at, attempt) in attempts.iter().enumerate() {
+        let Some(error) = attempt.head.error_fingerprint else { continue };
         let next = errors.len();
         match errors.get_mut(*places.entry(error).or_insert(next)) {
             Some((last, known)) => {
                 *last = at;
-                known.later.push(past);
+                known.later.push(attempt);
             }
-            None => errors.push((at, Recurrence { first: past, later: Vec::new() })),
+            None => errors.push((at, Recurrence { first: attempt, later: Vec::new() })),
         }
     }
     errors.retain(|(_, error)| error.count() >= RECURRING_FROM);
@@ -124,12 +124,12 @@ pub fn recurring_errors(attempts: &[Past]) -> Vec<Recurrence<'_>> {
 /// Returns the errors that came back, and that whoever begins the next attempt should hear of: what this task
 /// failed with last before all others, of the others those that occurred lately. `attempts` are those that are
 /// looked at, `own` those at the task, both oldest first.
-pub fn pressing_errors<'a>(attempts: &'a [Past], own: &[Past]) -> Vec<Recurrence<'a>> {
-    let is_failure = |past: &&Past| past.head.outcome.is_success() == Some(false);
-    let newest = own.iter().rev().find(is_failure).and_then(|past| past.head.error_fingerprint);
+pub fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
+    let is_failure = |attempt: &&AttemptSummary| attempt.head.outcome.is_success() == Some(false);
+    let newest = own.iter().rev().find(is_failure).and_then(|attempt| attempt.head.error_fingerprint);
     let is_own = |error: &Recurrence<'_>| newest.is_some() && error.first.head.error_fingerprint == newest;
     let recent = &attempts[attempts.len().saturating_sub(RECENT)..];
-    let is_recent = |error: &Recurrence<'_>| recent.iter().any(|past| past.id == error.last().id);
+    let is_recent = |error: &Recurrence<'_>| recent.iter().any(|attempt| attempt.id == error.last().id);
     let mut errors = recurring_errors(attempts);
     errors.retain(|error| is_own(error) || is_recent(error));
     errors.sort_by_key(|error| !is_own(error));
@@ -143,7 +143,7 @@ mod tests {
     use crate::history::tests::attempts;
 
     /// Returns attempts that failed with these errors, where there is one.
-    fn failed_with(errors: &[u64]) -> Vec<Past> {
+    fn failed_with(errors: &[u64]) -> Vec<AttemptSummary> {
         let mut attempts = attempts(&"f".repeat(errors.len()));
         for (past, error) in attempts.iter_mut().zip(errors) {
             past.head.error_fingerprint = Some(*error).filter(|error| *error > 0);

@@ -1,0 +1,160 @@
+//! What an agent's output adds to what the caller of an iteration knows, and what could not be read of it.
+//!
+//! Pure. What a caller says always counts over what the output says.
+
+use super::report::Report;
+use crate::entry::Outcome;
+use crate::error::{Problem, Severity};
+use crate::transcript::{Format, Transcript, UNKNOWN_FORMAT};
+
+/// Where problems of an output are said to be: it is no file of the memory.
+const PLACE: &str = "agent output";
+
+/// A report with what the agent's output adds to it.
+pub(crate) struct CompletedReport {
+    /// The report, with what the transcript tells where the caller says nothing.
+    pub(crate) report: Report,
+    /// How it ended, by its client's account, where that is something to tell.
+    pub(crate) ended: Option<Outcome>,
+}
+
+/// Returns what is known: what the caller says, and what the agent's output says of the rest. A model that is only the
+/// full name of `chosen_model` is not taken over.
+pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_model: &str) -> CompletedReport {
+    let or = |own: &str, other: String| if own.is_empty() { other } else { own.to_owned() };
+    let model = transcript.model.clone().filter(|model| !is_named(chosen_model, model));
+    let errors = [bullets(&transcript.errors), report.errors.clone()];
+    let report = Report {
+        // The transcript has it.
+        text: String::new(),
+        transcript: None,
+        agent_exit: report.agent_exit,
+        outcome: report.outcome,
+        model: report.model.clone().or(model),
+        validation: report.validation.clone(),
+        duration_secs: report.duration_secs.or(transcript.duration_secs),
+        cost_usd: report.cost_usd.or(transcript.cost_usd),
+        tokens_in: report.tokens_in.or(transcript.tokens_in),
+        tokens_out: report.tokens_out.or(transcript.tokens_out),
+        files: report.files.clone(),
+        summary: or(&report.summary, transcript.summary.clone()),
+        decisions: or(&report.decisions, bullets(&transcript.decisions)),
+        errors: errors.into_iter().filter(|errors| !errors.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
+        progress: report.progress.clone(),
+        feedback: report.feedback.clone(),
+    };
+    let ways = [
+        (transcript.is_interrupted, Outcome::Interrupted),
+        (transcript.is_blocked, Outcome::Blocked),
+        (transcript.is_failed, Outcome::Error),
+        // It was cut off in the middle of its work.
+        (transcript.n_events > 0 && !transcript.is_complete, Outcome::Blocked),
+    ];
+    CompletedReport { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
+}
+
+/// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`. It has
+/// all words of the chosen one in a row, and behind them nothing but a version, where the chosen one does not end in
+/// a number itself, a date, and whether it is the latest: any other word makes it another model.
+fn is_named(chosen: &str, full: &str) -> bool {
+    let words = |name: &str| -> Vec<String> {
+        let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (chosen, full) = (words(chosen), words(full));
+    let is_number = |word: &String| word.bytes().all(|digit| digit.is_ascii_digit());
+    let is_version = |word: &String| word.trim_start_matches('v').starts_with(|digit: char| digit.is_ascii_digit());
+    let is_behind = |behind: &[String]| {
+        // `gpt-5-2025-08-07` is `gpt-5`, and `gpt-5.1` is not.
+        let is_other = chosen.last().is_some_and(is_number)
+            && behind.first().is_some_and(|next| is_number(next) && next.len() < 4);
+        let is_stage = |word: &String| ["latest", "preview", "beta", "exp"].contains(&word.as_str());
+        !is_other && behind.iter().all(|word| is_version(word) || is_stage(word))
+    };
+    !chosen.is_empty() && (0..full.len()).any(|start| full[start..].strip_prefix(&chosen[..]).is_some_and(is_behind))
+}
+
+fn bullets(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what a person should know of how the output could be read.
+pub(crate) fn transcript_problems(transcript: &Transcript, report: &Report, outcome: Outcome) -> Vec<Problem> {
+    let name = transcript.format.name();
+    let problem = |line: Option<u64>, code: &str, message: String, hint: &str| Problem {
+        path: PLACE.to_owned(),
+        line: line.map(|line| u32::try_from(line).unwrap_or(u32::MAX)),
+        column: None,
+        severity: Severity::Warning,
+        code: code.to_owned(),
+        message: message.into(),
+        hint: hint.into(),
+    };
+    if transcript.format == Format::Unknown {
+        let hint = "plain text is read with the format `text`";
+        return vec![problem(None, "transcript-format", format!("this was not read: {UNKNOWN_FORMAT}"), hint)];
+    }
+    let hint = "the line was passed over, and the others were read; plain text is read with the format `text`";
+    let mut problems: Vec<Problem> = transcript
+        .broken
+        .iter()
+        .map(|broken| {
+            let message = format!("this is no event of {name}: {}", broken.reason);
+            problem(Some(broken.line), "transcript-line", message, hint)
+        })
+        .collect();
+    if transcript.n_more_broken > 0 {
+        let message = format!("{} more lines are no events of {name}", transcript.n_more_broken);
+        problems.push(problem(None, "transcript-line", message, hint));
+    }
+    if transcript.n_dropped > 0 {
+        let message =
+            format!("the first {} bytes of the agent's text were not read: it is too long", transcript.n_dropped);
+        problems.push(problem(None, "transcript-long", message, "what it said there is not in the memory; its end is"));
+    }
+    // Of an agent that was stopped or crashed everybody knows that already.
+    let is_known = outcome == Outcome::Interrupted || report.agent_exit.is_some_and(|exit| exit != 0);
+    if !transcript.is_complete && transcript.n_events > 0 && !is_known {
+        let message = format!("the stream of {name} ends without its last event");
+        problems.push(problem(
+            None,
+            "transcript-open",
+            message,
+            "the agent was stopped, or a part of its output is missing",
+        ));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_name_is_that_of_its_short_one_alone() {
+        let check =
+            |chosen: &str, full: &str, expected: bool| assert_eq!(is_named(chosen, full), expected, "{chosen} {full}");
+        check("sonnet", "claude-sonnet-4-5", true);
+        check("Sonnet", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", true);
+        check("sonnet", "claude-3-5-sonnet@20241022", true);
+        check("sonnet", "claude-sonnet-4-5[1m]", true);
+        check("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true);
+        check("flash-lite", "gemini-flash-lite-latest", true);
+        check("flash", "gemini-2.5-flash-preview-05-20", true);
+        check("gpt-5", "gpt-5", true);
+        check("gpt-5", "gpt-5-2025-08-07", true);
+        check("gpt-5", "openai/gpt-5-latest", true);
+        check("sonnet", "my-sonnet-mini-9", false);
+        check("sonnet", "sonnets", false);
+        check("flash", "gemini-2.5-flash-lite", false);
+        check("flash", "gemini-flash-lite-latest", false);
+        check("gpt-5", "gpt-5-mini", false);
+        check("gpt-5", "gpt-5.1", false);
+        check("gpt-5", "gpt-5.1-codex", false);
+        check("gpt-4", "gpt-4o", false);
+        check("claude-sonnet-4", "claude-sonnet-4-5-20250929", false);
+        check("", "gpt-5", false);
+        check("-", "gpt-5", false);
+        check("gpt-5", "", false);
+    }
+}

@@ -1,0 +1,102 @@
+//! How an attempt ended, and what its journal entry says of it.
+//!
+//! Pure. An agent's word that a task is done never stands against a verification that failed.
+
+use super::report::Report;
+use crate::entry::{Outcome, Sections};
+use crate::secret::redact;
+use crate::sigil::{FailureReport, Said};
+use crate::text::floor;
+use crate::transcript::without_sigils;
+
+/// Why an attempt failed of which its agent says nothing.
+pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
+/// What kind of error it had then.
+const UNKNOWN: &str = "unknown";
+/// How much of the text's end is taken for its error output then, in characters.
+const ERROR_OUTPUT: usize = 500;
+/// How much of a reported stack trace is kept, in characters.
+const STACK_TRACE: usize = 500;
+/// How much of a trace is redacted before it is cut, in bytes.
+const MAX_TRACE_BYTES: usize = 64 * 1024;
+
+/// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
+/// status says least: a client that has met a limit has one that is not 0, too.
+pub(crate) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
+    let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
+    match (report.outcome, said.outcome) {
+        (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
+        (Some(outcome), _) | (None, Some(outcome)) => outcome,
+        (None, None) => ended.unwrap_or(match report.agent_exit {
+            None | Some(0) => Outcome::Blocked,
+            Some(_) => Outcome::Error,
+        }),
+    }
+}
+
+pub(crate) fn error_category(said: &Said, outcome: Outcome) -> Option<String> {
+    let reported = said.failure.as_ref().map(|report| report.category.clone());
+    reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
+}
+
+pub(crate) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
+    let failure = said.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
+    // Before it is cut, which could leave half of a secret.
+    let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
+    Sections {
+        notes: said.notes.unwrap_or_default(),
+        summary: report.summary.clone(),
+        tried: failure.tried,
+        why: failure.why,
+        error_output: [trace.map(|trace| trace.chars().take(STACK_TRACE).collect()), ended_by(report)]
+            .into_iter()
+            .flatten()
+            .filter(|part: &String| !part.trim().is_empty())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        retry_suggestion: said.retry_suggestion.unwrap_or_default(),
+        decisions: report.decisions.clone(),
+        errors: errors_of(report, outcome),
+        validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
+        progress: report.progress.clone(),
+        feedback: report.feedback.clone(),
+    }
+}
+
+/// Returns the errors that are known; of an agent that crashed or was cut off without a word of why, its exit status.
+fn errors_of(report: &Report, outcome: Outcome) -> String {
+    match report.agent_exit {
+        Some(code)
+            if code != 0 && matches!(outcome, Outcome::Error | Outcome::Blocked) && report.errors.trim().is_empty() =>
+        {
+            format!("- the agent ended with exit code {code}")
+        }
+        _ => report.errors.clone(),
+    }
+}
+
+/// Returns why a caller ended the agent, which is the last line of the errors: the next attempt is told so.
+fn ended_by(report: &Report) -> Option<String> {
+    let line = report.errors.trim_end().lines().next_back();
+    line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)
+}
+
+/// Returns what is known of a failure of which the agent says nothing.
+fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
+    let mut report = FailureReport {
+        tried: String::new(),
+        why: String::new(),
+        category: UNKNOWN.to_owned(),
+        files: Vec::new(),
+        stack_trace: None,
+    };
+    if outcome.is_success() == Some(false) {
+        NO_REPORT.clone_into(&mut report.why);
+        // What was taken over stands in its own place, or in an entry of its own.
+        let text = &without_sigils(text);
+        let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
+        let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
+        report.stack_trace = Some(text[start..].to_owned());
+    }
+    report
+}

@@ -1,0 +1,18 @@
+//! The journal: attempts that were made, read back and written.
+//!
+//! `names` knows what runs, tasks and files are called, `read` returns attempts, `write` adds one, and `views` answers what
+//! people and agents ask of the journal. It does not know how an attempt comes about. Attempts are written once: no file
+//! of the journal is ever changed, and an archived attempt counts like any other.
+
+mod names;
+mod read;
+mod views;
+mod write;
+
+pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
+pub(crate) use read::{
+    attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, latest_start, summaries,
+};
+pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub(crate) use views::{failed_attempts, feature_files, recent_attempts, recent_iterations, recurring_errors};
+pub(crate) use write::{next_number, recorded_before, write_attempt};

@@ -1,0 +1,83 @@
+//! What runs, tasks and the files of the journal are called.
+//!
+//! Pure. A name that is accepted here never leads out of its folder, on any system.
+
+use crate::entry::Id;
+use crate::error::{Error, Result};
+use crate::store::is_reserved_name;
+
+/// The highest number that an iteration may have; runs end by far earlier.
+pub(super) const MAX_NUMBER: u32 = 9_999_999;
+/// The longest name of a run or a task, in characters.
+const MAX_NAME: usize = 64;
+/// The folder of the iterations that are begun, below `state/`. Their numbers are taken like those in the journal.
+pub(crate) const BEGUN: &str = "iterations";
+
+/// Returns the path of a file in the journal.
+pub(crate) fn journal_path(run_id: &str, number: u32) -> String {
+    format!("journal/{run_id}/{number:04}.md")
+}
+
+/// Refuses a number that no iteration has.
+pub(crate) fn check_number(number: u32) -> Result<()> {
+    if (1..=MAX_NUMBER).contains(&number) {
+        return Ok(());
+    }
+    let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
+    Err(Error::Invalid { what: "iteration".to_owned(), reason })
+}
+
+/// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
+pub(crate) fn check_run_name(name: &str) -> Result<()> {
+    check_name("run id", name)?;
+    if is_reserved_name(name) {
+        let reason = format!("`{name}` can be the name of no folder on Windows");
+        return Err(Error::Invalid { what: "run id".to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be the name of a run or a task.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
+    let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
+        return Ok(());
+    }
+    let reason = format!(
+        "`{name}` is not 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`, the first one a letter, a digit or `_`"
+    );
+    Err(Error::Invalid { what: what.to_owned(), reason })
+}
+
+/// Returns the run in whose folder an entry of the journal lies.
+pub(crate) fn run_of(id: &Id) -> Option<String> {
+    let rest = id.as_str().strip_prefix("journal/")?;
+    rest.rsplit_once('/').map(|(run, _)| run.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_leave_their_folder_are_refused() {
+        for good in ["t-4be0f7e7cc", "run-1a2b3c4d", "A.b_c-1", "1", &"x".repeat(64)] {
+            assert!(check_name("task id", good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "../../x", "a/b", "a\\b", "-x", "a b", "é", "a\n", &"x".repeat(65)] {
+            assert!(check_name("task id", bad).is_err(), "{bad}");
+            assert!(check_run_name(bad).is_err(), "{bad}");
+        }
+        for reserved in ["nul", "AUX", "Com1", "con.x", "x."] {
+            assert!(check_name("task id", reserved).is_ok() && check_run_name(reserved).is_err(), "{reserved}");
+        }
+    }
+
+    #[test]
+    fn runs_are_told_by_their_folder() {
+        let run = |id: &str| run_of(&Id::parse(id).unwrap());
+        assert_eq!(run("journal/run-1/0003").as_deref(), Some("run-1"));
+        assert_eq!(run("journal/0003"), None);
+        assert_eq!(run("knowledge/x"), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Attempts as the journal has them, summaries first.
+//!
+//! A summary comes from the catalog and costs no file. The whole attempt is read from its file; one that cannot be read
+//! is left out, and never hides another.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+
+use crate::catalog::{Area, Catalog, RowId};
+use crate::entry::{self, AHEAD, Attempt, Id};
+use crate::history::{self, AttemptSummary, Recurrence};
+use crate::text::shorten;
+use crate::workspace::Workspace;
+
+/// How much of an error's line is kept, in characters: some programs write all of their output in one.
+const LINE_CHARACTERS: usize = 300;
+
+/// Returns the catalogs of both areas, the live one first.
+pub(crate) fn both_areas(workspace: &Workspace) -> [Catalog; 2] {
+    [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)]
+}
+
+/// Returns summaries of the attempts in these rows, oldest first. Of an id that several catalogs have, the first
+/// catalog counts.
+pub(crate) fn summaries(
+    now: DateTime<Utc>,
+    catalogs: &[&Catalog],
+    rows: impl Fn(&Catalog) -> Vec<RowId>,
+) -> Vec<AttemptSummary> {
+    let mut summaries: Vec<AttemptSummary> = Vec::new();
+    let mut known: HashSet<Id> = HashSet::new();
+    for catalog in catalogs {
+        for row in rows(catalog) {
+            let id = catalog.id(row).filter(|_| catalog.is_indexable(row));
+            let summary = id.and_then(|id| AttemptSummary::new(id, catalog.head(row)));
+            summaries.extend(summary.filter(|summary| known.insert(summary.id.clone())));
+        }
+    }
+    history::sort(&mut summaries, now);
+    summaries
+}
+
+/// Returns the latest time, in seconds since 1970, at which something can have been begun by `now`.
+pub(crate) fn latest_start(now: DateTime<Utc>) -> i64 {
+    now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
+}
+
+/// Returns all that an entry of the journal says; `None` where its file vanished since the scan.
+pub(crate) fn attempt(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
+    attempt_at(workspace, &path_of(catalogs, id)?)
+}
+
+/// Returns the path of an entry, relative to `.ralph/`.
+pub(super) fn path_of(catalogs: &[&Catalog], id: &Id) -> Option<String> {
+    catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))
+}
+
+/// Returns all that the file at `path`, relative to `.ralph/`, says; `None` where it is not an attempt that can be read.
+pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
+    Attempt::of(&entry::read(path, &workspace.store.read(path).ok()?.bytes))
+}
+
+/// Returns the run's attempts, oldest first, each with all that it says.
+pub(crate) fn attempts_of_run(workspace: &Workspace, run_id: &str) -> Vec<(Id, Attempt)> {
+    attempts_in(workspace, |catalog| catalog.rows_of_run(run_id))
+}
+
+/// Returns the attempts at a task, as [`attempts_of_run`] does those of a run.
+pub(crate) fn attempts_of_task(workspace: &Workspace, task_id: &str) -> Vec<(Id, Attempt)> {
+    attempts_in(workspace, |catalog| catalog.rows_of_task(task_id))
+}
+
+fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<(Id, Attempt)> {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let summaries = summaries(workspace.now(), &catalogs, rows);
+    let with_attempt = |AttemptSummary { id, .. }: AttemptSummary| {
+        let attempt = attempt(workspace, &catalogs, &id)?;
+        Some((id, attempt))
+    };
+    summaries.into_iter().filter_map(with_attempt).collect()
+}
+
+/// Returns the line that says most of an error, from the last attempt that still can be read.
+pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &Recurrence<'_>) -> Option<String> {
+    let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.error_line().map(str::to_owned);
+    error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))
+}

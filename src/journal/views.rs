@@ -1,0 +1,290 @@
+//! What the journal answers: the last iterations, those that failed, the files that they touched, and the errors that
+//! came back.
+//!
+//! One bad file never hides another: what is wrong with files is reported beside the answer.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::names::check_name;
+use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, summaries};
+use crate::catalog::{Catalog, RowId};
+use crate::entry::knowledge::timestamp;
+use crate::entry::path::display_path;
+use crate::entry::{Attempt, Files, Id, Outcome, Validation};
+use crate::error::{Problem, Result};
+use crate::history::{self, AttemptSummary, TouchedFile};
+use crate::text::is_same_name;
+use crate::workspace::Workspace;
+
+/// How many of a feature's iterations are looked at for a context, the newest: each head that is decoded costs
+/// five microseconds, and what came back only before that is over.
+const MAX_RECENT: usize = 500;
+
+/// An iteration as JSON has it: flat, with the time as text. An [`Attempt`] is what its file has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IterationView {
+    /// The entry in the journal.
+    pub id: Id,
+    /// Its file, relative to the folder that holds `.ralph/`.
+    pub path: String,
+    /// Whether it lies in the archive.
+    pub archived: bool,
+    /// The run.
+    pub run_id: String,
+    /// Its number in the run, from 1.
+    pub iteration: u32,
+    /// The task.
+    pub task_id: Option<String>,
+    /// What was to be done; empty where nobody said.
+    pub task_title: String,
+    /// The feature that the task belongs to.
+    pub feature: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What kind of error it had.
+    pub error_category: Option<String>,
+    /// The language model that worked on it.
+    pub model: Option<String>,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// How long it took, in seconds.
+    pub duration_secs: Option<f64>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// How many tokens the model read.
+    pub tokens_in: Option<u64>,
+    /// How many tokens the model wrote.
+    pub tokens_out: Option<u64>,
+    /// The git tree of the work tree when it ended, without `.ralph/`.
+    pub tree: Option<String>,
+    /// The files that it had to do with.
+    pub files: Files,
+    /// The agent's notes; here and below, empty where there is nothing.
+    pub notes: String,
+    /// What was done.
+    pub summary: String,
+    /// What was tried.
+    pub what_was_tried: String,
+    /// Why it failed.
+    pub why_it_failed: String,
+    /// What the agent reported of the error.
+    pub error_output: String,
+    /// What the agent suggests for the next attempt.
+    pub retry_suggestion: String,
+    /// What was decided.
+    pub decisions: String,
+    /// The errors that were met on the way.
+    pub errors: String,
+    /// The command that says whether the task is done, and how it went, where it was run.
+    pub validation: Option<Validation>,
+    /// What it printed.
+    pub validation_output: String,
+    /// What a person said who stopped it.
+    pub feedback: String,
+}
+
+impl IterationView {
+    /// Returns the view of the attempt whose file is `path`, relative to the folder that holds `.ralph/`.
+    pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
+        let Attempt { head, sections, .. } = attempt;
+        IterationView {
+            id,
+            archived: path.starts_with(".ralph/archive/"),
+            path,
+            run_id: attempt.run_id,
+            iteration: head.iteration,
+            task_id: attempt.task_id,
+            task_title: attempt.task_title,
+            feature: attempt.feature,
+            outcome: head.outcome,
+            error_category: head.error_category,
+            model: head.model,
+            started_at: timestamp(attempt.started_at),
+            duration_secs: head.duration_secs,
+            cost_usd: head.cost_usd,
+            tokens_in: head.tokens_in,
+            tokens_out: head.tokens_out,
+            tree: head.tree,
+            files: head.files,
+            notes: sections.notes,
+            summary: sections.summary,
+            what_was_tried: sections.tried,
+            why_it_failed: sections.why,
+            error_output: sections.error_output,
+            retry_suggestion: sections.retry_suggestion,
+            decisions: sections.decisions,
+            errors: sections.errors,
+            validation: head.validation,
+            validation_output: sections.validation_output,
+            feedback: sections.feedback,
+        }
+    }
+}
+
+/// What [`Memory::recent_iterations`](crate::Memory::recent_iterations) and
+/// [`Memory::failed_attempts`](crate::Memory::failed_attempts) return.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Iterations {
+    /// The iterations, newest first.
+    pub iterations: Vec<IterationView>,
+    /// How many there are, those that are not given included.
+    pub in_all: usize,
+    /// What is wrong with files that were looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// What [`Memory::feature_files`](crate::Memory::feature_files) returns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureFiles {
+    /// The files, those first that most iterations touched.
+    pub files: Vec<TouchedFile>,
+    /// What is wrong with entries that were looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// An error that came back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecurringError {
+    /// In how many iterations it occurred.
+    pub iterations: usize,
+    /// The first of them.
+    pub first: Occurrence,
+    /// The last of them.
+    pub last: Occurrence,
+    /// The line that says most of it, from the last iteration whose file can be read; empty where none can.
+    pub example: String,
+}
+
+/// An iteration in which an error occurred.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Occurrence {
+    /// The entry in the journal.
+    pub id: Id,
+    /// The run.
+    pub run_id: String,
+    /// Its number in the run.
+    pub iteration: u32,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+}
+
+/// What [`Memory::recurring_errors`](crate::Memory::recurring_errors) returns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecurringErrors {
+    /// The errors, the most frequent first, then the one that occurred last.
+    pub errors: Vec<RecurringError>,
+    /// What is wrong with files that were looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
+pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Iterations {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    newest(workspace, &catalogs, of_feature(workspace.now(), &catalogs, feature), count)
+}
+
+/// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
+/// of all. Those that were interrupted or are done in part did not fail.
+///
+/// # Errors
+///
+/// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is not one.
+pub(crate) fn failed_attempts(
+    workspace: &Workspace,
+    feature: Option<&str>,
+    task_id: Option<&str>,
+    count: usize,
+) -> Result<Iterations> {
+    task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let mut failed = match task_id {
+        Some(task_id) => {
+            let mut attempts = summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+            attempts.retain(|attempt| feature.is_none() || is_same_name(attempt.feature.as_deref(), feature));
+            attempts
+        }
+        None => of_feature(workspace.now(), &catalogs, feature),
+    };
+    failed.retain(|attempt| attempt.head.outcome.is_success() == Some(false));
+    Ok(newest(workspace, &catalogs, failed, count))
+}
+
+/// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
+/// first that most of them touched. It does not ask whether a file still exists.
+pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> FeatureFiles {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let files = history::touched_files(&of_feature(workspace.now(), &catalogs, feature));
+    FeatureFiles { files, problems: problems_of(workspace, &catalogs) }
+}
+
+/// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
+/// frequent first. Errors that differ in paths, numbers and addresses alone are one.
+pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> RecurringErrors {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let attempts = of_feature(workspace.now(), &catalogs, feature);
+    let errors = history::recurring_errors(&attempts).into_iter().map(|error| RecurringError {
+        iterations: error.count(),
+        first: occurrence(error.first),
+        last: occurrence(error.last()),
+        example: error_line(workspace, &catalogs, &error).unwrap_or_default(),
+    });
+    RecurringErrors { errors: errors.collect(), problems: problems_of(workspace, &catalogs) }
+}
+
+/// Returns the newest of these attempts, which are given oldest first. No more files are read than are returned.
+fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSummary>, count: usize) -> Iterations {
+    let in_all = attempts.len();
+    let view = |AttemptSummary { id, .. }: AttemptSummary| {
+        let path = path_of(catalogs, &id)?;
+        // A file may have vanished since the scan.
+        Some(IterationView::new(id, display_path(&path), attempt_at(workspace, &path)?))
+    };
+    let iterations = attempts.into_iter().rev().filter_map(view).take(count).collect();
+    Iterations { iterations, in_all, problems: problems_of(workspace, catalogs) }
+}
+
+fn problems_of(workspace: &Workspace, catalogs: &[&Catalog]) -> Vec<Problem> {
+    let problems = catalogs.iter().flat_map(|catalog| catalog.problems());
+    problems.chain(workspace.settings_problems.clone()).collect()
+}
+
+/// Returns the attempts at the tasks of a feature, or all, oldest first.
+fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<AttemptSummary> {
+    let Some(feature) = feature else { return summaries(now, catalogs, |catalog| catalog.journal_rows().collect()) };
+    let mut attempts = summaries(now, catalogs, |catalog| catalog.rows_near_feature(feature));
+    attempts.retain(|attempt| is_same_name(attempt.feature.as_deref(), Some(feature)));
+    attempts
+}
+
+/// Returns the last attempts at the tasks of a feature, oldest first: [`MAX_RECENT`], and those of the same
+/// second as the first of them.
+pub(crate) fn recent_attempts(now: DateTime<Utc>, catalogs: &[&Catalog], feature: &str) -> Vec<AttemptSummary> {
+    let latest = latest_start(now);
+    let times = |catalog: &&Catalog| -> Vec<i64> {
+        let times = catalog.rows_near_feature(feature).into_iter().map(|row| catalog.recency(row));
+        times.filter(|time| *time <= latest).collect()
+    };
+    let mut times: Vec<i64> = catalogs.iter().flat_map(times).collect();
+    times.sort_unstable();
+    let since = times.len().checked_sub(MAX_RECENT).map_or(i64::MIN, |first| times[first]);
+    let is_late = |catalog: &Catalog, row: &RowId| catalog.recency(*row) >= since;
+    let mut attempts = summaries(now, catalogs, |catalog| {
+        catalog.rows_near_feature(feature).into_iter().filter(|row| is_late(catalog, row)).collect()
+    });
+    attempts.retain(|attempt| is_same_name(attempt.feature.as_deref(), Some(feature)));
+    attempts
+}
+
+fn occurrence(attempt: &AttemptSummary) -> Occurrence {
+    Occurrence {
+        id: attempt.id.clone(),
+        run_id: attempt.run_id.clone(),
+        iteration: attempt.head.iteration,
+        started_at: timestamp(attempt.started_at),
+    }
+}

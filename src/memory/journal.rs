@@ -1,0 +1,67 @@
+//! What a caller asks of the journal.
+
+use super::Memory;
+use crate::entry::{Attempt, Id};
+use crate::error::Result;
+use crate::journal::{self, FeatureFiles, Iterations, RecurringErrors};
+
+impl Memory {
+    /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
+    /// journal that came with the highest number of all does not keep a run from going on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::error::Error::Io) where the file system does not say which are taken.
+    pub fn next_number(&self, run_id: &str) -> Result<u32> {
+        journal::next_number(&self.workspace, run_id)
+    }
+
+    /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
+    pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
+        journal::attempts_of_run(&self.workspace, run_id)
+    }
+
+    /// Returns the task's iterations that are in the journal, as [`Memory::attempts_of_run`] does those of a run.
+    pub fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
+        journal::attempts_of_task(&self.workspace, task_id)
+    }
+
+    /// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
+    ///
+    /// # Errors
+    ///
+    /// None at present: files that cannot be read are among the problems.
+    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Result<Iterations> {
+        Ok(journal::recent_iterations(&self.workspace, feature, count))
+    }
+
+    /// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
+    /// of all. Those that were interrupted or are done in part did not fail.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is not one.
+    pub fn failed_attempts(&self, feature: Option<&str>, task_id: Option<&str>, count: usize) -> Result<Iterations> {
+        journal::failed_attempts(&self.workspace, feature, task_id, count)
+    }
+
+    /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
+    /// first that most of them touched. A file need not exist any more.
+    ///
+    /// # Errors
+    ///
+    /// None at present: files that cannot be read are among the problems.
+    pub fn feature_files(&self, feature: Option<&str>) -> Result<FeatureFiles> {
+        Ok(journal::feature_files(&self.workspace, feature))
+    }
+
+    /// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
+    /// frequent first. Errors that differ in paths, numbers and addresses alone are one.
+    ///
+    /// # Errors
+    ///
+    /// None at present: files that cannot be read are among the problems.
+    pub fn recurring_errors(&self, feature: Option<&str>) -> Result<RecurringErrors> {
+        Ok(journal::recurring_errors(&self.workspace, feature))
+    }
+}
