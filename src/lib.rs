@@ -141,6 +141,17 @@ pub mod transcript;
 pub mod watch;
 mod workspace;
 
+/// The examples in Rust of the README and of the book, which are tests here.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/src/guides/own-loop.md")]
+    mod own_loop {}
+    #[doc = include_str!("../docs/src/reference/library.md")]
+    mod library {}
+}
+
 pub use context::{Budget, Context, Request, Task};
 pub use entry::knowledge::Knowledge;
 pub use entry::{Id, Kind, Scope, Source};

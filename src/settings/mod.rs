@@ -381,6 +381,8 @@ pub fn template() -> String {
 
 #[cfg(test)]
 mod tests {
+    mod reference;
+
     use super::table::MODEL;
     use super::*;
 

@@ -197,13 +197,13 @@ fn excerpts_have_no_secrets() {
 
 #[test]
 fn the_examples_of_the_documentation_are_such_answers() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap();
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/reference/json.md")).unwrap();
     let mut n_examples = 0;
     for (at, _) in text.match_indices("```json\n") {
         let (before, block) = (&text[..at], &text[at + 8..]);
         let block = block.split("```").next().unwrap();
         let value: Value = serde_json::from_str(block).unwrap();
-        let command = before.rsplit("$ ralph-memory ").next().unwrap().split_whitespace().next().unwrap();
+        let command = before.rsplit("\nralph-memory ").next().unwrap().split_whitespace().next().unwrap();
         assert_answer(if value.get("error").is_some() { "error" } else { command }, &value);
         n_examples += 1;
     }

@@ -35,7 +35,7 @@ const ORDER: [(&str, bool); 26] = [
     ("runner", false),
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 20] = [
+const CRATES: [(&str, &[&str]); 21] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
@@ -46,6 +46,7 @@ const CRATES: [(&str, &[&str]); 20] = [
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
+    ("clap_mangen", &["src/bin/"]),
     ("anyhow", &["src/bin/"]),
     ("annotate_snippets", &["src/bin/"]),
     ("handlebars", &["src/runner/template.rs"]),

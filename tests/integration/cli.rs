@@ -8,9 +8,10 @@ use serde_json::Value;
 use crate::support::{NOW, TestBase, ids, without_scores};
 
 /// The commands, for what holds for all of them.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 22] = [
     "init",
     "add",
+    "note",
     "search",
     "show",
     "list",
@@ -20,11 +21,16 @@ const COMMANDS: [&str; 16] = [
     "check",
     "status",
     "doctor",
+    "prune",
+    "consolidate",
     "restore",
     "supersede",
+    "promote",
     "index",
-    "completions",
+    "watch",
     "mcp",
+    "merge-driver",
+    "completions",
 ];
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
 const COMPLETE: [&[&str]; 14] = [

@@ -21,6 +21,8 @@ mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
+mod doc_examples; // every example of the documentation works
+mod docs; // the pages of the documentation, their links and the man pages
 mod endings; // how attempts end, told by what real clients print
 mod events; // what happened, who is told of it, and how much
 mod every_ending; // twenty iterations that end in every way that clients were recorded to end
@@ -82,7 +84,6 @@ mod questions; // what entries answer, and how they are found by it
 #[path = "../campaigns/random.rs"]
 mod random; // numbers for campaigns
 mod ranking; // how well entries are found for the tasks that need them
-mod readme; // every command in the README
 mod redacting; // secrets are refused, redacted, found, and shown nowhere
 #[path = "../campaigns/saves.rs"]
 mod saves; // how editors save

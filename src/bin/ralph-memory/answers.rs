@@ -1,6 +1,6 @@
 //! What several commands answer with `--json`, in one shape each.
 //!
-//! `docs/json.md` says what they mean, and `docs/json-schema.json` how they look.
+//! `docs/src/reference/json.md` says what they mean, and `docs/json-schema.json` how they look.
 
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::knowledge::timestamp;

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, index, init, list, mcp, merge_driver, note, promote, prune,
-    record, restore, run as run_command, search, show, status, supersede, watch,
+    add, check, completions, consolidate, context, doctor, index, init, list, man, mcp, merge_driver, note, promote,
+    prune, record, restore, run as run_command, search, show, status, supersede, watch,
 };
 use crate::error::{self, ErrorReport, Exit};
 use crate::session::Globals;
@@ -26,7 +26,7 @@ project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over bot
 
 Exit codes:
   0    done; also an empty list
-  1    the answer is no: nothing was found, check found something, run ended undone
+  1    the answer is no: nothing was found, check found something, run ended before the task was done
   2    wrong usage: an argument, a value or a setting
   3    no memory here; ralph-memory init makes one
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
@@ -70,6 +70,7 @@ enum Command {
     Mcp(mcp::McpArgs),
     MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs the program with these arguments.
@@ -129,6 +130,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Completions(args) => completions::run(ui, &args),
+        Command::Man(args) => man::run(&args),
     }
 }
 

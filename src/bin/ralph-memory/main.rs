@@ -14,6 +14,8 @@ mod maintenance;
 mod mcp;
 mod parse;
 mod project_paths;
+#[cfg(test)]
+mod reference;
 mod report;
 mod session;
 mod ui;

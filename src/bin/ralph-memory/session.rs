@@ -21,7 +21,7 @@ pub(crate) struct Globals {
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// Show no progress: neither what takes long nor, of a run, what its agent does
+    /// Show no progress, neither of long operations nor of the agent of a run
     #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
     /// The time that is taken for now

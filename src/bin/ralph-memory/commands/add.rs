@@ -12,7 +12,7 @@ use crate::project_paths;
 use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
-/// Write knowledge down: as a new entry, or into the one that says the same
+/// Add knowledge: as a new entry, or by updating the one that says the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers go on while one writes.\"
@@ -24,13 +24,13 @@ pub(crate) struct AddArgs {
     /// Keywords, split at commas
     #[arg(long, required = true, value_delimiter = ',', value_name = "A,B")]
     tags: Vec<String>,
-    /// What is to be known, markdown [default: read from standard input]
+    /// The text, in markdown [default: read from standard input]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
     /// Such as `pitfall`, `tool_usage`, `testing_strategy` or `code_structure`
     #[arg(long)]
     category: Option<String>,
-    /// The feature that it is about; raises its score for tasks of that feature
+    /// The feature that it is about; raises its score for the tasks of that feature
     #[arg(long)]
     feature: Option<String>,
     /// Who sees it: `project`, `feature:NAME`, `section:ID` or `task:ID`
@@ -43,25 +43,26 @@ pub(crate) struct AddArgs {
     /// coding agent runs the command, else `human`]
     #[arg(long, value_parser = parse::source)]
     source: Option<Source>,
-    /// A file of the project that it speaks of, relative to the working folder; may be repeated
+    /// A project file that it is about, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// A question that it answers, in the words of somebody who has the problem: it is found by it; may be repeated
+    /// A question that it answers, in the words of someone who has the problem; searches match it like the title; may
+    /// be repeated
     #[arg(long = "question", value_name = "TEXT", allow_hyphen_values = true)]
     questions: Vec<String>,
     /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
     #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
     expires: Option<Expiry>,
-    /// The task at which it was learned
+    /// The task during which it was learned
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
-    /// The run in which it was learned
+    /// The run during which it was learned
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
     /// An entry that it replaces; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     supersedes: Vec<Id>,
-    /// Let this pass, which looks like a secret and is none; may be repeated
+    /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
 }

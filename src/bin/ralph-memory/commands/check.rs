@@ -9,13 +9,13 @@ use crate::report;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Say what is wrong with the files and how to mend it; exit code 1 when there are errors
+/// Report what is wrong with the files and how to fix it; exit code 1 if there are errors
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory check --strict
   ralph-memory check --format github")]
 pub(crate) struct CheckArgs {
-    /// Exit with code 1 for warnings, too
+    /// Exit with code 1 for warnings as well
     #[arg(long)]
     strict: bool,
     /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`

@@ -7,7 +7,7 @@ use crate::cli::Cli;
 use crate::error::Exit;
 use crate::ui::Ui;
 
-/// Print the script that completes commands in a shell
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory completions bash > ~/.local/share/bash-completion/completions/ralph-memory

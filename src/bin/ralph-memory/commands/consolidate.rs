@@ -5,15 +5,15 @@ use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Make one of learnings that are alike, where there are very many; the others go to the archive
+/// Merge learnings that are alike, if there are very many; the merged ones go to the archive
 ///
-/// Over 200 learnings (the setting `tend.learnings`), those of a category with half of their tags in common
-/// become one: the newest, with the tags and every statement of the others below its own.
+/// If there are over 200 learnings (the setting `tend.learnings`), those of a category with half of their tags in
+/// common are merged into the newest one, which gets their tags and, below its own text, every statement of theirs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory consolidate --dry-run")]
 pub(crate) struct ConsolidateArgs {
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -14,9 +14,9 @@ use crate::{parse, project_paths};
 
 /// Begin an iteration and print what its agent should know
 ///
-/// The answer has what was tried on this task and why it failed, what was learned elsewhere, how the
-/// run is going, and how to write to the memory. `record` ends the iteration. Which model should work on
-/// it is said on standard error, and in the JSON.
+/// The context holds what was tried on this task and why it failed, what was learned elsewhere, how the run is going,
+/// and how to report. `record` ends the iteration. The chosen model is printed to standard error and, with `--json`, in
+/// the answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory context --task \"Speed up the catalog scan\" --file src/catalog/scan.rs
@@ -33,7 +33,7 @@ pub(crate) struct ContextArgs {
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     strategy: Option<Strategy>,
-    /// How many iterations the run has at most, which the agent is told; your own loop keeps to it
+    /// The limit of iterations that the agent is told about; your own loop has to enforce it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     #[command(flatten)]
@@ -41,10 +41,10 @@ pub(crate) struct ContextArgs {
     /// Print the context without beginning an iteration: nothing is written
     #[arg(long)]
     dry_run: bool,
-    /// Leave the task itself out, which the text begins with
+    /// Leave out the task, with which the text begins
     #[arg(long)]
     no_task: bool,
-    /// Give up an iteration that was begun and never recorded: RUN/NUMBER, as `status` lists it
+    /// Give up an open iteration: RUN/NUMBER, as `status` lists it
     #[arg(long, value_name = "ID", conflicts_with_all = ["task", "run", "dry_run"])]
     cancel: Option<String>,
 }
@@ -94,10 +94,10 @@ impl TaskArgs {
 /// How much text there may be.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// At most so many characters [default: 27,000 and the fixed instructions]
+    /// The most characters that the context may have [default: 27,000 and the fixed instructions]
     #[arg(long, value_name = "N", conflicts_with = "tokens")]
     budget: Option<usize>,
-    /// At most so many tokens, by an estimate that is rather too high
+    /// The most tokens that the context may have, by an estimate that is on the high side
     #[arg(long, value_name = "N")]
     tokens: Option<usize>,
 }

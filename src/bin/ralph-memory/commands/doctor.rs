@@ -12,7 +12,7 @@ use crate::ui::{PLAIN, Ui};
 /// How git finds this program, as others do: on the path.
 const PROGRAM: &str = "ralph-memory";
 
-/// Look at folders, index, locks and git, and say how to mend them; exit code 1 when something does not work
+/// Check folders, index, locks and git, and say how to fix them; exit code 1 if something does not work
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory doctor
@@ -24,8 +24,8 @@ pub(crate) struct DoctorArgs {
     /// what is missing to `.ralph/.gitattributes`
     #[arg(long)]
     register_merge_driver: bool,
-    /// Mend what nobody has to decide about: remove what a crash left, make broken caches anew and remove old ones,
-    /// let git ignore `cache/` and `state/`; then look again
+    /// Fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, let git ignore
+    /// `cache/` and `state/`; then check again
     #[arg(long, conflicts_with = "register_merge_driver")]
     fix: bool,
 }

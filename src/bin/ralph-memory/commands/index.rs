@@ -10,18 +10,18 @@ use crate::error::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Bring the search index up to date, and the vectors where there is Ollama; searching needs neither
+/// Update the search index, and the vectors if there is an Ollama server; searching needs neither
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory index
   ralph-memory index --rebuild
   ralph-memory index --remote")]
 pub(crate) struct IndexArgs {
-    /// Make it anew from the files
+    /// Rebuild it from the files
     #[arg(long)]
     rebuild: bool,
-    /// Make the Qdrant server of `qdrant.url` say what the files say: store what it lacks, remove what was put there
-    /// from here and is in no file; with `--rebuild` make what this project has there anew
+    /// Make the Qdrant server of `qdrant.url` match the files: upload what it lacks, and remove what was uploaded from
+    /// here and is in no file; with `--rebuild`, rebuild what this project has there
     #[arg(long)]
     remote: bool,
 }

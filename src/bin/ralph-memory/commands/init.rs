@@ -7,13 +7,13 @@ use crate::error::{Exit, UsageError};
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// Make a memory in this folder; where there is one, add what it lacks
+/// Create a memory in this folder, or add what an existing one lacks
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory init
   ralph-memory init --root ~/src/project")]
 pub(crate) struct InitArgs {
-    /// Make one in this folder even though a folder above has a memory, which commands in this folder use now
+    /// Create one here although commands in this folder already use the memory of a folder above
     #[arg(long)]
     here: bool,
 }

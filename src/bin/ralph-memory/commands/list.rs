@@ -33,10 +33,10 @@ pub(crate) struct ListArgs {
     /// Only what has this category
     #[arg(long)]
     category: Option<String>,
-    /// The archive, too
+    /// Include the archive
     #[arg(long)]
     archived: bool,
-    /// The tags instead of the entries, with how many entries have each
+    /// List the tags instead of the entries, with the number of entries for each
     #[arg(long)]
     tags: bool,
 }

@@ -7,13 +7,13 @@ use crate::mcp;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Serve the memory to an agent, by the Model Context Protocol on standard input and output
+/// Serve the memory to an agent by the Model Context Protocol, over standard input and output
 ///
-/// An agent's program starts this and ends it. It keeps nothing between two calls: each one looks at the files as they
-/// are, as any other command does, and holds no lock when it is answered. It ends when its standard input does.
+/// An agent's client starts and ends this. Each call reads the files as they are. Nothing is kept and no lock is held
+/// between two calls. The server ends when its standard input ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The memory is the one in --root, else the nearest one upward from CLAUDE_PROJECT_DIR (which
-Claude Code sets), else from the working folder. It need not be there yet when the server starts.
+Claude Code sets), else from the working folder. It may be created after the server starts.
 
 Examples:
   claude mcp add ralph-memory -- ralph-memory mcp

@@ -14,16 +14,16 @@ const MEMORY: &str = ".ralph/";
 /// What git names the commits that it merges by, in the environment.
 const HEADS: &str = "GITHEAD_";
 
-/// Merge two versions of an entry, by key and by block; git runs it, exit code 1 when a person has to look
+/// Merge two versions of an entry by key and by block, for git; exit code 1 if a person has to decide
 ///
-/// `doctor --register-merge-driver` tells git to. The result is written over OURS. Of a key that both changed
-/// the later version counts, and the other value stays as a comment that `check` reports. Only bodies have
-/// conflict markers. Two entries that got the same name stay apart: theirs becomes a file beside ours.
+/// `doctor --register-merge-driver` tells git to run it. The result replaces OURS. If both sides changed a key, the
+/// later value counts, and the other stays as a comment that `check` reports. Only bodies get conflict markers. Two
+/// entries that got the same name are kept apart: theirs becomes a file beside ours.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   git config merge.ralph-memory.driver \"ralph-memory merge-driver --marker-size %L --path %P %O %A %B\"")]
 pub(crate) struct MergeDriverArgs {
-    /// The version that both come from; empty where there is none
+    /// The version that both come from; empty if there is none
     base: PathBuf,
     /// Our version, which the result replaces
     ours: PathBuf,

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge_driver;
 pub(crate) mod note;

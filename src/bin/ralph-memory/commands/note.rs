@@ -12,13 +12,13 @@ use crate::project_paths;
 use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
-/// Write down what happened: a decision, a rejection; contexts of tasks in its scope then tell of it
+/// Record an event, such as a decision or a rejection; contexts of the tasks in its scope then show it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory note --event decision --summary \"Sessions stay in SQLite. Redis was one more thing to run.\"
   ralph-memory note --event rejection --summary \"No tests for the empty file.\" --scope task:t-12 --source reviewer --importance 80")]
 pub(crate) struct NoteArgs {
-    /// What sort of thing: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
+    /// The kind of event: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
     #[arg(long, value_name = "EVENT", value_parser = event)]
     event: String,
     /// What happened, in at most 800 characters; its first sentence becomes the title
@@ -34,28 +34,28 @@ pub(crate) struct NoteArgs {
     /// coding agent runs the command, else `human`]
     #[arg(long, value_parser = parse::source)]
     source: Option<Source>,
-    /// From 0 to 100; the more important events are told and kept longer [default: 50]
+    /// From 0 to 100; more important events are shown first and kept longer [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     importance: Option<u8>,
-    /// The feature that it has to do with
+    /// The feature that it belongs to
     #[arg(long)]
     feature: Option<String>,
-    /// A file of the project that it speaks of, relative to the working folder; may be repeated
+    /// A project file that it is about, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// When it stops being of interest: a date, a time, or hours, days or weeks from now (`30d`)
+    /// When it is no longer of interest: a date, a time, or hours, days or weeks from now (`30d`)
     #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
     expires: Option<Expiry>,
-    /// What machines should know of it, a JSON object
+    /// Details for programs, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = details)]
     details: Option<Map<String, Value>>,
-    /// The task at which it happened
+    /// The task during which it happened
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
-    /// The run in which it happened
+    /// The run during which it happened
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
-    /// Let this pass, which looks like a secret and is none; may be repeated
+    /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
 }

@@ -10,7 +10,7 @@ use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// Say whom an entry concerns from now on, such as the whole project instead of one task
+/// Change the scope of an entry, for example from one task to the whole project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory promote knowledge/wal-mode project

@@ -5,17 +5,18 @@ use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Move to the archive what is over, one too many or without use; `restore` brings it back
+/// Archive what is finished, over the limit or unused; `restore` brings it back
 ///
-/// These are: attempts at a task that has been done for 7 days; knowledge over 90 days old that stood in no
-/// context for 30 days (a year where an attempt succeeded with it), as far as contexts are recorded; what has expired, and what another entry has
-/// replaced for 30 days; events beyond the caps. The settings under `tend` and `events` say how many.
+/// Archived are: attempts at a task that was done 7 days ago or earlier; knowledge over 90 days old that was included
+/// in no context for 30 days (for a year if an attempt succeeded with it), as far back as contexts are recorded;
+/// entries that have expired; entries that were superseded 30 days ago; and events over the limits. The settings under
+/// `tend` and `events` change the numbers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory prune --dry-run
   ralph-memory prune && ralph-memory restore knowledge/wal-mode")]
 pub(crate) struct PruneArgs {
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -21,11 +21,10 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 
 /// End an iteration: read what its agent said, and write the journal
 ///
-/// The text is read for the elements that `context` asks the agent for: how it ended, notes, knowledge,
-/// a failure report. Of the events of Claude Code, Codex or opencode, which may be of any length, files, errors,
-/// cost, tokens and a summary are taken too, also from a session's file; what an option says counts over it. It ends the iteration that
-/// `context` began; where several are open, say which. What cannot be written to the journal is kept in a file of
-/// your own, which the message names.
+/// Reads the elements that `context` asks the agent for: outcome, notes, knowledge, a failure report. An event stream
+/// or session file of Claude Code, Codex or opencode, of any length, also provides files, errors, cost, tokens and a
+/// summary. Options take precedence over what the text says. If several iterations are open, name the one to end. An
+/// attempt that cannot be written to the journal is saved in a file that the message names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   agent < prompt.md > output.txt; ralph-memory record output.txt --agent-exit $?
@@ -33,11 +32,11 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
   cargo test > test.txt 2>&1; ralph-memory record output.txt --verify-command \"cargo test\" --verify-exit $? --verify-output test.txt
   echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
 pub(crate) struct RecordArgs {
-    /// What the agent wrote: its final text, or its event stream [default: standard input]; or an attempt that could
-    /// not be written to the journal, and was kept
+    /// What the agent wrote: its final text or its event stream [default: standard input]; or the file of an attempt
+    /// that could not be recorded before
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Take FILE for an attempt that was kept although it lies in no state folder of yours: it says itself how verification
+    /// Accept FILE as a saved attempt although it is outside of your state folders. Such a file states how verification
     /// went and what a person said, so it must not come from an agent
     #[arg(long, requires = "file")]
     kept: bool,

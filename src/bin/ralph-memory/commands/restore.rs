@@ -9,13 +9,13 @@ use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// Bring an archived entry back; a live one in its place changes places with it
+/// Bring back an archived entry; a live entry in its place goes to the archive
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory restore knowledge/cargo-bench-requires-nightly
   ralph-memory restore knowledge/cargo-bench-requires-nightly.20260217T120000Z")]
 pub(crate) struct RestoreArgs {
-    /// The archived entry; of a live one with archived versions, the newest version is meant
+    /// The archived entry; the id of a live entry means its newest archived version
     #[arg(value_parser = parse::id)]
     id: Id,
 }

@@ -18,7 +18,7 @@ const MAX_EXCERPTS: usize = 10;
 /// How long such a line is, in characters: with its indentation a terminal's width of 80.
 const EXCERPT_WIDTH: usize = 76;
 
-/// Find the entries that match best; exit code 1 when there is none
+/// Find the entries that match best; exit code 1 if there are none
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory search \"why does the bench fail\"
@@ -28,7 +28,7 @@ pub(crate) struct SearchArgs {
     /// Words to look for; operators have no meaning
     #[arg(required = true)]
     query: Vec<String>,
-    /// At most so many entries [default: 10, or the setting `search.limit`]
+    /// Return at most this many entries [default: 10, or the setting `search.limit`]
     #[arg(long, value_name = "N", value_parser = parse::limit)]
     limit: Option<usize>,
     /// Only what has this tag; may be repeated
@@ -43,20 +43,20 @@ pub(crate) struct SearchArgs {
     /// Only what has this scope
     #[arg(long, value_parser = parse::scope)]
     scope: Option<Scope>,
-    /// The archive too, and what has expired or was superseded
+    /// Include the archive, and what has expired or was superseded
     #[arg(long)]
     archived: bool,
-    /// The feature at work: what is tagged with words of its name scores higher
+    /// The feature that you work on: entries tagged with words of its name score higher
     #[arg(long, value_name = "NAME")]
     for_feature: Option<String>,
-    /// A file at work, relative to the working folder: what is tagged with a part of its path scores higher; may be
-    /// repeated
+    /// A file that you work on, relative to the working folder: entries tagged with a part of its path score higher;
+    /// may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
     /// Show the parts of each score
     #[arg(long)]
     explain: bool,
-    /// How much words count beside the points for tags; 0 leaves the points alone
+    /// The weight of words compared with the points for tags; with 0, only the points count
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = parse::weight)]
     text_weight: Option<f64>,
     /// The share of meaning in a score, from 0 (no server is asked) to 0.99 [default: the setting `semantic.weight`]

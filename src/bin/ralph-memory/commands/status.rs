@@ -9,7 +9,7 @@ use crate::error::Exit;
 use crate::session::Globals;
 use crate::ui::{PLAIN, TITLE, Ui, count};
 
-/// Say how much of what there is
+/// Show counts of entries, attempts and runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory status

@@ -8,7 +8,7 @@ use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// Say that an entry replaces another, which is then found no more unless asked for
+/// Replace an entry by another; searches then leave the old one out
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory supersede knowledge/use-make knowledge/use-just")]
@@ -16,7 +16,7 @@ pub(crate) struct SupersedeArgs {
     /// The entry that is out of date
     #[arg(value_parser = parse::id)]
     old: Id,
-    /// The knowledge entry that holds instead
+    /// The knowledge entry that replaces it
     #[arg(value_parser = parse::id)]
     new: Id,
 }

@@ -18,10 +18,10 @@ use crate::ui::{ID, QUIET, Ui, count};
 /// How often it is looked whether somebody wants it to end.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Tell what changes, and keep the index up to date with it, until Ctrl-C
+/// Report changes and keep the index up to date, until Ctrl-C
 ///
-/// No command needs this: each looks at every file itself. It spares the next one the reading of what changed, and tells
-/// tools and people of changes, and of what is wrong with them, when they happen.
+/// No command needs this, since each one checks every file itself. It saves the next command from reading what changed,
+/// and reports changes and problems to tools and people as they happen.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory watch
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
 pub(crate) struct WatchArgs {
-    /// Look at the files every second instead of being told by the system: for network and virtual file systems
+    /// Check the files every second instead of waiting for notifications: for network and virtual file systems
     #[arg(long)]
     poll: bool,
 }

@@ -1,0 +1,31 @@
+//! `man`: the man pages, for packages.
+//!
+//! It knows the commands as clap does, and nothing of memories. What it writes is made from the help alone, so the pages
+//! say what `--help` says.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+
+use crate::cli::Cli;
+use crate::error::Exit;
+
+/// Write the man pages into a folder: one for the program, and one for each command
+#[derive(Debug, clap::Args)]
+#[command(
+    hide = true,
+    after_help = "Examples:
+  ralph-memory man /usr/local/share/man/man1"
+)]
+pub(crate) struct ManArgs {
+    /// The folder, which is created if it is missing
+    folder: PathBuf,
+}
+
+pub(crate) fn run(args: &ManArgs) -> anyhow::Result<Exit> {
+    let cannot_write = |source| ralph_memory::Error::Io { action: "write", path: args.folder.clone(), source };
+    fs::create_dir_all(&args.folder).map_err(cannot_write)?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(cannot_write)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,341 @@
+//! Every example of the documentation works: sessions print what the page shows, commands are understood, and settings,
+//! entries, JSON and TOML can be read. Examples in Rust are tests of the library's documentation.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::docs::{Block, blocks, pages};
+use crate::support::TestBase;
+
+/// The languages that blocks may have. What is `text` is not run: outputs, pictures, and forms to fill in.
+const LANGUAGES: [&str; 7] = ["console", "json", "markdown", "rust", "sh", "text", "toml"];
+/// The programs of `sh` blocks that are not run, each with the reason.
+const NOT_RUN: [(&str, &str); 12] = [
+    ("agent", "stands for any agent"),
+    ("cargo", "compiles this repository"),
+    ("cd", "is no command of ours"),
+    ("claude", "is a client that need not be installed"),
+    ("codex", "is a client that need not be installed"),
+    ("echo", "is no command of ours"),
+    ("git", "would change a repository"),
+    ("jq", "need not be installed"),
+    ("ollama", "downloads a model"),
+    ("python3", "measures for minutes"),
+    ("mdbook", "need not be installed"),
+    (".ci/run", "runs all tests"),
+];
+/// The agent of the sessions: it does what it is asked where it may edit files.
+const AGENT: &str = "#!/bin/sh\ncase \"$*\" in *acceptEdits*|*workspace-write*) ;; *) exit 9;; esac\n\
+                     id=$(sed -n 's/^\\*\\*ID:\\*\\* //p')\necho \"<task-done>$id</task-done>\"\n";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Returns the blocks of all pages in these languages.
+fn all_blocks(languages: &[&str]) -> Vec<Block> {
+    let blocks = pages().into_iter().flat_map(|page| blocks(&page)).collect::<Vec<_>>();
+    blocks.into_iter().filter(|block| languages.contains(&block.language.as_str())).collect()
+}
+
+#[test]
+fn every_block_has_a_language() {
+    for page in pages() {
+        for block in blocks(&page) {
+            assert!(LANGUAGES.contains(&block.language.as_str()), "{}: `{}`", block.place, block.language);
+        }
+    }
+}
+
+/// Returns the commands of a `sh` block, as the programs that they call with their arguments.
+fn commands(block: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut joined = String::new();
+    for line in block.lines() {
+        if let Some(part) = line.strip_suffix('\\') {
+            joined.push_str(part);
+            continue;
+        }
+        joined.push_str(line);
+        if !line.ends_with('|') {
+            found.extend(programs(&std::mem::take(&mut joined)));
+        }
+    }
+    found.retain(|words| !words.is_empty());
+    found
+}
+
+/// Returns the arguments with which a command calls the program, if it does.
+fn arguments(words: &[String]) -> Option<Vec<String>> {
+    let first = words.first()?;
+    if first == "ralph-memory" {
+        return Some(words[1..].to_vec());
+    }
+    let is_run = first == "cargo" && words.get(1).is_some_and(|word| word == "run");
+    let at = words.iter().position(|word| word == "--").filter(|_| is_run)?;
+    // An example has a command line of its own.
+    (!words.iter().any(|word| word == "--example")).then(|| words[at + 1..].to_vec())
+}
+
+/// Splits a line as a shell does: into the programs of a pipe or list, and these into words. Where
+/// input comes from and output goes to is left out.
+fn programs(line: &str) -> Vec<Vec<String>> {
+    let mut programs = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut is_file = false;
+    let mut characters = line.chars();
+    loop {
+        let character = characters.next().filter(|character| *character != '#' || word.is_some());
+        let ends_word = character.is_none_or(|character| character.is_whitespace() || "|&;<>".contains(character));
+        if ends_word && let Some(word) = word.take() {
+            let program = programs.last_mut().unwrap();
+            if is_file {
+                is_file = false;
+            } else {
+                program.push(word);
+            }
+        }
+        match character {
+            None => return programs,
+            Some('|' | '&' | ';') => programs.push(Vec::new()),
+            Some('<' | '>') => is_file = true,
+            Some(quote @ ('\'' | '"')) => {
+                let inside: String = characters.by_ref().take_while(|next| *next != quote).collect();
+                word.get_or_insert_default().push_str(&inside);
+            }
+            Some(character) if character.is_whitespace() => {}
+            Some(character) => word.get_or_insert_default().push(character),
+        }
+    }
+}
+
+#[test]
+fn every_command_is_understood() {
+    let mut n_run = 0;
+    for block in all_blocks(&["sh"]) {
+        for words in commands(&block.text) {
+            let Some(arguments) = arguments(&words) else {
+                assert!(NOT_RUN.iter().any(|(program, _)| *program == words[0]), "{}: {words:?}", block.place);
+                continue;
+            };
+            // Where there is no memory, a command that is understood ends before it does anything.
+            let base = TestBase::without_memory();
+            // What a shell would put in their place.
+            let expand = |word: String| word.replace("$?", "0").replace("~/src/project", ".");
+            let arguments: Vec<String> = arguments.into_iter().map(expand).collect();
+            let ran = base.run(&arguments);
+            assert!(ran.code == Some(0) || ran.code == Some(3), "{}: {arguments:?}: {ran}", block.place);
+            n_run += 1;
+        }
+    }
+    assert!(n_run > 50, "{n_run}");
+}
+
+/// Returns the commands of a `console` block, each with what the README says that it prints.
+fn session(block: &str) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut goes_on = false;
+    for line in block.lines() {
+        let command = if goes_on { Some(line) } else { line.strip_prefix("$ ") };
+        match (command, all.last_mut()) {
+            (Some(line), Some((last, _))) if goes_on => last.push_str(&format!("\n{line}")),
+            (Some(line), _) => all.push((line.to_owned(), String::new())),
+            (None, Some((_, printed))) => printed.push_str(&format!("{line}\n")),
+            (None, None) => panic!("{line}"),
+        }
+        goes_on = command.is_some_and(|line| line.ends_with(['\\', '|']));
+    }
+    all
+}
+
+/// The folder of a page's sessions: a project, and programs that stand in for those that need not be installed.
+struct Stage {
+    base: TestBase,
+    programs: PathBuf,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let base = TestBase::without_memory();
+        let programs = base.home().join("bin");
+        fs::create_dir_all(&programs).unwrap();
+        symlink(env!("CARGO_BIN_EXE_ralph-memory"), programs.join("ralph-memory")).unwrap();
+        for (name, script) in [("claude", AGENT), ("codex", AGENT), ("cargo", "#!/bin/sh\n[ \"$1\" = test ]\n")] {
+            fs::write(programs.join(name), script).unwrap();
+            fs::set_permissions(programs.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        Stage { base, programs }
+    }
+
+    /// Runs a command and returns its exit code and what it printed, errors last.
+    fn run(&self, command: &str) -> (Option<i32>, String, String) {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.programs.display());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(self.base.root());
+        let output = shell.env_clear().env("PATH", path).env("HOME", self.base.home()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    }
+}
+
+/// Returns the part of `shown` that does not follow in `printed`; what is left out, `…`, stands for any text.
+fn missing<'a>(shown: &'a str, printed: &str) -> Option<&'a str> {
+    let parts: Vec<&str> = shown.split('…').collect();
+    let [only] = parts[..] else {
+        let mut rest = printed;
+        for part in parts.into_iter().map(str::trim).filter(|part| !part.is_empty()) {
+            let Some((_, behind)) = rest.split_once(part) else { return Some(part) };
+            rest = behind;
+        }
+        return None;
+    };
+    (only != printed).then_some(only)
+}
+
+/// What was seen in 0.1.0: the documentation showed what the program had printed some time ago.
+#[test]
+fn sessions_go_as_the_pages_show() {
+    let mut n_commands = 0;
+    for page in pages() {
+        let stage = Stage::new();
+        for block in blocks(&page).into_iter().filter(|block| block.language == "console") {
+            for command in &block.before {
+                assert_eq!(stage.run(command).0, Some(0), "{}: {command}", block.place);
+            }
+            for (command, shown) in session(&block.text) {
+                let (code, out, err) = stage.run(&command);
+                // What `check` finds is shown, too.
+                let expected = Some(i32::from(command.starts_with("ralph-memory check")));
+                assert_eq!(code, expected, "{}: {command}\n{out}{err}", block.place);
+                let missing = missing(&shown, &out);
+                assert_eq!(missing, None, "{}: {command}\nprinted:\n{out}{err}", block.place);
+                n_commands += 1;
+            }
+        }
+    }
+    assert!(n_commands > 15, "{n_commands}");
+}
+
+/// The demonstration on this repository's own memory prints what the README shows of it.
+#[test]
+fn the_demonstration_prints_what_the_readme_shows() {
+    let root = root();
+    let readme = blocks(&pages().into_iter().find(|page| page.path == "README.md").unwrap());
+    let at = readme.iter().position(|block| block.language == "sh" && block.text.contains("cargo run")).unwrap();
+    let (command, shown) = (&readme[at].text, &readme[at + 1].text);
+    let base = TestBase::without_memory();
+    for file in walkdir::WalkDir::new(root.join(".ralph/knowledge")).into_iter().map(Result::unwrap) {
+        if file.file_type().is_file() {
+            let path = file.path().strip_prefix(&root).unwrap();
+            base.write(path.to_str().unwrap(), fs::read(file.path()).unwrap());
+        }
+    }
+    let printed = base.run(arguments(&commands(command)[0]).unwrap()).answer(0);
+    assert_eq!(missing(shown, &printed), None, "{printed}");
+}
+
+#[test]
+fn every_example_in_json_can_be_read() {
+    for block in all_blocks(&["json"]) {
+        serde_json::from_str::<serde_json::Value>(&block.text)
+            .unwrap_or_else(|error| panic!("{}: {error}", block.place));
+    }
+}
+
+/// Settings are taken as a user's own without a warning; what is for other programs can be read.
+#[test]
+fn every_example_in_toml_can_be_read() {
+    let reference = fs::read_to_string(root().join("docs/src/reference/settings.md")).unwrap();
+    let mut n_settings = 0;
+    for block in all_blocks(&["toml"]) {
+        let table: toml::Table = toml::from_str(&block.text).unwrap_or_else(|error| panic!("{}: {error}", block.place));
+        if !table.keys().all(|name| reference.contains(&format!("\n## {name}\n"))) {
+            continue;
+        }
+        let base = TestBase::new();
+        base.write("own.toml", &block.text);
+        let ran = base.with(["list", "--json"]).env("RALPH_MEMORY_CONFIG", base.at("own.toml")).run();
+        assert_eq!(ran.json(0)["problems"].as_array().unwrap().len(), 0, "{}: {ran}", block.place);
+        n_settings += 1;
+    }
+    assert!(n_settings >= 4, "{n_settings}");
+}
+
+#[test]
+fn every_example_of_an_entry_is_in_order() {
+    let entries = all_blocks(&["markdown"]).into_iter().filter(|block| block.text.starts_with("---\n"));
+    let mut n_entries = 0;
+    for block in entries {
+        let base = TestBase::new();
+        let is_attempt = block.text.contains("\nrun_id: ");
+        base.write(
+            if is_attempt { ".ralph/journal/run-1a2b3c4d/0003.md" } else { ".ralph/knowledge/a.md" },
+            &block.text,
+        );
+        let ran = base.run(["check", "--strict"]);
+        assert_eq!(ran.code, Some(0), "{}: {ran}", block.place);
+        n_entries += 1;
+    }
+    assert!(n_entries >= 3, "{n_entries}");
+}
+
+/// Examples in Rust are run as tests of the library, which names their pages.
+#[test]
+fn every_page_with_rust_is_a_test_of_the_library() {
+    let library = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    for block in all_blocks(&["rust"]) {
+        let page = block.place.split(':').next().unwrap();
+        assert!(library.contains(&format!("include_str!(\"../{page}\")")), "{page} is not in src/lib.rs");
+    }
+}
+
+#[test]
+fn commands_are_found_in_blocks() {
+    let block = "ralph-memory add --title \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\
+                 cargo run -q -- context --task x > y # why\ncat a |\n  ralph-memory search x; ralph-memory list\n";
+    let expected: [&[&str]; 4] =
+        [&["add", "--title", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
+    let found: Vec<_> = commands(block).iter().filter_map(|words| arguments(words)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_is_left_out_stands_for_anything() {
+    assert_eq!(missing("a\n…\nc\n", "a\nb\nc\n"), None);
+    assert_eq!(missing("a\n…\nd\n", "a\nb\nc\n"), Some("d"));
+    assert_eq!(missing("a\n", "a\nb\n"), Some("a\n"));
+}
+
+/// Each line of the threat model is kept by a test, by its name.
+#[test]
+fn every_line_of_the_threat_model_is_kept_by_a_test() {
+    let root = root();
+    let model = fs::read_to_string(root.join("docs/src/design/threat-model.md")).unwrap();
+    let sources: String = ["src", "tests"]
+        .iter()
+        .flat_map(|folder| walkdir::WalkDir::new(root.join(folder)))
+        .map(Result::unwrap)
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"))
+        .map(|entry| fs::read_to_string(entry.path()).unwrap())
+        .collect();
+    let mut kept = 0;
+    // Tables of lines that are kept by tests have those in their third column, behind what happens.
+    let tables = model.split("\n## ").filter(|part| part.contains("| kept by |"));
+    for row in tables.flat_map(str::lines).filter(|line| line.starts_with("| ")) {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        if ["kept by", "---"].iter().any(|head| cell.contains(head)) {
+            continue;
+        }
+        for test in cell.split(", ").map(|name| name.trim_matches('`')) {
+            assert!(
+                sources.contains(&format!("#[test]\nfn {test}()"))
+                    || sources.contains(&format!("#[test]\n    fn {test}()")),
+                "{test}"
+            );
+            kept += 1;
+        }
+    }
+    assert!(kept > 30, "{kept}");
+}
