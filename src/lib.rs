@@ -109,7 +109,8 @@
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
 //! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`semantic`] (what texts mean, and the servers that say so), [`retrieve`], [`context`](mod@context),
-//! [`watch`] (when to look again), [`check`], [`doctor`], and [`memory`], which puts them in sequence.
+//! [`watch`] (when to look again), [`check`], [`doctor`], [`memory`], which puts them in sequence, and, with
+//! the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 

@@ -8,7 +8,7 @@ use super::client::{no_command, not_found};
 use super::command::{CommandLine, CommandValues};
 use super::io::{RunEvent, RunIo};
 use super::options::RunOptions;
-use super::process::{self, CommandOutput, Invocation, OutputEvent};
+use super::process::{self, Invocation, OutputEvent, ProcessOutput};
 use super::prompt::PromptParts;
 use super::prompt_file::PromptFile;
 use super::recorder::Recorder;
@@ -101,7 +101,7 @@ impl RunningIteration<'_> {
         }
     }
 
-    fn agent(&mut self, reader: &mut Reader) -> Result<CommandOutput> {
+    fn agent(&mut self, reader: &mut Reader) -> Result<ProcessOutput> {
         let agent = &self.options.agent;
         let prompt = self.prompt()?;
         let log = self.options.log.as_ref();
@@ -139,7 +139,7 @@ impl RunningIteration<'_> {
         command: &CommandLine,
         input: &CommandInput<'_>,
         mut sink: Option<AgentSink<'_>>,
-    ) -> Result<CommandOutput> {
+    ) -> Result<ProcessOutput> {
         let (run_id, model) = (self.iteration.run_id.clone(), self.iteration.model.clone());
         let (task_id, number) = (self.iteration.task_id(), self.iteration.number);
         let values = CommandValues {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::amounts;
 use super::command::CommandLine;
-use super::process::CommandOutput;
+use super::process::ProcessOutput;
 use crate::entry::attempt::Outcome;
 use crate::error::Error;
 use crate::memory::{Report, Validated};
@@ -34,7 +34,7 @@ pub(super) struct AgentReport {
 
 impl AgentReport {
     /// Returns the report of an agent that ran.
-    pub(super) fn of_agent(output: CommandOutput, transcript: Transcript) -> AgentReport {
+    pub(super) fn of_agent(output: ProcessOutput, transcript: Transcript) -> AgentReport {
         AgentReport {
             agent_exit: Some(output.exit_code),
             duration: output.duration,
@@ -83,7 +83,7 @@ impl AgentReport {
 }
 
 /// Returns how verification went.
-pub(super) fn validated(verify: &CommandLine, output: CommandOutput) -> Validated {
+pub(super) fn validated(verify: &CommandLine, output: ProcessOutput) -> Validated {
     let text = if output.stdout.text.trim().is_empty() { output.stderr.text } else { output.stdout.text };
     Validated {
         command: verify.to_string(),

@@ -39,7 +39,7 @@ pub(in crate::runner) struct Invocation<'a> {
 
 /// How a command went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::runner) struct CommandOutput {
+pub(in crate::runner) struct ProcessOutput {
     /// What it wrote to its standard output.
     pub(in crate::runner) stdout: CapturedOutput,
     /// What it wrote to its error output.

@@ -32,7 +32,7 @@ use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
 
 pub use self::invocation::ProcessTimeouts;
-pub(super) use self::invocation::{CommandOutput, Invocation, OutputEvent};
+pub(super) use self::invocation::{Invocation, OutputEvent, ProcessOutput};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 16 * 1024;
@@ -57,7 +57,7 @@ pub(super) fn run(
     interrupt: &Interrupt,
     timeouts: ProcessTimeouts,
     see: &mut dyn FnMut(OutputEvent<'_>),
-) -> Result<CommandOutput> {
+) -> Result<ProcessOutput> {
     let ((mut child, family, _guard, start), running) = interrupt.start(|| {
         // Without a shell there is none, and everything else goes on as it does with one.
         let mut guard = GroupGuard::start().ok();
@@ -98,7 +98,7 @@ pub(super) fn run(
     // From here on another process may get its number.
     drop(running);
     let status = child.wait().map_err(|source| io_error(invocation, source))?;
-    Ok(CommandOutput {
+    Ok(ProcessOutput {
         stdout: watched.stdout.captured(),
         stderr: watched.stderr.captured(),
         exit_code: exit_code(status),

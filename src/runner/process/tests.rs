@@ -32,7 +32,7 @@ fn shell(script: &str) -> [String; 2] {
     ["-c".to_owned(), script.to_owned()]
 }
 
-fn finish(script: &str, stdin: &[u8]) -> CommandOutput {
+fn finish(script: &str, stdin: &[u8]) -> ProcessOutput {
     run(&job(&shell(script), stdin), &Interrupt::default(), LONG, &mut |_| {}).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn told(seen: OutputEvent<'_>) -> Option<String> {
 }
 
 /// Runs a script and interrupts it at its first line.
-fn interrupt(script: &str, patience: ProcessTimeouts) -> (CommandOutput, Vec<String>) {
+fn interrupt(script: &str, patience: ProcessTimeouts) -> (ProcessOutput, Vec<String>) {
     // Tests that run in the background of a script ignore the signal, and a shell cannot trap what it
     // was started to ignore. What has a handler here is no longer ignored there.
     let ends = Arc::new(AtomicBool::new(true));
