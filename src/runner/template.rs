@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 /// The values that a template can name.
 const NAMES: [&str; 8] = ["task", "context", "progress", "task_id", "task_title", "model", "iteration", "run_id"];
-/// The helpers that a template can use. TemplateValues are texts and a number, so there is nothing to walk
+/// The helpers that a template can use. Values are texts and a number, so there is nothing to walk
 /// through, and a template is one file.
 const HELPERS: [&str; 12] = ["if", "unless", "eq", "ne", "gt", "gte", "lt", "lte", "and", "or", "not", "raw"];
 /// The largest template, in bytes.
