@@ -40,7 +40,8 @@ fn section(page: &mut String, mut command: Command) {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect::<Vec<_>>().join("\n");
-    let _ = write!(page, "\n## {}\n\n{}\n\n```text\n{usage}\n```\n\n", command.get_name(), prose(&about));
+    let about = about.split("\n\n").map(prose).collect::<Vec<_>>().join("\n\n");
+    let _ = write!(page, "\n## {}\n\n{about}\n\n```text\n{usage}\n```\n\n", command.get_name());
     let aliases: Vec<String> = command.get_visible_aliases().map(|alias| format!("`{alias}`")).collect();
     if !aliases.is_empty() {
         let _ = write!(page, "Alias: {}\n\n", aliases.join(", "));
