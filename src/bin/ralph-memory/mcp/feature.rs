@@ -108,7 +108,7 @@ struct AttemptPart {
     text: String,
 }
 
-/// FeatureFilesTool, the most touched first.
+/// Files, the most touched first.
 #[derive(Debug, Serialize)]
 pub(super) struct FilesAnswer {
     /// The files, those first that most iterations touched
