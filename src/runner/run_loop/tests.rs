@@ -49,7 +49,7 @@ impl RunIo for Notes {
                 self.lines.push(format!("iteration {} of {last:?}", iteration.number));
             }
             RunEvent::IterationEnded { recorded, .. } => {
-                self.lines.push(format!("iteration {}", recorded.outcome.as_str()))
+                self.lines.push(format!("iteration {}", recorded.outcome.as_str()));
             }
             _ => {}
         }
