@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use ralph_memory::Memory;
-use ralph_memory::semantic::vectors::{Prepared, Record, Vectors};
+use ralph_memory::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
 use ralph_memory::store::Store;
 
 const DIMENSIONS: usize = 768;
@@ -25,16 +25,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let place = tempfile::tempdir()?;
         Memory::init(place.path())?;
         let store = Store::open(place.path())?;
-        let vectors = Vectors::of("bench");
+        let vectors = VectorCache::of("bench");
         let lock = store.cache_lock().ok_or("the cache is locked")?;
         for first in (0..size).step_by(usize::try_from(GROUP)?) {
             let group = first..(first + GROUP).min(size);
-            let records: Vec<Record> = group.map(|file| Record::new(file, file, 0, 1, &vector(file))).collect();
+            let records: Vec<VectorRecord> =
+                group.map(|file| VectorRecord::new(file, file, 0, 1, &vector(file))).collect();
             vectors.add(&store, &lock, &records)?;
         }
         let folder = place.path().join(".ralph/cache/vectors-v1");
         let path = fs::read_dir(folder)?.next().ok_or("no file")??.path();
-        let query = Prepared::new(&vector(u64::MAX));
+        let query = QueryVector::new(&vector(u64::MAX));
         let (mut read, mut searched) = (Duration::MAX, Duration::MAX);
         for _ in 0..ROUNDS {
             let begun = Instant::now();
@@ -43,9 +44,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             while file.read(&mut buffer)? > 0 {}
             read = read.min(begun.elapsed());
             let begun = Instant::now();
-            let looked = vectors.look(&store, Some(&query));
+            let scan = vectors.scan(&store, Some(&query));
             searched = searched.min(begun.elapsed());
-            if looked.best.len() as u64 != size {
+            if scan.best.len() as u64 != size {
                 return Err("a vector is missing".into());
             }
         }

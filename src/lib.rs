@@ -108,7 +108,7 @@
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
 //! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
-//! [`catalog`], [`index`] (the only one that knows Tantivy), [`semantic`] (what texts mean, and the servers that say so), [`retrieve`], [`context`](mod@context),
+//! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the servers), [`context`](mod@context),
 //! [`watch`] (when to look again), [`check`], [`doctor`], [`memory`], which puts them in sequence, and, with
 //! the feature `runner`, the module `runner`, which runs the loop.
 
@@ -124,9 +124,12 @@ pub mod error;
 pub mod git;
 pub mod history;
 pub mod index;
+mod iterations;
 mod journal;
+mod knowledge;
 pub mod memory;
 pub mod progress;
+mod queries;
 pub mod retention;
 pub mod retrieve;
 #[cfg(feature = "runner")]

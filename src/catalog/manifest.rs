@@ -10,23 +10,97 @@ use std::fs::File;
 use std::io::{self, Read as _};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Area;
 use super::heads;
-use super::table::{Code, FolderRow, Odd, Row, Table, number};
+use super::table::{Code, FolderRow, Odd, Row, Table};
 use crate::entry::{Head, Kind};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or what `entry::read` makes of the same bytes does.
-const FORMAT: u64 = 6;
+const FORMAT: u64 = 7;
 const MAGIC: [u8; 8] = *b"ralphcat";
-const HEADER: usize = 64;
-const FOLDER: usize = 24;
-const ROW: usize = 56;
-const ODD: usize = 16;
-const GHOST: usize = 16;
+/// Where that begins which the sum covers.
+const SUMMED: usize = 16;
 /// How many bytes are read and decoded at once: enough to be quick, and little memory.
 const CHUNK: usize = 64 << 10;
+
+/// The beginning of the file. The sum covers all that comes behind it.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    sum: U64,
+    identity: U64,
+    n_folders: U32,
+    n_rows: U32,
+    n_odd: U32,
+    n_ghosts: U32,
+    /// The bytes of the texts, which are the end of the file.
+    n_names: U32,
+    heads: U32,
+    heads_len: U64,
+    index_is_known: u8,
+    reserved: [u8; 7],
+}
+
+/// Where a text stands among the names.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct TextPlace {
+    at: U32,
+    len: U16,
+}
+
+/// A [`FolderRow`].
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct FolderRecord {
+    stat: U64,
+    first: U32,
+    path: TextPlace,
+    again: u8,
+    unreadable: u8,
+    reserved: [u8; 4],
+}
+
+/// A [`Row`].
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RowRecord {
+    stat: U64,
+    hash: U64,
+    recency: I64,
+    head_at: U32,
+    head_len: U32,
+    id: U32,
+    task: U32,
+    feature: U32,
+    section: U32,
+    name: TextPlace,
+    flags: U16,
+}
+
+/// An [`Odd`].
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct OddRecord {
+    folder: U32,
+    name: TextPlace,
+    code: U16,
+    reserved: [u8; 4],
+}
+
+/// One of the [`Ghosts`].
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct GhostRecord {
+    hash: U64,
+    path: TextPlace,
+    reserved: [u8; 2],
+}
 
 /// Paths that the committed index holds and must not answer with, with the hash of the content
 /// that it holds.
@@ -63,7 +137,7 @@ pub(super) fn load(store: &Store, area: Area, index_id: &str, key: u64) -> Optio
     }
     let file = store.open_cache(&name(area, index_id)).ok()?;
     let len = file.metadata().ok()?.len();
-    decode(Source { file, sum: Xxh3::with_seed(key), chunk: Vec::new() }, len, identity(area, index_id, key))
+    decode(ManifestBytes { file, sum: Xxh3::with_seed(key), chunk: Vec::new() }, len, identity(area, index_id, key))
 }
 
 /// Writes the manifest for an index commit. The caller holds the cache lock.
@@ -106,186 +180,208 @@ fn identity(area: Area, index_id: &str, key: u64) -> u64 {
 
 fn encode(manifest: &Manifest, identity: u64, key: u64, flags: impl Fn(&Row) -> u16) -> Option<Vec<u8>> {
     let Manifest { table, ghosts, .. } = manifest;
-    let room = HEADER + table.folders.len() * FOLDER + table.rows.len() * ROW + table.names.len();
-    let mut bytes = Vec::with_capacity(room + table.odd.len() * 64 + ghosts.len() * 64);
-    bytes.resize(HEADER, 0);
+    let mut header = Header {
+        magic: MAGIC,
+        sum: 0.into(),
+        identity: identity.into(),
+        n_folders: count(table.folders.len())?,
+        n_rows: count(table.rows.len())?,
+        n_odd: count(table.odd.len())?,
+        n_ghosts: count(ghosts.len())?,
+        n_names: 0.into(),
+        heads: manifest.heads.into(),
+        heads_len: manifest.heads_len.into(),
+        index_is_known: u8::from(manifest.index_is_known),
+        reserved: [0; 7],
+    };
+    let mut bytes = Vec::with_capacity(usize::try_from(header.size_of_records()?).ok()? + table.names.len());
+    bytes.resize(size_of::<Header>(), 0);
     // Texts are written in the order of the records, without those that are not used any more.
     let mut names = Vec::with_capacity(table.names.len());
-    let place = |names: &mut Vec<u8>, text: &str| {
-        let at = u32::try_from(names.len()).ok()?.to_le_bytes();
+    let mut place = |text: &str| {
+        let place = TextPlace { at: count(names.len())?, len: u16::try_from(text.len()).ok()?.into() };
         names.extend_from_slice(text.as_bytes());
-        Some((at, u16::try_from(text.len()).ok()?.to_le_bytes()))
+        Some(place)
     };
     for (at, folder) in table.folders.iter().enumerate() {
-        let (path, path_len) = place(&mut names, table.folder_path(at))?;
-        bytes.extend_from_slice(&folder.stat.to_le_bytes());
-        bytes.extend_from_slice(&folder.first.to_le_bytes());
-        bytes.extend_from_slice(&path);
-        bytes.extend_from_slice(&path_len);
-        bytes.extend_from_slice(&[u8::from(folder.again), folder.unreadable, 0, 0, 0, 0]);
+        bytes.extend_from_slice(FolderRecord::new(folder, place(table.folder_path(at))?).as_bytes());
     }
     for row in &table.rows {
-        let (name, name_len) = place(&mut names, table.name(row))?;
-        bytes.extend_from_slice(&row.stat.to_le_bytes());
-        bytes.extend_from_slice(&row.hash.to_le_bytes());
-        bytes.extend_from_slice(&row.recency.to_le_bytes());
-        bytes.extend_from_slice(&row.head_at.to_le_bytes());
-        bytes.extend_from_slice(&row.head_len.to_le_bytes());
-        bytes.extend_from_slice(&name);
-        bytes.extend_from_slice(&row.id.to_le_bytes());
-        bytes.extend_from_slice(&row.task.to_le_bytes());
-        bytes.extend_from_slice(&row.feature.to_le_bytes());
-        bytes.extend_from_slice(&row.section.to_le_bytes());
-        bytes.extend_from_slice(&name_len);
-        bytes.extend_from_slice(&flags(row).to_le_bytes());
+        bytes.extend_from_slice(RowRecord::new(row, place(table.name(row))?, flags(row)).as_bytes());
     }
     for odd in &table.odd {
-        let (name, name_len) = place(&mut names, &odd.name)?;
-        bytes.extend_from_slice(&odd.folder.to_le_bytes());
-        bytes.extend_from_slice(&name);
-        bytes.extend_from_slice(&name_len);
-        bytes.extend_from_slice(&(odd.code as u16).to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
+        let (folder, name, code) = (odd.folder.into(), place(&odd.name)?, (odd.code as u16).into());
+        bytes.extend_from_slice(OddRecord { folder, name, code, reserved: [0; 4] }.as_bytes());
     }
     for (path, hash) in ghosts {
-        let (path, path_len) = place(&mut names, path)?;
-        bytes.extend_from_slice(&hash.to_le_bytes());
-        bytes.extend_from_slice(&path);
-        bytes.extend_from_slice(&path_len);
-        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(GhostRecord { hash: (*hash).into(), path: place(path)?, reserved: [0; 2] }.as_bytes());
     }
-    let counts = [table.folders.len(), table.rows.len(), table.odd.len(), ghosts.len(), names.len()];
+    header.n_names = count(names.len())?;
     bytes.extend_from_slice(&names);
-    bytes[..8].copy_from_slice(&MAGIC);
-    bytes[16..24].copy_from_slice(&identity.to_le_bytes());
-    for (at, count) in counts.into_iter().enumerate() {
-        bytes[24 + 4 * at..28 + 4 * at].copy_from_slice(&u32::try_from(count).ok()?.to_le_bytes());
-    }
-    bytes[44..48].copy_from_slice(&manifest.heads.to_le_bytes());
-    bytes[48..56].copy_from_slice(&manifest.heads_len.to_le_bytes());
-    bytes[56] = u8::from(manifest.index_is_known);
-    let sum = xxh3_64_with_seed(&bytes[16..], key);
-    bytes[8..16].copy_from_slice(&sum.to_le_bytes());
+    header.write_to_prefix(&mut bytes).ok()?;
+    header.sum = xxh3_64_with_seed(&bytes[SUMMED..], key).into();
+    header.write_to_prefix(&mut bytes).ok()?;
     Some(bytes)
 }
 
-fn decode(mut source: Source, len: u64, identity: u64) -> Option<Manifest> {
-    let mut header = [0; HEADER];
+fn count(n: usize) -> Option<U32> {
+    u32::try_from(n).ok().map(U32::from)
+}
+
+fn decode(mut source: ManifestBytes, len: u64, identity: u64) -> Option<Manifest> {
+    let mut header = [0; size_of::<Header>()];
     source.file.read_exact(&mut header).ok()?;
-    source.sum.update(&header[16..]);
-    if header[..8] != MAGIC || u64_at(&header, 16) != identity {
+    source.sum.update(&header[SUMMED..]);
+    let header = Header::read_from_bytes(&header).ok()?;
+    if header.magic != MAGIC || header.identity != identity {
         return None;
     }
-    let counts: [usize; 5] = std::array::from_fn(|at| u32_at(&header, 24 + 4 * at) as usize);
-    let [n_folders, n_rows, n_odd, n_ghosts, n_names] = counts;
+    let n_names = header.n_names.get() as usize;
     // Before memory is taken for the counts, which nothing vouches for yet.
-    let expected = [(n_folders, FOLDER), (n_rows, ROW), (n_odd, ODD), (n_ghosts, GHOST), (n_names, 1)];
-    let expected = expected.iter().try_fold(HEADER, |sum, &(n, size)| n.checked_mul(size)?.checked_add(sum));
-    if expected.map(|expected| expected as u64) != Some(len) {
+    if header.size_of_records()?.checked_add(header.n_names.into()) != Some(len) {
         return None;
     }
-    let mut folders = Vec::with_capacity(n_folders);
-    source.records::<FOLDER>(n_folders, |record| {
-        folders.push(FolderRow {
-            stat: u64_at(record, 0),
-            first: u32_at(record, 8),
-            path: u32_at(record, 12),
-            path_len: u16_at(record, 16),
-            again: record[18] != 0,
-            unreadable: record[19],
-        });
-    })?;
-    let mut rows = Vec::with_capacity(n_rows);
-    source.records::<ROW>(n_rows, |record| {
-        rows.push(Row {
-            stat: u64_at(record, 0),
-            hash: u64_at(record, 8),
-            recency: u64_at(record, 16).cast_signed(),
-            head_at: u32_at(record, 24),
-            head_len: u32_at(record, 28),
-            name: u32_at(record, 32),
-            id: u32_at(record, 36),
-            task: u32_at(record, 40),
-            feature: u32_at(record, 44),
-            section: u32_at(record, 48),
-            name_len: u16_at(record, 52),
-            flags: u16_at(record, 54),
-        });
-    })?;
-    let mut odd_places = Vec::with_capacity(n_odd);
-    source.records::<ODD>(n_odd, |record| {
-        odd_places.push((u32_at(record, 0), u32_at(record, 4), u16_at(record, 8), u16_at(record, 10)));
-    })?;
-    let mut ghost_places = Vec::with_capacity(n_ghosts);
-    source.records::<GHOST>(n_ghosts, |record| {
-        ghost_places.push((u64_at(record, 0), u32_at(record, 8), u16_at(record, 12)));
-    })?;
+    let folders = source.records(header.n_folders, FolderRecord::row)?;
+    let rows = source.records(header.n_rows, RowRecord::row)?;
+    let odd_records =
+        source.records(header.n_odd, |record: &OddRecord| (record.folder.get(), record.name, record.code.get()))?;
+    let ghost_records = source.records(header.n_ghosts, |record: &GhostRecord| (record.path, record.hash.get()))?;
     let mut names = vec![0; n_names];
     source.file.read_exact(&mut names).ok()?;
     source.sum.update(&names);
-    if source.sum.digest() != u64_at(&header, 8) {
+    if header.sum != source.sum.digest() {
         return None;
     }
     let names = String::from_utf8(names).ok()?;
-    let text = |at: u32, len: u16| names.get(at as usize..at as usize + usize::from(len)).map(str::to_owned);
-    let odd = odd_places.into_iter().map(|(folder, at, len, code)| {
-        let folder = (folder < number(n_folders)).then_some(folder)?;
-        Some(Odd { folder, name: text(at, len)?, code: Code::from_number(code)? })
+    let odd = odd_records.into_iter().map(|(folder, name, code)| {
+        let folder = (folder < header.n_folders.get()).then_some(folder)?;
+        Some(Odd { folder, name: name.text(&names)?, code: Code::from_number(code)? })
     });
     let odd = odd.collect::<Option<Vec<Odd>>>()?;
-    let ghosts = ghost_places.into_iter().map(|(hash, at, len)| Some((text(at, len)?, hash)));
+    let ghosts = ghost_records.into_iter().map(|(path, hash)| Some((path.text(&names)?, hash)));
     let ghosts = ghosts.collect::<Option<Ghosts>>()?;
-    let firsts = || folders.iter().map(|folder: &FolderRow| folder.first);
-    if !firsts().is_sorted() || firsts().next().unwrap_or(number(n_rows)) != 0 && n_folders > 0 {
-        return None;
-    }
-    if firsts().next_back().is_some_and(|last| last > number(n_rows)) || n_folders == 0 && n_rows > 0 {
-        return None;
-    }
-    Some(Manifest {
+    are_divided(&folders, header.n_rows.get()).then(|| Manifest {
         table: Table { names, folders, rows, odd },
         ghosts,
-        heads: u32_at(&header, 44),
-        heads_len: u64_at(&header, 48),
-        index_is_known: header[56] != 0,
+        heads: header.heads.get(),
+        heads_len: header.heads_len.get(),
+        index_is_known: header.index_is_known != 0,
     })
 }
 
+/// Returns whether the folders divide so many rows among themselves.
+fn are_divided(folders: &[FolderRow], n_rows: u32) -> bool {
+    let mut firsts = folders.iter().map(|folder| folder.first);
+    let is_sorted = firsts.clone().is_sorted();
+    match (firsts.next(), folders.last()) {
+        (Some(first), Some(last)) => is_sorted && first == 0 && last.first <= n_rows,
+        _ => n_rows == 0,
+    }
+}
+
+impl Header {
+    /// Returns how many bytes header and records have.
+    fn size_of_records(&self) -> Option<u64> {
+        let of = |n: U32, size: usize| u64::from(n).checked_mul(size as u64);
+        let sizes = [
+            of(self.n_folders, size_of::<FolderRecord>()),
+            of(self.n_rows, size_of::<RowRecord>()),
+            of(self.n_odd, size_of::<OddRecord>()),
+            of(self.n_ghosts, size_of::<GhostRecord>()),
+        ];
+        sizes.into_iter().try_fold(size_of::<Header>() as u64, |sum, size| sum.checked_add(size?))
+    }
+}
+
+impl TextPlace {
+    fn text(self, names: &str) -> Option<String> {
+        let at = self.at.get() as usize;
+        names.get(at..at + usize::from(self.len.get())).map(str::to_owned)
+    }
+}
+
+impl FolderRecord {
+    fn new(row: &FolderRow, path: TextPlace) -> FolderRecord {
+        FolderRecord {
+            stat: row.stat.into(),
+            first: row.first.into(),
+            path,
+            again: u8::from(row.again),
+            unreadable: row.unreadable,
+            reserved: [0; 4],
+        }
+    }
+
+    fn row(&self) -> FolderRow {
+        FolderRow {
+            stat: self.stat.get(),
+            first: self.first.get(),
+            path: self.path.at.get(),
+            path_len: self.path.len.get(),
+            again: self.again != 0,
+            unreadable: self.unreadable,
+        }
+    }
+}
+
+impl RowRecord {
+    fn new(row: &Row, name: TextPlace, flags: u16) -> RowRecord {
+        RowRecord {
+            stat: row.stat.into(),
+            hash: row.hash.into(),
+            recency: row.recency.into(),
+            head_at: row.head_at.into(),
+            head_len: row.head_len.into(),
+            id: row.id.into(),
+            task: row.task.into(),
+            feature: row.feature.into(),
+            section: row.section.into(),
+            name,
+            flags: flags.into(),
+        }
+    }
+
+    fn row(&self) -> Row {
+        Row {
+            stat: self.stat.get(),
+            hash: self.hash.get(),
+            recency: self.recency.get(),
+            head_at: self.head_at.get(),
+            head_len: self.head_len.get(),
+            name: self.name.at.get(),
+            id: self.id.get(),
+            task: self.task.get(),
+            feature: self.feature.get(),
+            section: self.section.get(),
+            name_len: self.name.len.get(),
+            flags: self.flags.get(),
+        }
+    }
+}
+
 /// A file that is read from the front and summed up on the way.
-struct Source {
+struct ManifestBytes {
     file: File,
     sum: Xxh3,
     chunk: Vec<u8>,
 }
 
-impl Source {
-    /// Reads `n` records of `SIZE` bytes.
-    fn records<const SIZE: usize>(&mut self, n: usize, mut each: impl FnMut(&[u8; SIZE])) -> Option<()> {
-        let mut left = n;
+impl ManifestBytes {
+    /// Reads `n` records, and returns what `each` makes of them.
+    fn records<Record, Made>(&mut self, n: U32, each: impl Fn(&Record) -> Made) -> Option<Vec<Made>>
+    where
+        Record: FromBytes + Immutable + KnownLayout + Unaligned,
+    {
+        let mut left = n.get() as usize;
+        let mut made = Vec::with_capacity(left);
         while left > 0 {
-            let now = left.min(CHUNK / SIZE);
-            self.chunk.resize(now * SIZE, 0);
+            let now = left.min(CHUNK / size_of::<Record>());
+            self.chunk.resize(now * size_of::<Record>(), 0);
             self.file.read_exact(&mut self.chunk).ok()?;
             self.sum.update(&self.chunk);
-            self.chunk.as_chunks::<SIZE>().0.iter().for_each(&mut each);
+            made.extend(<[Record]>::ref_from_bytes(&self.chunk).ok()?.iter().map(&each));
             left -= now;
         }
-        Some(())
+        Some(made)
     }
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut number = [0; 8];
-    number.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(number)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut number = [0; 4];
-    number.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(number)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }

@@ -1,4 +1,4 @@
-//! Makes the table anew when folders or names came or went.
+//! Rebuilds the table when folders or names came or went.
 //!
 //! A folder lives when the one above it lives and was not listed, or was and has it. The rest of
 //! the table is carried over row by row. This file opens nothing but folders.
@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::scan::{Listing, Scan, Seen, open_and_list};
+use super::listing::{Listing, Seen, open_and_list};
+use super::scan::Scan;
 use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, Odd, Row, Table, fingerprint, id_hash, number};
 use crate::store::Store;
 
@@ -14,7 +15,7 @@ use crate::store::Store;
 /// if that was looked at.
 type Plan = BTreeMap<String, (Option<usize>, Option<Listing>)>;
 
-/// Makes the table of a scan anew from folders that were listed, or could not be opened.
+/// Rebuilds the table of a scan from folders that were listed, or could not be opened.
 pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option<Listing>)>) {
     let (plan, restless) = plan(scan, store, looked);
     let old = std::mem::take(&mut scan.catalog.table);

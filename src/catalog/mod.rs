@@ -19,12 +19,14 @@
 //! catalog, the answer is the same whether it grew call by call or was made at once.
 
 mod heads;
+mod listing;
 mod manifest;
 mod merge;
 mod problems;
 mod scan;
 mod table;
 mod update;
+mod walk;
 
 #[cfg(test)]
 mod model;
@@ -124,8 +126,8 @@ impl Catalog {
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
         catalog.by_id = OnceLock::new();
         catalog.n_reread = 0;
-        catalog.root_problems = scan::root_problems(store, catalog.area);
-        scan::run(catalog, store, nanoseconds(now))
+        catalog.root_problems = listing::root_problems(store, catalog.area);
+        walk::run(catalog, store, nanoseconds(now))
     }
 
     /// Looks at one file again, which this process has just written, and takes the rest as it is.
@@ -138,7 +140,7 @@ impl Catalog {
         self.n_reread = 0;
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
-        scan::run_at(self, store, nanoseconds(now), folder, name)
+        walk::run_at(self, store, nanoseconds(now), folder, name)
     }
 
     fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {

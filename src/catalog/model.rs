@@ -12,7 +12,7 @@ use super::*;
 
 /// What is done to the files. Paths are chosen among a few, so that things meet.
 #[derive(Debug, Clone)]
-enum Step {
+enum ModelStep {
     Write(usize, usize),
     Replace(usize, usize),
     /// In place, with the same size and the same mtime.
@@ -64,26 +64,26 @@ fn file(number: usize) -> String {
     format!("{}/{}", FOLDERS[number / NAMES.len()], NAMES[number % NAMES.len()])
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ModelStep> {
     let file = || 0..N_FILES;
     let folder = || 0..FOLDERS.len();
     prop_oneof![
-        6 => (file(), 0..N_TEXTS).prop_map(|(file, text)| Step::Write(file, text)),
-        4 => (file(), 0..N_TEXTS).prop_map(|(file, text)| Step::Replace(file, text)),
-        4 => (file(), 0..N_TEXTS).prop_map(|(file, text)| Step::SneakyWrite(file, text)),
-        1 => (file(), 0..N_TEXTS).prop_map(|(file, text)| Step::WriteAhead(file, text)),
-        4 => (file(), file()).prop_map(|(from, to)| Step::Rename(from, to)),
-        4 => (folder(), folder()).prop_map(|(from, to)| Step::Move(from, to)),
-        3 => file().prop_map(Step::Remove),
-        1 => folder().prop_map(Step::RemoveFolder),
-        1 => folder().prop_map(Step::Make),
-        1 => file().prop_map(Step::Touch),
-        1 => file().prop_map(Step::Chmod),
-        2 => file().prop_map(Step::Link),
-        1 => file().prop_map(Step::Fifo),
-        1 => file().prop_map(Step::Large),
-        1 => file().prop_map(Step::NotText),
-        1 => any::<bool>().prop_map(Step::LoseCache),
+        6 => (file(), 0..N_TEXTS).prop_map(|(file, text)| ModelStep::Write(file, text)),
+        4 => (file(), 0..N_TEXTS).prop_map(|(file, text)| ModelStep::Replace(file, text)),
+        4 => (file(), 0..N_TEXTS).prop_map(|(file, text)| ModelStep::SneakyWrite(file, text)),
+        1 => (file(), 0..N_TEXTS).prop_map(|(file, text)| ModelStep::WriteAhead(file, text)),
+        4 => (file(), file()).prop_map(|(from, to)| ModelStep::Rename(from, to)),
+        4 => (folder(), folder()).prop_map(|(from, to)| ModelStep::Move(from, to)),
+        3 => file().prop_map(ModelStep::Remove),
+        1 => folder().prop_map(ModelStep::RemoveFolder),
+        1 => folder().prop_map(ModelStep::Make),
+        1 => file().prop_map(ModelStep::Touch),
+        1 => file().prop_map(ModelStep::Chmod),
+        2 => file().prop_map(ModelStep::Link),
+        1 => file().prop_map(ModelStep::Fifo),
+        1 => file().prop_map(ModelStep::Large),
+        1 => file().prop_map(ModelStep::NotText),
+        1 => any::<bool>().prop_map(ModelStep::LoseCache),
     ]
 }
 
@@ -97,77 +97,77 @@ fn then() -> impl Strategy<Value = Then> {
 }
 
 /// Does a step, where it can be done; a step that the file system refuses is none.
-fn take(memory: &Memory, step: &Step) -> Option<()> {
+fn take(memory: &Memory, step: &ModelStep) -> Option<()> {
     let content = |number: usize| text(["one", "two", "six"][number]);
     let make_parent = |path: &str| fs::create_dir_all(memory.at(path).parent().unwrap()).ok();
     let clear = |path: &str| drop(fs::remove_file(memory.at(path)));
     match *step {
-        Step::Write(to, text) => {
+        ModelStep::Write(to, text) => {
             make_parent(&file(to))?;
             clear_special(memory, &file(to));
             fs::write(memory.at(&file(to)), content(text)).ok()
         }
-        Step::Replace(to, text) => {
+        ModelStep::Replace(to, text) => {
             make_parent(&file(to))?;
             fs::write(memory.at("temporary"), content(text)).ok()?;
             fs::rename(memory.at("temporary"), memory.at(&file(to))).ok()
         }
-        Step::SneakyWrite(to, text) => {
+        ModelStep::SneakyWrite(to, text) => {
             let metadata = memory.at(&file(to)).symlink_metadata().ok()?;
             let mtime = metadata.is_file().then(|| metadata.modified().unwrap())?;
             fs::write(memory.at(&file(to)), content(text)).ok()?;
             memory.set_mtime(&file(to), mtime);
             Some(())
         }
-        Step::WriteAhead(to, text) => {
-            take(memory, &Step::Write(to, text))?;
+        ModelStep::WriteAhead(to, text) => {
+            take(memory, &ModelStep::Write(to, text))?;
             memory.set_mtime(&file(to), SystemTime::now() + Duration::from_secs(100));
             Some(())
         }
-        Step::Rename(from, to) => {
+        ModelStep::Rename(from, to) => {
             make_parent(&file(to))?;
             fs::rename(memory.at(&file(from)), memory.at(&file(to))).ok()
         }
-        Step::Move(from, to) => {
+        ModelStep::Move(from, to) => {
             make_parent(FOLDERS[to])?;
             fs::rename(memory.at(FOLDERS[from]), memory.at(FOLDERS[to])).ok()
         }
-        Step::Remove(path) => fs::remove_file(memory.at(&file(path))).ok(),
-        Step::RemoveFolder(path) => fs::remove_dir_all(memory.at(FOLDERS[path])).ok(),
-        Step::Make(path) => fs::create_dir_all(memory.at(FOLDERS[path])).ok(),
-        Step::Touch(path) => {
+        ModelStep::Remove(path) => fs::remove_file(memory.at(&file(path))).ok(),
+        ModelStep::RemoveFolder(path) => fs::remove_dir_all(memory.at(FOLDERS[path])).ok(),
+        ModelStep::Make(path) => fs::create_dir_all(memory.at(FOLDERS[path])).ok(),
+        ModelStep::Touch(path) => {
             memory.at(&file(path)).symlink_metadata().ok()?;
             memory.set_mtime(&file(path), SystemTime::now());
             Some(())
         }
-        Step::Chmod(path) => {
+        ModelStep::Chmod(path) => {
             use std::os::unix::fs::PermissionsExt as _;
             let metadata = memory.at(&file(path)).symlink_metadata().ok()?;
             let mode = metadata.is_file().then(|| metadata.permissions().mode() ^ 0o444)?;
             fs::set_permissions(memory.at(&file(path)), fs::Permissions::from_mode(mode)).ok()
         }
-        Step::Link(path) => {
+        ModelStep::Link(path) => {
             make_parent(&file(path))?;
             clear(&file(path));
             std::os::unix::fs::symlink("x.md", memory.at(&file(path))).ok()
         }
-        Step::Fifo(path) => {
+        ModelStep::Fifo(path) => {
             make_parent(&file(path))?;
             clear(&file(path));
             (!memory.at(&file(path)).exists()).then(|| memory.fifo(&file(path)))
         }
-        Step::Large(path) => {
+        ModelStep::Large(path) => {
             make_parent(&file(path))?;
             clear_special(memory, &file(path));
             fs::write(memory.at(&file(path)), vec![b'x'; 1024 * 1024 + 1]).ok()
         }
-        Step::NotText(path) => {
+        ModelStep::NotText(path) => {
             make_parent(&file(path))?;
             clear_special(memory, &file(path));
             fs::write(memory.at(&file(path)), b"---\ntitle: caf\xe9\n---\n").ok()
         }
-        Step::LoseCache(true) => fs::remove_dir_all(memory.at("cache")).ok(),
-        Step::LoseCache(false) => {
+        ModelStep::LoseCache(true) => fs::remove_dir_all(memory.at("cache")).ok(),
+        ModelStep::LoseCache(false) => {
             let files = fs::read_dir(memory.at("cache/catalog-v2/live")).ok()?;
             let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
             files.sort();

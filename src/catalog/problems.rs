@@ -34,15 +34,12 @@ impl Catalog {
         listed.dedup();
         if n_more > 0 {
             let files = if n_more == 1 { "file has" } else { "files have" };
-            listed.push(Problem {
-                path: ".ralph/".to_owned(),
-                line: None,
-                column: None,
-                severity: Severity::Warning,
-                code: "more-problems".to_owned(),
-                message: format!("{n_more} more {files} problems").into(),
-                hint: "run `ralph-memory check` to see them all".into(),
-            });
+            listed.push(Problem::warning(
+                ".ralph/",
+                "more-problems",
+                format!("{n_more} more {files} problems"),
+                "run `ralph-memory check` to see them all",
+            ));
         }
         listed
     }

@@ -9,7 +9,8 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::entry::Id;
-use crate::error::{Problem, Severity};
+use crate::entry::path::display_path;
+use crate::error::Problem;
 use crate::store::{FileKind, FileStat};
 use crate::text::nfc;
 
@@ -363,14 +364,5 @@ impl fmt::Display for Code {
 
 /// Returns a problem of the file or folder at `path`, which is relative to `.ralph/`.
 pub(super) fn problem(path: &str, code: String, message: String, hint: String) -> Problem {
-    let path = format!(".ralph/{path}");
-    Problem {
-        path,
-        line: None,
-        column: None,
-        severity: Severity::Error,
-        code,
-        message: message.into(),
-        hint: hint.into(),
-    }
+    Problem::error(display_path(path), code, message, hint)
 }

@@ -6,7 +6,6 @@
 //! an entry has expired is no problem either: it happens on its own, and a check that fails one
 //! morning because of a date teaches people to switch it off; `status` counts them.
 
-mod anchors;
 mod duplicates;
 mod nearest;
 mod usefulness;
@@ -22,7 +21,6 @@ use crate::error::{Findings, MAX_OF_FILE, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 use crate::text::fold;
 
-pub use self::anchors::{Files, Unverified, unverified};
 pub use self::usefulness::usefulness;
 
 /// One live file.

@@ -24,7 +24,7 @@ pub(super) const KEPT_CHARACTERS: usize = 170;
 
 /// What is cut of an attempt, in characters of each part.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct AttemptLimits {
     /// Of each text but feedback; at 0 there is none of them.
     text: usize,
     /// Of the feedback.
@@ -33,8 +33,8 @@ struct Limits {
     has_model: bool,
 }
 
-impl Limits {
-    const NONE: Limits = Limits { text: usize::MAX, feedback: usize::MAX, has_model: true };
+impl AttemptLimits {
+    const NONE: AttemptLimits = AttemptLimits { text: usize::MAX, feedback: usize::MAX, has_model: true };
 
     fn cut_anything(self) -> bool {
         self.text < usize::MAX
@@ -42,7 +42,7 @@ impl Limits {
 }
 
 /// What is always shown: the newest attempt, and the suggestion for this one; each at least in part.
-struct Kept {
+struct KeptText {
     newest: String,
     suggestion: String,
 }
@@ -66,7 +66,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let suggestion = suggestion(&material.attempts);
     let whole = |head: &str, blocks: &[String], tail: &str| format!("{head}{}{tail}", blocks.concat());
 
-    let blocks: Vec<String> = material.attempts.iter().map(|past| block(past, Limits::NONE)).collect();
+    let blocks: Vec<String> = material.attempts.iter().map(|past| block(past, AttemptLimits::NONE)).collect();
     let tail = suggestion.map(|text| suggested(text, usize::MAX)).unwrap_or_default();
     if room.fits(&format!("{}{}", whole(&intro, &blocks, &tail), left_out.brief(0))) {
         let shown = material.attempts.iter().map(|past| past.id.clone()).collect();
@@ -77,9 +77,9 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let line = left_out.brief(older.len());
     let heads = [(intro.as_str(), line.as_str()), (&intro, "")];
     let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
-    let has_all = |kept: &Kept| suggestion.is_none() || !kept.suggestion.is_empty();
+    let has_all = |kept: &KeptText| suggestion.is_none() || !kept.suggestion.is_empty();
     let found = heads.iter().find_map(|(head, line)| keep(head, line).filter(has_all).map(|kept| (*head, kept)));
-    let Some((head, Kept { newest: newest_block, suggestion: tail })) =
+    let Some((head, KeptText { newest: newest_block, suggestion: tail })) =
         found.or_else(|| keep(heading, "").map(|kept| (heading, kept)))
     else {
         left_out.ids = material.attempts.iter().map(|past| past.id.clone()).collect();
@@ -94,7 +94,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
             left.push(*at);
             continue;
         }
-        taken.push((*at, block(past, Limits::NONE)));
+        taken.push((*at, block(past, AttemptLimits::NONE)));
         let blocks: Vec<String> = taken.iter().map(|(_, block)| block.clone()).collect();
         let n_more = older.len() - 1 - n_taken;
         if !room.fits(&format!("{}{}", whole(head, &blocks, &tail), left_out.brief(n_more + left.len()))) {
@@ -132,7 +132,7 @@ fn is_told(attempt: &Attempt) -> bool {
 }
 
 /// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
-fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<Kept> {
+fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText> {
     let cut = |room: Room| {
         let text = suggestion?;
         // A short text takes less than its beginning with the mark that it was cut.
@@ -146,28 +146,28 @@ fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<Kept> {
     let first = cut(room.half()).unwrap_or_default();
     let newest = shrunk(newest, room.beside(room.cost(&first)))?;
     let suggestion = cut(room.beside(room.cost(&newest))).unwrap_or(first);
-    Some(Kept { newest, suggestion })
+    Some(KeptText { newest, suggestion })
 }
 
 /// Returns the attempt, its parts cut as little as makes it fit; what a person said is cut last.
 fn shrunk(past: &Past, room: Room) -> Option<String> {
-    let fits = |limits: Limits| room.fits(&block(past, limits));
-    if fits(Limits::NONE) {
-        return Some(block(past, Limits::NONE));
+    let fits = |limits: AttemptLimits| room.fits(&block(past, limits));
+    if fits(AttemptLimits::NONE) {
+        return Some(block(past, AttemptLimits::NONE));
     }
     let sections = &past.attempt.sections;
     let texts = [&sections.tried, &sections.why, &sections.notes, &sections.summary];
     let most = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(OUTPUT_CHARACTERS * 2);
-    let texts = |text: usize| Limits { text, ..Limits::NONE };
+    let texts = |text: usize| AttemptLimits { text, ..AttemptLimits::NONE };
     if let Some(limit) = foreign::longest(0..=most, |limit| fits(texts(limit))) {
         return Some(block(past, texts(limit)));
     }
-    let feedback = |feedback: usize| Limits { text: 0, feedback, ..Limits::NONE };
+    let feedback = |feedback: usize| AttemptLimits { text: 0, feedback, ..AttemptLimits::NONE };
     let most = sections.feedback.chars().count();
     if let Some(limit) = foreign::longest(0..=most, |limit| fits(feedback(limit))) {
         return Some(block(past, feedback(limit)));
     }
-    let bare = Limits { has_model: false, ..feedback(0) };
+    let bare = AttemptLimits { has_model: false, ..feedback(0) };
     fits(bare).then(|| block(past, bare))
 }
 
@@ -198,7 +198,7 @@ fn suggested(text: &str, limit: usize) -> String {
 }
 
 /// Writes one attempt.
-fn block(past: &Past, limits: Limits) -> String {
+fn block(past: &Past, limits: AttemptLimits) -> String {
     let attempt = &past.attempt;
     let outcome = attempt.head.outcome.as_str();
     let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());
@@ -215,7 +215,7 @@ fn block(past: &Past, limits: Limits) -> String {
     block
 }
 
-fn bullets(attempt: &Attempt, limits: Limits) -> String {
+fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     let (head, sections) = (&attempt.head, &attempt.sections);
     let bullet = |name: &str, text: &str, most: usize| {
         let limit = limits.text.min(most);

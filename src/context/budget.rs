@@ -30,7 +30,7 @@ struct Share {
 
 /// The sections that have a share, in the order in which they stand and the budget is given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum BudgetPart {
     Attempts,
     Learnings,
     Status,
@@ -99,7 +99,7 @@ impl Budget {
         };
         let reason =
             format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount);
-        Err(Error::Invalid { what: "budget".to_owned(), reason })
+        Err(Error::invalid("budget", reason))
     }
 
     /// Returns the shares of `total`, which is what there is beside the instructions: in full where
@@ -115,7 +115,7 @@ impl Budget {
             left -= share;
             share
         });
-        let status = Part::Status as usize;
+        let status = BudgetPart::Status as usize;
         let mut missing = reserved.saturating_sub(shares[status]).saturating_sub(left);
         shares[status] = shares[status].max(reserved);
         for part in (0..SHARES.len()).rev().filter(|part| *part != status) {
@@ -177,7 +177,7 @@ impl Filling {
     }
 
     /// Returns the room of a section: its share, and what those before it left.
-    pub(super) fn room(&mut self, part: Part) -> Room {
+    pub(super) fn room(&mut self, part: BudgetPart) -> Room {
         self.left += self.shares[part as usize];
         // One more line break goes between this section and the next.
         Room(Budget { amount: self.left, ..self.budget }).beside(self.budget.cost("\n"))
@@ -221,14 +221,14 @@ mod tests {
     fn what_a_section_leaves_passes_to_the_next() {
         let mut filling = Filling::new(Budget::characters(0), 27_000, 0);
         let room = |filling: &mut Filling, part| filling.room(part).0.amount;
-        assert_eq!(room(&mut filling, Part::Attempts), 2_999);
+        assert_eq!(room(&mut filling, BudgetPart::Attempts), 2_999);
         filling.spend(&"x".repeat(2_000));
-        assert_eq!(room(&mut filling, Part::Learnings), 2_498);
+        assert_eq!(room(&mut filling, BudgetPart::Learnings), 2_498);
         filling.spend("");
-        assert_eq!(room(&mut filling, Part::Status), 2_998);
-        assert_eq!(room(&mut filling, Part::Journal), 14_998);
+        assert_eq!(room(&mut filling, BudgetPart::Status), 2_998);
+        assert_eq!(room(&mut filling, BudgetPart::Journal), 14_998);
         filling.spend(&"x".repeat(14_998));
-        assert_eq!(room(&mut filling, Part::Knowledge), 7_999);
+        assert_eq!(room(&mut filling, BudgetPart::Knowledge), 7_999);
     }
 
     #[test]

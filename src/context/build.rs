@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::budget::{Filling, Part, Room};
+use super::budget::{BudgetPart, Filling, Room};
 use super::events;
 use super::section::Section;
 use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
@@ -15,32 +15,32 @@ pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context 
     let total = budget.amount.saturating_sub(budget.cost(&material.instructions.text()));
     let mut filling = Filling::new(budget, total, reserve(material, budget, total));
 
-    let room = filling.room(Part::Attempts);
+    let room = filling.room(BudgetPart::Attempts);
     let mut previous = attempts::section(material, room);
     let mut previous_text = previous.render(room);
     filling.spend(&previous_text);
 
-    let room = filling.room(Part::Learnings);
+    let room = filling.room(BudgetPart::Learnings);
     let (mut learned, duplicates) = learnings::section(&material.learnings, room, body_words);
     let mut learned_text = learned.render(room);
     filling.spend(&learned_text);
 
     let again = recurring::bullets(material, &previous.shown, &previous_text);
-    let status_text = status::section(material.status.as_ref(), &again, filling.room(Part::Status));
+    let status_text = status::section(material.status.as_ref(), &again, filling.room(BudgetPart::Status));
     filling.spend(&status_text);
 
-    let room = filling.room(Part::Journal);
+    let room = filling.room(BudgetPart::Journal);
     let mut run = journal::section(&material.journal, &material.matching, &previous.shown, room);
     let mut run_text = run.render(room);
     filling.spend(&run_text);
 
-    let room = filling.room(Part::Knowledge);
+    let room = filling.room(BudgetPart::Knowledge);
     let above: HashSet<&Id> = learned.shown.iter().chain(&duplicates).collect();
     let known = knowledge::section(&material.knowledge, &above, room, body_words);
     let known_text = known.render(room);
     filling.spend(&known_text);
 
-    let room = filling.room(Part::Events);
+    let room = filling.room(BudgetPart::Events);
     let above: HashSet<&Id> = previous.shown.iter().chain(&run.shown).collect();
     let happened = events::section(&material.events, &above, room);
     let happened_text = happened.render(room);

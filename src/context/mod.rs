@@ -34,12 +34,11 @@ use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::text::{fold, is_same_name};
 
+pub use crate::retrieve::MAX_CANDIDATES;
 pub use budget::{Budget, Unit, default_budget};
 pub use build::build;
 pub use instructions::Instructions;
 
-/// How many entries are looked at for a context.
-pub const MAX_CANDIDATES: usize = 100;
 /// What scores under this share of the best is left out: it shares a common word or two with the
 /// task, and an agent reads all that it is given. Of the entries that the golden set's tasks must have,
 /// .91 are then in the context, and the median task is shown 12; a quarter keeps .92 of them and shows

@@ -226,10 +226,7 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
             if items.iter().any(|item| item.contains(',') || quote(item) != *item) =>
         {
             // Such an item would end the string, or be cut in two: the value becomes a list.
-            let value = unquoted(&head[key.value.clone()], key.style);
-            let old = list_items(Some(&Value::String(value?))).into_iter().map(|item| quote(&item));
-            let list: Vec<String> = old.chain(flow).collect();
-            head.replace_range(key.value.clone(), &format!("[{}]", list.join(", ")));
+            extend_as_list(head, key, flow)?;
         }
         // A comma string stays one.
         Style::Plain => head.insert_str(key.value.end, &format!(", {}", items.join(", "))),
@@ -241,14 +238,18 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
             head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
         }
         // What a block of text holds is a comma string as well; it becomes a list on one line.
-        Style::BlockScalar => {
-            let value = unquoted(&head[key.value.clone()], key.style)?;
-            let old = list_items(Some(&Value::String(value))).into_iter().map(|item| quote(&item));
-            let list: Vec<String> = old.chain(flow).collect();
-            head.replace_range(key.value.clone(), &format!("[{}]", list.join(", ")));
-        }
+        Style::BlockScalar => extend_as_list(head, key, flow)?,
         Style::FlowMap | Style::BlockMap => return Err(format!("`{name}` is not a list")),
     }
+    Ok(())
+}
+
+/// Makes a list of the comma string that a scalar is, with further items behind those of the string.
+fn extend_as_list(head: &mut String, key: &Key, flow: Vec<String>) -> Result<(), String> {
+    let text = unquoted(&head[key.value.clone()], key.style)?;
+    let old = list_items(Some(&Value::String(text))).into_iter().map(|item| quote(&item));
+    let list: Vec<String> = old.chain(flow).collect();
+    head.replace_range(key.value.clone(), &format!("[{}]", list.join(", ")));
     Ok(())
 }
 

@@ -75,18 +75,18 @@ impl Event {
     ///
     /// [`Error::Invalid`] where the event is none of [`EVENTS`], or the summary is empty or too long.
     pub fn to_knowledge(&self) -> Result<Knowledge> {
-        let invalid = |what: &str, reason: String| Err(Error::Invalid { what: what.to_owned(), reason });
         let event = fold(&self.event).replace([' ', '-'], "_");
         if !EVENTS.contains(&event.as_str()) {
-            return invalid("event", format!("`{}` is none of {}", self.event, EVENTS.join(", ")));
+            return Err(Error::invalid("event", format!("`{}` is none of {}", self.event, EVENTS.join(", "))));
         }
         let summary = self.summary.trim();
         if summary.is_empty() {
-            return invalid("summary", "it is empty".to_owned());
+            return Err(Error::invalid("summary", "it is empty"));
         }
         let length = summary.chars().count();
         if length > MAX_SUMMARY {
-            return invalid("summary", format!("it has {length} characters, and {MAX_SUMMARY} are the most"));
+            let reason = format!("it has {length} characters, and {MAX_SUMMARY} are the most");
+            return Err(Error::invalid("summary", reason));
         }
         let line = summary.lines().next().unwrap_or_default().trim_start_matches(['#', '-', '*', '>', ' ']);
         let tags =
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_no_event_is_refused() {
         let what = |event: Event| match event.to_knowledge() {
-            Err(Error::Invalid { what, .. }) => what,
+            Err(Error::Invalid { what, .. }) => what.to_string(),
             other => panic!("{other:?}"),
         };
         assert_eq!(what(Event::new("pitfall", "x")), "event");

@@ -170,7 +170,7 @@ impl Engine for Yaml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
         // The head was scanned once already; gray_matter hands its engines text alone.
         let keys = guard::scan(content).unwrap_or_default();
-        let typed = Document { keys: &keys }.deserialize(serde_yaml::Deserializer::from_str(content));
+        let typed = MarkedDocument { keys: &keys }.deserialize(serde_yaml::Deserializer::from_str(content));
         // A value of an unexpected shape fails the typed reading; the untyped one still says what is
         // there, so that one odd key does not hide the others.
         typed
@@ -180,18 +180,18 @@ impl Engine for Yaml {
 }
 
 /// Reads a mapping, with the style of each value as the guide to its shape.
-struct Document<'a> {
+struct MarkedDocument<'a> {
     keys: &'a [Key],
 }
 
-impl<'de> DeserializeSeed<'de> for Document<'_> {
+impl<'de> DeserializeSeed<'de> for MarkedDocument<'_> {
     type Value = Pod;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Document<'_> {
+impl<'de> Visitor<'de> for MarkedDocument<'_> {
     type Value = Pod;
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a mapping of keys to values")

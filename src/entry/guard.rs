@@ -98,7 +98,7 @@ pub fn scan(head: &str) -> Result<Vec<Key>, (Refusal, usize)> {
         return Err((Refusal::ConflictMarker, offset));
     }
     let mut scanner =
-        Scanner { text: head, bytes: head.as_bytes(), at: 0, keys: Vec::new(), open: Vec::new(), plain: None };
+        YamlScanner { text: head, bytes: head.as_bytes(), at: 0, keys: Vec::new(), open: Vec::new(), plain: None };
     scanner.run()?;
     Ok(scanner.keys)
 }
@@ -121,7 +121,16 @@ pub fn conflict_marker(text: &str) -> Option<usize> {
     None
 }
 
-struct Scanner<'a> {
+/// Returns why a node that begins with `&`, `*` or `!` is refused.
+fn refusal_of(byte: u8) -> Refusal {
+    match byte {
+        b'&' => Refusal::Anchor,
+        b'*' => Refusal::Alias,
+        _ => Refusal::Tag,
+    }
+}
+
+struct YamlScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -132,7 +141,7 @@ struct Scanner<'a> {
     plain: Option<usize>,
 }
 
-impl Scanner<'_> {
+impl YamlScanner<'_> {
     fn run(&mut self) -> Result<(), (Refusal, usize)> {
         while self.at < self.bytes.len() {
             self.line()?;
@@ -140,32 +149,36 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads one line in block context, and every further line that its value takes.
-    fn line(&mut self) -> Result<(), (Refusal, usize)> {
+    /// Goes to the first node of a line, and returns its column; reads a line that has none to its end.
+    fn first_column(&mut self) -> Option<usize> {
         let line_start = self.at;
-        let mut column = self.skip_spaces();
+        let column = self.skip_spaces();
         if self.at_line_end() || self.bytes[self.at] == b'#' {
             self.skip_line();
-            return Ok(());
+            return None;
         }
         if self.plain.is_some_and(|parent| column > parent) {
             // The rest of a plain scalar: nothing in it can be a node of its own.
             let end = self.line_end();
             self.end_value(line_start, end, 0);
             self.skip_line();
-            return Ok(());
+            return None;
         }
         self.plain = None;
+        Some(column)
+    }
+
+    /// Reads one line in block context, and every further line that its value takes.
+    fn line(&mut self) -> Result<(), (Refusal, usize)> {
+        let line_start = self.at;
+        let Some(mut column) = self.first_column() else { return Ok(()) };
         let is_item = self.bytes[self.at] == b'-' && self.is_blank_at(self.at + 1);
         self.open.retain(|open| *open < column || (*open == column && is_item));
         let top_level_key = column == 0 && !is_item;
         let first_column = column;
         let mut key_column = None;
         // One pass for each `- `, `? ` and `key: ` on the line.
-        loop {
-            if self.at_line_end() || self.starts_comment() {
-                break;
-            }
+        while !self.at_line_end() && !self.starts_comment() {
             let byte = self.bytes[self.at];
             let node_start = self.at;
             if matches!(byte, b'-' | b'?') && self.is_blank_at(self.at + 1) && key_column.is_none() {
@@ -180,9 +193,7 @@ impl Scanner<'_> {
             let parent =
                 key_column.unwrap_or_else(|| self.open.last().copied().filter(|_| column > 0).unwrap_or(column));
             match byte {
-                b'&' => return Err((Refusal::Anchor, node_start)),
-                b'*' => return Err((Refusal::Alias, node_start)),
-                b'!' => return Err((Refusal::Tag, node_start)),
+                b'&' | b'*' | b'!' => return Err((refusal_of(byte), node_start)),
                 b'|' | b'>' => {
                     let end =
                         self.block_scalar(if key_column.is_none() && first_column == column { column } else { parent });
@@ -201,15 +212,13 @@ impl Scanner<'_> {
             let node_end = self.trimmed_end(node_start, self.at);
             self.skip_spaces();
             if self.is_colon() {
-                let name = unquote(&self.text[node_start..node_end]);
                 if key_column.is_none() {
                     self.enter(column)?;
                 }
                 key_column = Some(column);
                 self.at += 1;
                 if top_level_key && node_start == line_start {
-                    let at = self.at;
-                    self.keys.push(Key { name, start: line_start, colon_end: at, value: at..at, style: Style::Empty });
+                    self.note_key(node_start..node_end);
                 }
                 column += self.at - node_start + self.skip_spaces();
                 continue;
@@ -254,6 +263,12 @@ impl Scanner<'_> {
         } else {
             key.value.end = key.value.end.max(value.end);
         }
+    }
+
+    /// Records a top-level key, whose colon has just been read.
+    fn note_key(&mut self, node: Range<usize>) {
+        let (name, at) = (unquote(&self.text[node.clone()]), self.at);
+        self.keys.push(Key { name, start: node.start, colon_end: at, value: at..at, style: Style::Empty });
     }
 
     fn note_item(&mut self, line_start: usize, first_column: usize, column: usize) {
@@ -323,8 +338,9 @@ impl Scanner<'_> {
         let mut depth = 0;
         let mut node_start = true;
         let (mut last_item, mut empty, mut trailing_comma) = (start + 1, true, false);
-        while self.at < self.bytes.len() {
-            let byte = self.bytes[self.at];
+        loop {
+            self.skip_flow_blanks();
+            let Some(&byte) = self.bytes.get(self.at) else { break };
             match byte {
                 b'[' | b'{' => {
                     depth += 1;
@@ -353,17 +369,7 @@ impl Scanner<'_> {
                         continue;
                     }
                 }
-                b' ' | b'\t' | b'\n' | b'\r' => {
-                    self.at += 1;
-                    continue;
-                }
-                b'#' if self.at == 0 || self.is_blank_at(self.at - 1) => {
-                    self.skip_line();
-                    continue;
-                }
-                b'&' if node_start => return Err((Refusal::Anchor, self.at)),
-                b'*' if node_start => return Err((Refusal::Alias, self.at)),
-                b'!' if node_start => return Err((Refusal::Tag, self.at)),
+                b'&' | b'*' | b'!' if node_start => return Err((refusal_of(byte), self.at)),
                 b'"' | b'\'' if node_start => {
                     self.quoted(byte);
                     node_start = false;
@@ -373,12 +379,7 @@ impl Scanner<'_> {
                     node_start = true;
                 }
                 _ => {
-                    while self.at < self.bytes.len()
-                        && !matches!(self.bytes[self.at], b',' | b'[' | b']' | b'{' | b'}' | b'\n' | b':')
-                        && !(self.bytes[self.at] == b'#' && self.is_blank_at(self.at - 1))
-                    {
-                        self.at += 1;
-                    }
+                    self.flow_scalar();
                     node_start = false;
                 }
             }
@@ -389,6 +390,27 @@ impl Scanner<'_> {
             }
         }
         Ok(if is_list { Style::FlowList { last_item, empty, trailing_comma } } else { Style::FlowMap })
+    }
+
+    /// Skips what stands between the nodes of a flow collection: blanks, line ends and comments.
+    fn skip_flow_blanks(&mut self) {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b'#' if self.at == 0 || self.is_blank_at(self.at - 1) => self.skip_line(),
+                _ => break,
+            }
+        }
+    }
+
+    /// Reads a plain scalar of a flow collection as far as it goes on this line.
+    fn flow_scalar(&mut self) {
+        while self.at < self.bytes.len()
+            && !matches!(self.bytes[self.at], b',' | b'[' | b']' | b'{' | b'}' | b'\n' | b':')
+            && !(self.bytes[self.at] == b'#' && self.is_blank_at(self.at - 1))
+        {
+            self.at += 1;
+        }
     }
 
     /// Reads a plain scalar as far as it goes on this line.

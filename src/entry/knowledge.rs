@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::edit::{Change, flow};
 use super::frontmatter::{self, double_quote, quote};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
-use crate::error::{Error, Result};
+use crate::error::{Argument, Error, Result};
 use crate::text::{fold, fold_tag, is_same_name, nfc};
 
 /// The categories that say what was learned.
@@ -118,29 +118,28 @@ impl Knowledge {
     /// over 100, the scope is unknown, the details hold what a file cannot, or the file would be too large
     /// to be read.
     pub fn normalised(&self) -> Result<Knowledge> {
-        let invalid = |what: &str, reason: &str| Error::Invalid { what: what.to_owned(), reason: reason.to_owned() };
         let line = |text: &str| without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
         let some_line = |text: &Option<String>| text.as_deref().map(line).filter(|text| !text.is_empty());
         let title = line(&self.title);
         if title.is_empty() {
-            return Err(invalid("title", "it is empty"));
+            return Err(Error::invalid("title", "it is empty"));
         }
         let mut tags: Vec<String> = Vec::new();
         for tag in &self.tags {
             let tag = fold_tag(&line(tag));
             if tag.contains(',') {
-                return Err(invalid("tags", "a tag holds a comma"));
+                return Err(Error::invalid("tags", "a tag holds a comma"));
             }
             if !tag.is_empty() && !tags.contains(&tag) {
                 tags.push(tag);
             }
         }
         if tags.is_empty() {
-            return Err(invalid("tags", "there is none, and an entry needs at least one keyword"));
+            return Err(Error::invalid("tags", "there is none, and an entry needs at least one keyword"));
         }
         let body = without_controls(&self.body.replace("\r\n", "\n")).trim_matches('\n').trim_end().to_owned();
         if body.is_empty() {
-            return Err(invalid("body", "it is empty"));
+            return Err(Error::invalid(Argument::Body, "it is empty"));
         }
         let mut questions: Vec<String> = Vec::new();
         for question in self.questions.iter().map(|question| line(question)).filter(|question| !question.is_empty()) {
@@ -149,15 +148,18 @@ impl Knowledge {
             }
         }
         if questions.len() > MAX_QUESTIONS {
-            return Err(invalid("questions", "there are more than ten: keep those that somebody would ask first"));
+            return Err(Error::invalid(
+                "questions",
+                "there are more than ten: keep those that somebody would ask first",
+            ));
         }
         if self.importance.is_some_and(|importance| importance > 100) {
-            return Err(invalid("importance", "it is over 100"));
+            return Err(Error::invalid("importance", "it is over 100"));
         }
         let scope = Scope::from(line(&self.scope.to_string()));
         if let Scope::Unknown(scope) = &scope {
             let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
-            return Err(invalid("scope", &reason));
+            return Err(Error::invalid("scope", reason));
         }
         let normalised = Knowledge {
             title,
@@ -176,15 +178,18 @@ impl Knowledge {
         };
         let n_bytes = normalised.to_file(DateTime::UNIX_EPOCH).len();
         if n_bytes > MAX_FILE_BYTES {
-            return Err(invalid("body", "with its frontmatter it is over 1 MiB, which is the most that is read"));
+            return Err(Error::invalid(
+                Argument::Body,
+                "with its frontmatter it is over 1 MiB, which is the most that is read",
+            ));
         }
         if n_bytes - normalised.body.len() > MAX_FRONTMATTER_BYTES {
-            return Err(invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
+            return Err(Error::invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
         }
         if normalised.details.is_some()
             && normalised.details_change(&normalised.to_file(DateTime::UNIX_EPOCH)).is_some()
         {
-            return Err(invalid(
+            return Err(Error::invalid(
                 "details",
                 "they hold what a file would not give back: numbers beyond 63 bits, depth over 32",
             ));
@@ -375,7 +380,7 @@ mod tests {
     #[test]
     fn what_no_entry_can_hold_is_refused() {
         let what = |knowledge: Knowledge| match knowledge.normalised() {
-            Err(Error::Invalid { what, .. }) => what,
+            Err(Error::Invalid { what, .. }) => what.to_string(),
             other => panic!("{other:?}"),
         };
         assert_eq!(what(Knowledge::new(" \n", ["a"], "b")), "title");

@@ -27,6 +27,7 @@ use crate::text::nfc;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
+pub use path::EntryPath;
 pub use place::{place, place_of_key};
 pub use read::{body_fingerprint, parse_time, read};
 pub use summary::EntrySummary;

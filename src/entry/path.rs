@@ -1,17 +1,80 @@
 //! How the path of an entry is displayed, and how it is stored.
 //!
-//! Modules below the façade know paths relative to `.ralph/`; people and answers see them relative to the folder that
-//! holds `.ralph/`.
+//! The store knows paths relative to `.ralph/`; people and answers see them relative to the folder that holds
+//! `.ralph/`. An [`EntryPath`] has both forms, so that nobody adds or removes the folder by hand.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
 
 /// What stands before the path of an entry where it is displayed.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
+
+/// The path of an entry's file.
+///
+/// Displayed, serialized and as a [`Path`] it is relative to the folder that holds `.ralph/`, with `/` between its
+/// parts, such as `.ralph/knowledge/wal-mode.md`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryPath(String);
+
+impl EntryPath {
+    /// Returns the path of the file that is `relative` below `.ralph/`.
+    pub fn new(relative: &str) -> EntryPath {
+        EntryPath(display_path(relative))
+    }
+
+    /// Returns the path as it is displayed: relative to the folder that holds `.ralph/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the path relative to `.ralph/`.
+    pub fn as_relative(&self) -> &str {
+        &self.0[MEMORY_FOLDER.len()..]
+    }
+}
+
+impl fmt::Display for EntryPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl AsRef<Path> for EntryPath {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl Serialize for EntryPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
 
 /// Returns a path relative to `.ralph/` as it is displayed: relative to the folder that holds `.ralph/`.
 pub(crate) fn display_path(path: &str) -> String {
     format!("{MEMORY_FOLDER}{path}")
 }
 
-/// Returns a displayed path relative to `.ralph/`.
-pub(crate) fn memory_relative(path: &str) -> &str {
-    path.strip_prefix(MEMORY_FOLDER).unwrap_or(path)
+/// Returns whether a path names a file of the project, of which git can be asked.
+pub(crate) fn is_project_path(path: &str) -> bool {
+    !path.is_empty()
+        && !path.starts_with('/')
+        && !path.contains('\0')
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_path_has_both_forms() {
+        let path = EntryPath::new("knowledge/a b.md");
+        assert_eq!((path.as_str(), path.as_relative()), (".ralph/knowledge/a b.md", "knowledge/a b.md"));
+        assert_eq!(serde_json::to_string(&path).unwrap(), "\".ralph/knowledge/a b.md\"");
+        assert_eq!(path.to_string(), path.as_str());
+    }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::knowledge::timestamp;
-use super::{Head, Id, Kind, Outcome, Scope, Source};
+use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
 /// An entry without its body, as it stands in every list of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,8 +15,8 @@ pub struct EntrySummary {
     pub id: Id,
     /// Knowledge or journal.
     pub kind: Kind,
-    /// Its file, relative to the folder that holds `.ralph/`.
-    pub path: String,
+    /// Its file.
+    pub path: EntryPath,
     /// Its title; empty when it has none.
     pub title: String,
     /// Its tags.
@@ -53,7 +53,7 @@ impl EntrySummary {
             superseded: superseded.contains(&id),
             id,
             kind: head.kind,
-            path: format!(".ralph/{path}"),
+            path: EntryPath::new(path),
             title: head.title,
             tags: head.tags,
             category: head.category,

@@ -87,7 +87,7 @@ const NUMBERED: [&str; 2] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
 /// A call of `git` that is being put together.
 #[must_use]
-pub(super) struct Call<'a> {
+pub(super) struct GitCall<'a> {
     command: Command,
     /// What it is called in messages.
     name: &'static str,
@@ -100,7 +100,7 @@ pub(super) struct Call<'a> {
 }
 
 /// What a call gave.
-pub(super) struct Answer {
+pub(super) struct GitAnswer {
     pub(super) code: Option<i32>,
     /// Whole records, up to the limit.
     pub(super) output: Vec<u8>,
@@ -108,18 +108,18 @@ pub(super) struct Answer {
     pub(super) complaint: String,
 }
 
-impl<'a> Call<'a> {
+impl<'a> GitCall<'a> {
     /// Asks in a folder of which nothing is known yet.
-    pub(super) fn anywhere(folder: &Path, words: &[&'static str]) -> Call<'a> {
-        Call::new(folder, None, &[], words)
+    pub(super) fn anywhere(folder: &Path, words: &[&'static str]) -> GitCall<'a> {
+        GitCall::new(folder, None, &[], words)
     }
 
     /// Asks in a work tree. `settings` are words that say `KEY=VALUE`.
-    pub(super) fn within(tree: &WorkTree, settings: &[String], words: &[&'static str]) -> Call<'a> {
-        Call::new(&tree.root, Some(tree), settings, words)
+    pub(super) fn within(tree: &WorkTree, settings: &[String], words: &[&'static str]) -> GitCall<'a> {
+        GitCall::new(&tree.root, Some(tree), settings, words)
     }
 
-    fn new(folder: &Path, tree: Option<&WorkTree>, settings: &[String], words: &[&'static str]) -> Call<'a> {
+    fn new(folder: &Path, tree: Option<&WorkTree>, settings: &[String], words: &[&'static str]) -> GitCall<'a> {
         let mut command = Command::new("git");
         command.current_dir(folder);
         if let Some(tree) = tree {
@@ -141,7 +141,7 @@ impl<'a> Call<'a> {
             search_absolute(&mut command, &path);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Call {
+        GitCall {
             command,
             name: words.first().copied().unwrap_or_default(),
             input: b"",
@@ -241,7 +241,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs it, and refuses exit statuses but the good ones.
-    pub(super) fn ask(self) -> Result<Answer> {
+    pub(super) fn ask(self) -> Result<GitAnswer> {
         let (name, good) = (self.name, self.good);
         let refused = |reason| Error::Git { command: name.to_owned(), reason };
         let answer = self.run().map_err(|error| refused(error.to_string()))?;
@@ -275,7 +275,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs it.
-    pub(super) fn run(mut self) -> io::Result<Answer> {
+    pub(super) fn run(mut self) -> io::Result<GitAnswer> {
         let (input, limit, patience) = (self.input, self.limit, self.patience);
         let mut child = self.command.spawn()?;
         let pid = Pid::from_child(&child);
@@ -314,11 +314,11 @@ impl<'a> Call<'a> {
             output.truncate(end);
         }
         let complaint = String::from_utf8_lossy(&complaint).into_owned();
-        Ok(Answer { code: status.code(), output, is_cut, complaint })
+        Ok(GitAnswer { code: status.code(), output, is_cut, complaint })
     }
 }
 
-impl Answer {
+impl GitAnswer {
     /// Returns the line that says why it failed.
     pub(super) fn reason(&self) -> String {
         let line = self.complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);

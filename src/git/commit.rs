@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::WorkTree;
-use super::call::{Call, index_settings};
+use super::call::{GitCall, index_settings};
 use super::object::Object;
 use super::tree::own_index;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl WorkTree {
         let head = object("HEAD^{commit}")?;
         let index = own_index(&self.index, scratch)?;
         let settings = index_settings();
-        let own = |words: &[&'static str]| Call::within(self, &settings, words).index(index.path());
+        let own = |words: &[&'static str]| GitCall::within(self, &settings, words).index(index.path());
         // As it was last committed, without what is put into the index; what git knows of the files stays known.
         match &head {
             Some(head) => own(&["read-tree", "--reset"]).object(head).ask()?,
@@ -101,11 +101,11 @@ mod tests {
     use super::super::{Lookup, WorkTree};
     use super::*;
 
-    struct Project(tempfile::TempDir);
+    struct CommitProject(tempfile::TempDir);
 
-    impl Project {
-        fn new() -> Project {
-            let project = Project(tempfile::tempdir().unwrap());
+    impl CommitProject {
+        fn new() -> CommitProject {
+            let project = CommitProject(tempfile::tempdir().unwrap());
             fs::create_dir(project.root()).unwrap();
             project.git(&["init", "--quiet"]);
             project.git(&["config", "user.name", "a"]);
@@ -127,7 +127,7 @@ mod tests {
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         }
 
-        fn write(&self, path: &str, text: &str) -> &Project {
+        fn write(&self, path: &str, text: &str) -> &CommitProject {
             let path = self.root().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn only_the_folder_is_committed() {
-        let project = Project::new();
+        let project = CommitProject::new();
         // The first commit of a repository.
         let first = project.commit().unwrap().unwrap();
         assert_eq!(project.ask(&["rev-parse", "HEAD"]), first);
@@ -156,8 +156,8 @@ mod tests {
         project.write("src/a.rs", "staged").write("src/new.rs", "staged").write("src/gone.rs", "g");
         project.git(&["add", "src"]);
         project.write("src/a.rs", "unstaged").write("untracked", "u");
-        let status = |project: &Project| project.ask(&["status", "--porcelain", "--", "src", "untracked"]);
-        let staged = |project: &Project| project.ask(&["diff", "--cached", "--", "src"]);
+        let status = |project: &CommitProject| project.ask(&["status", "--porcelain", "--", "src", "untracked"]);
+        let staged = |project: &CommitProject| project.ask(&["diff", "--cached", "--", "src"]);
         let before = (status(&project), staged(&project));
         project.write(".ralph/knowledge/a.md", "b").write(".ralph/journal/run-1/0001.md", "j");
         fs::remove_file(project.root().join(".ralph/knowledge/a.md")).unwrap();
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_unfinished_is_left_alone() {
-        let project = Project::new();
+        let project = CommitProject::new();
         project.commit().unwrap();
         let head = project.ask(&["rev-parse", "HEAD"]);
         project.write(".ralph/knowledge/b.md", "b");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::call::Call;
+use super::call::GitCall;
 use super::{WorkTree, names};
 use crate::error::Result;
 
@@ -72,7 +72,7 @@ impl WorkTree {
             .flat_map(|commit| [commit, "\n"])
             .collect();
         let compared = |how| {
-            let call = Call::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
+            let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
             call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()
         };
         // Lines cannot be counted of files that a partial clone did not fetch; their names stand in its trees.

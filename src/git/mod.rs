@@ -22,8 +22,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use call::{Call, index_settings};
-use object::Format;
+use call::{GitCall, index_settings};
+use object::HashFormat;
 
 pub use busy::Repository;
 pub use driver::DRIVER;
@@ -54,7 +54,7 @@ pub struct WorkTree {
     objects: PathBuf,
     /// The work tree's index, which may not exist.
     index: PathBuf,
-    format: Format,
+    format: HashFormat,
     /// The path of the folder asked about in the work tree: empty, or ending in `/`.
     prefix: String,
 }
@@ -88,7 +88,7 @@ impl WorkTree {
             "--show-object-format",
             "--show-prefix",
         ];
-        let answer = match Call::anywhere(start, &words).run() {
+        let answer = match GitCall::anywhere(start, &words).run() {
             Ok(answer) => answer,
             Err(error) if error.kind() == io::ErrorKind::NotFound && start.is_dir() => return Lookup::NoGit,
             Err(error) => return Lookup::Refused(error.to_string()),
@@ -120,7 +120,7 @@ impl WorkTree {
             git_dir,
             objects: path(objects),
             index: path(index),
-            format: Format::parse(&String::from_utf8_lossy(format)).unwrap_or(Format::Sha1),
+            format: HashFormat::parse(&String::from_utf8_lossy(format)).unwrap_or(HashFormat::Sha1),
             prefix: prefix + &own,
         })
     }
@@ -169,7 +169,7 @@ impl WorkTree {
             "--ignore-submodules=dirty",
             "--no-ahead-behind",
         ];
-        let answer = Call::within(self, &self.index_settings()?.0, &words).paths(self.own_path()).ask()?;
+        let answer = GitCall::within(self, &self.index_settings()?.0, &words).paths(self.own_path()).ask()?;
         let mut found = Uncommitted { more: answer.is_cut, ..Uncommitted::default() };
         for record in names(&answer.output) {
             let Some((state, path)) = record.split_at_checked(2) else { continue };
@@ -180,13 +180,13 @@ impl WorkTree {
         Ok(found)
     }
 
-    fn call<'a>(&self, words: &[&'static str]) -> Call<'a> {
-        Call::within(self, &[], words)
+    fn call<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
+        GitCall::within(self, &[], words)
     }
 
     /// Asks something for which git reads the index.
-    fn read<'a>(&self, words: &[&'static str]) -> Call<'a> {
-        Call::within(self, &index_settings(), words)
+    fn read<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
+        GitCall::within(self, &index_settings(), words)
     }
 
     /// Returns a path of the work tree as seen from the folder asked about.

@@ -33,17 +33,17 @@ impl Object {
 
 /// Which hash a repository names its objects by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum HashFormat {
     Sha1,
     Sha256,
 }
 
-impl Format {
+impl HashFormat {
     /// Takes the word of git for it.
-    pub(super) fn parse(word: &str) -> Option<Format> {
+    pub(super) fn parse(word: &str) -> Option<HashFormat> {
         match word {
-            "sha1" => Some(Format::Sha1),
-            "sha256" => Some(Format::Sha256),
+            "sha1" => Some(HashFormat::Sha1),
+            "sha256" => Some(HashFormat::Sha256),
             _ => None,
         }
     }
@@ -51,8 +51,8 @@ impl Format {
     /// Returns how many digits a name has.
     pub(super) fn digits(self) -> usize {
         match self {
-            Format::Sha1 => LENGTHS[0],
-            Format::Sha256 => LENGTHS[1],
+            HashFormat::Sha1 => LENGTHS[0],
+            HashFormat::Sha256 => LENGTHS[1],
         }
     }
 
@@ -62,13 +62,13 @@ impl Format {
         let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
         let digits = |hash: &[u8]| hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
         Object(match self {
-            Format::Sha1 => {
+            HashFormat::Sha1 => {
                 let mut hash = sha1_smol::Sha1::new();
                 hash.update(head.as_bytes());
                 hash.update(bytes);
                 digits(&hash.digest().bytes())
             }
-            Format::Sha256 => digits(&Sha256::new().chain_update(head).chain_update(bytes).finalize()),
+            HashFormat::Sha256 => digits(&Sha256::new().chain_update(head).chain_update(bytes).finalize()),
         })
     }
 }
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn a_file_has_the_name_that_git_gives_it() {
         // What `git hash-object` says of `x` and a line's end.
-        assert_eq!(Format::Sha1.name_of(b"x\n").as_str(), "587be6b4c3f93f93c489c0111bba5596147a26cb");
+        assert_eq!(HashFormat::Sha1.name_of(b"x\n").as_str(), "587be6b4c3f93f93c489c0111bba5596147a26cb");
         let empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813";
-        assert_eq!(Format::Sha256.name_of(b"").as_str(), empty);
+        assert_eq!(HashFormat::Sha256.name_of(b"").as_str(), empty);
     }
 }

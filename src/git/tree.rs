@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::call::Call;
+use super::call::GitCall;
 use super::object::Object;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result};
@@ -51,7 +51,7 @@ enum Left {
 }
 
 /// A file that git does not know as it is.
-enum Found {
+enum Located {
     /// A regular file, with its size, the nanosecond in which it was changed last, and whether it is a program.
     File { size: u64, changed: i128, executable: bool },
     /// A link, with where it leads.
@@ -238,28 +238,29 @@ impl Scratch<'_> {
     /// Tells the index of the files at these paths.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
         let mut folders = HashMap::new();
-        let mut look = |path| if self.is_linked(path, &mut folders) { Found::Nothing } else { look(&self.full(path)) };
-        let found: Vec<(&[u8], Found)> = paths.iter().map(|path| (*path, look(path))).collect();
+        let mut look =
+            |path| if self.is_linked(path, &mut folders) { Located::Nothing } else { look(&self.full(path)) };
+        let found: Vec<(&[u8], Located)> = paths.iter().map(|path| (*path, look(path))).collect();
         check_sizes(found.iter().filter_map(|(_, found)| match found {
-            Found::File { size, .. } => Some(*size),
+            Located::File { size, .. } => Some(*size),
             _ => None,
         }))?;
         let (mut removed, mut added, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
         for (path, found) in found {
             match found {
-                Found::File { size, changed, executable } => {
+                Located::File { size, changed, executable } => {
                     let mode = if executable && self.has_modes { "100755" } else { "100644" };
                     let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
                     // Nobody asks for the object of this name, so there is none.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
                     record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
                 }
-                Found::Link(target) => {
+                Located::Link(target) => {
                     let name = self.tree.format.name_of(target.as_bytes());
                     record(&mut added, "120000", name.as_str(), path);
                 }
-                Found::Repository => repositories.push(path),
-                Found::Nothing => self.remove(&mut removed, path),
+                Located::Repository => repositories.push(path),
+                Located::Nothing => self.remove(&mut removed, path),
             }
         }
         if !repositories.is_empty() {
@@ -337,15 +338,15 @@ impl Scratch<'_> {
     }
 
     /// Leaves the memory out of what a call looks at.
-    fn but_memory<'a>(&self, call: Call<'a>) -> Call<'a> {
+    fn but_memory<'a>(&self, call: GitCall<'a>) -> GitCall<'a> {
         match self.tree.own_path() {
             Some(memory) => call.magic().paths([format!(":(exclude,top,literal){memory}")]),
             None => call,
         }
     }
 
-    fn call<'a>(&self, words: &[&'static str]) -> Call<'a> {
-        let call = Call::within(self.tree, &self.settings, words).index(self.index.path());
+    fn call<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
+        let call = GitCall::within(self.tree, &self.settings, words).index(self.index.path());
         call.objects(&self.objects, &self.tree.objects)
     }
 }
@@ -372,21 +373,21 @@ fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
         mebibytes(bytes),
         mebibytes(MAX_READ),
     );
-    Err(Error::Invalid { what: "cannot read the work tree".to_owned(), reason })
+    Err(Error::invalid("cannot read the work tree", reason))
 }
 
 /// Returns what is at a path.
-fn look(path: &Path) -> Found {
-    let Ok(stat) = fs::symlink_metadata(path) else { return Found::Nothing };
+fn look(path: &Path) -> Located {
+    let Ok(stat) = fs::symlink_metadata(path) else { return Located::Nothing };
     if stat.is_file() {
         let changed = i128::from(stat.mtime()) * 1_000_000_000 + i128::from(stat.mtime_nsec());
-        Found::File { size: stat.len(), changed, executable: stat.mode() & 0o100 != 0 }
+        Located::File { size: stat.len(), changed, executable: stat.mode() & 0o100 != 0 }
     } else if stat.is_symlink() {
-        fs::read_link(path).map_or(Found::Nothing, |target| Found::Link(target.into_os_string()))
+        fs::read_link(path).map_or(Located::Nothing, |target| Located::Link(target.into_os_string()))
     } else if stat.is_dir() && path.join(".git").symlink_metadata().is_ok() {
-        Found::Repository
+        Located::Repository
     } else {
-        Found::Nothing
+        Located::Nothing
     }
 }
 
@@ -407,15 +408,15 @@ mod tests {
     use super::super::{Lookup, WorkTree};
     use super::*;
 
-    struct Project {
+    struct TestProject {
         folder: tempfile::TempDir,
     }
 
-    impl Project {
+    impl TestProject {
         /// Makes a repository with a memory in a folder of it.
-        fn new() -> Project {
+        fn new() -> TestProject {
             let folder = tempfile::tempdir().unwrap();
-            let project = Project { folder };
+            let project = TestProject { folder };
             project.git(&["init", "--quiet"]);
             project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x").write(".gitignore", "target/\n");
             project
@@ -430,7 +431,7 @@ mod tests {
             git(&self.root(), arguments);
         }
 
-        fn write(&self, path: &str, text: &str) -> &Project {
+        fn write(&self, path: &str, text: &str) -> &TestProject {
             let path = self.root().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -472,7 +473,7 @@ mod tests {
 
     #[test]
     fn a_state_that_comes_back_has_its_tree() {
-        let project = Project::new();
+        let project = TestProject::new();
         let first = project.tree();
         assert_eq!(project.tree(), first);
         // Neither the memory nor what is ignored counts, and committing changes nothing.
@@ -491,7 +492,7 @@ mod tests {
 
     #[test]
     fn the_committed_memory_is_no_part_of_it() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.write("deep/er/.ralph/knowledge/x.md", "x").write("deep/beside", "b");
         let sub = project.root().join("deep/er/.ralph");
         let before = tree(&sub, &project.scratch());
@@ -515,7 +516,7 @@ mod tests {
 
     #[test]
     fn a_change_in_the_moment_of_the_index_is_seen() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.git(&["config", "core.trustctime", "false"]);
         let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
         let stamp = |path: &str| {
@@ -533,7 +534,7 @@ mod tests {
 
     #[test]
     fn changes_are_told_with_their_paths() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.write("gone", "g");
         project.commit();
         let before = project.tree();
@@ -552,7 +553,7 @@ mod tests {
 
     #[test]
     fn the_repository_stays_as_it_is() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.commit();
         project.write("src/a.rs", "staged");
         project.git(&["add", "src/a.rs"]);
@@ -577,7 +578,7 @@ mod tests {
 
     #[test]
     fn linked_work_trees_and_subfolders_have_their_own() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.commit();
         let linked = project.folder.path().join("linked");
         project.git(&["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
@@ -596,7 +597,7 @@ mod tests {
 
     #[test]
     fn no_name_of_a_tree_is_an_option() {
-        let project = Project::new();
+        let project = TestProject::new();
         let tree = project.tree();
         let victim = project.folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
@@ -612,7 +613,7 @@ mod tests {
 
     #[test]
     fn large_files_count_by_size_and_time() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.commit();
         let without = project.tree();
         let at = |seconds| std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
@@ -649,7 +650,7 @@ mod tests {
     #[test]
     fn files_that_are_added_change_no_other_file() {
         for (before, after, size) in [(8_180, 20, 1), (40, 20, 600_000)] {
-            let project = Project::new();
+            let project = TestProject::new();
             let add = |folder: &str, count| {
                 for number in 0..count {
                     project.write(&format!("{folder}/{number:04}"), &"x".repeat(size));
@@ -671,7 +672,7 @@ mod tests {
         assert!(size(MAX_FILES + 1, 0).is_err());
         // What is too large by itself is not read.
         assert!(size(MAX_FILES + 1, MAX_FILE + 1).is_ok());
-        let project = Project::new();
+        let project = TestProject::new();
         let make = |number| {
             let path = project.root().join(format!("data-{number}"));
             fs::File::create(path).unwrap().set_len(MAX_FILE).unwrap();
@@ -692,7 +693,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_file_has_its_place_in_the_tree() {
-        let project = Project::new();
+        let project = TestProject::new();
         let root = project.root();
         project.write("file", "f").write("folder/x", "x").write("program", "p").write("was/file", "f");
         project.write("odd \"name\"\n\r", "o").write("linked/x", "x");
@@ -732,7 +733,7 @@ mod tests {
     #[test]
     fn nothing_is_read_through_a_link_in_place_of_a_folder() {
         for link in ["d", "d/e"] {
-            let project = Project::new();
+            let project = TestProject::new();
             let (root, outside) = (project.root(), project.folder.path().join("outside"));
             project.write("d/e/f", "f").write("d/e/g", "g").write("d-beside/f", "f");
             project.commit();
@@ -752,7 +753,7 @@ mod tests {
 
     #[test]
     fn no_filter_sees_a_file() {
-        let project = Project::new();
+        let project = TestProject::new();
         let trace = project.folder.path().join("trace");
         project.write(".gitattributes", "* filter=trap\n").write("src/b.rs", "b");
         project.commit();
@@ -773,7 +774,7 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_nothing_behind() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.tree();
         project.write(".git/index", "broken");
         assert!(found(&project.root().join(".ralph")).tree(&project.scratch()).is_err());
@@ -784,7 +785,7 @@ mod tests {
 
     #[test]
     fn odd_states_give_a_tree_or_an_error() {
-        let project = Project::new();
+        let project = TestProject::new();
         // Nothing was ever committed, and somebody holds the lock of the index.
         project.write(".git/index.lock", "");
         project.tree();
@@ -810,7 +811,7 @@ mod tests {
 
     #[test]
     fn a_conflict_in_the_memory_leaves_the_tree_as_it_is() {
-        let project = Project::new();
+        let project = TestProject::new();
         project.commit();
         let ours = project.tree();
         project.git(&["checkout", "--quiet", "-b", "other"]);

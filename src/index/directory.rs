@@ -43,17 +43,17 @@ const MAX_LIST: u64 = 8 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct CacheDirectory {
     folder: Arc<Folder>,
-    refused: Refused,
+    refused: RefusedFile,
     /// What sums are made with.
     key: u64,
     /// Names the time since the machine was started.
     boot: String,
-    files: Arc<Mutex<Files>>,
+    files: Arc<Mutex<IndexFiles>>,
 }
 
 /// What is known of the files of segments.
 #[derive(Debug, Default)]
-struct Files {
+struct IndexFiles {
     /// What each was like when the list of segments that was last read or written was written.
     sealed: BTreeMap<String, FileStat>,
     /// Those that were written through this directory.
@@ -66,9 +66,9 @@ struct Files {
 
 /// The first error of the file system, where there was one.
 #[derive(Debug, Clone, Default)]
-struct Refused(Arc<Mutex<Option<i32>>>);
+struct RefusedFile(Arc<Mutex<Option<i32>>>);
 
-impl Refused {
+impl RefusedFile {
     fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.inspect_err(|error| {
             // A name that is taken, or is not, is no fault of the disk.
@@ -84,7 +84,7 @@ impl CacheDirectory {
     pub(super) fn new(folder: &Arc<Folder>, anchor: Anchor, boot: &str) -> CacheDirectory {
         CacheDirectory {
             folder: Arc::clone(folder),
-            refused: Refused::default(),
+            refused: RefusedFile::default(),
             key: anchor.key(),
             boot: boot.to_owned(),
             files: Arc::default(),
@@ -108,7 +108,7 @@ impl CacheDirectory {
         self.files().sealed.keys().cloned().collect()
     }
 
-    fn files(&self) -> MutexGuard<'_, Files> {
+    fn files(&self) -> MutexGuard<'_, IndexFiles> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,7 +120,7 @@ impl CacheDirectory {
     /// as it was, not as it may be by now.
     fn seal(&self) -> Vec<u8> {
         let mut files = self.files();
-        let Files { sealed, own, .. } = &mut *files;
+        let IndexFiles { sealed, own, .. } = &mut *files;
         // Some were merged into others, and are gone.
         sealed.retain(|name, _| self.folder.stat_of(name).is_ok());
         sealed.extend(own.iter().filter_map(|name| Some((name.clone(), self.folder.stat_of(name).ok()?))));
@@ -314,7 +314,7 @@ impl Directory for CacheDirectory {
 
 struct UnsyncedFile {
     file: File,
-    refused: Refused,
+    refused: RefusedFile,
 }
 
 impl Write for UnsyncedFile {

@@ -22,9 +22,6 @@ pub struct Bonus {
     pub alone: bool,
 }
 
-/// What was added to the scores of documents, by their segments and numbers.
-pub(super) type Extra = HashMap<(u32, DocId), i64>;
-
 impl Scores<'_> {
     /// Returns the best score, in millionths; 0 where nothing matches.
     pub fn best(&self) -> i64 {

@@ -12,6 +12,7 @@ mod document;
 mod extra;
 mod guard;
 mod overlay;
+mod plan;
 mod query;
 mod score;
 mod share;
@@ -34,7 +35,7 @@ pub use guard::{guarded, is_guarded};
 pub use overlay::{Overlay, OverlayBuilder};
 pub use query::{Part, TextQuery, Weights};
 pub use score::{Candidate, Scores};
-pub use share::Evidence;
+pub use share::TermEvidence;
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.

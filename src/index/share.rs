@@ -3,11 +3,11 @@
 use tantivy::schema::IndexRecordOption;
 
 use super::document::N_OF_STREAM;
-use super::score::{Candidate, PlannedTerm, Scores, is_at};
+use super::score::{Candidate, Scores, is_at};
 
 /// What speaks for it that a document is about a query, apart from how well others match.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Evidence {
+pub struct TermEvidence {
     /// How many of the query's words it has, stop words left out.
     pub words: usize,
     /// How much of what the query's words say these are, from 0 to 1: a rare word says more than a common one.
@@ -21,14 +21,14 @@ impl Scores<'_> {
     /// # Errors
     ///
     /// Those of reading the index.
-    pub fn evidence(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Evidence>> {
-        let mut found = vec![[Evidence::default(); 2]; candidates.len()];
+    pub fn evidence(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<TermEvidence>> {
+        let mut found = vec![[TermEvidence::default(); 2]; candidates.len()];
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_by_key(|index| (candidates[*index].segment, candidates[*index].doc));
         for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
             let number = candidates[wanted[0]].segment as usize;
             let segment = &self.snapshot.segments[number];
-            for term in &self.terms {
+            for term in &self.plan.terms {
                 let mut has = vec![false; wanted.len()];
                 for planned in &term.fields {
                     let Some(info) = &planned.postings[number] else { continue };
@@ -47,17 +47,10 @@ impl Scores<'_> {
             }
         }
         let share = |said: f64, asked: f64| if asked > 0.0 { (said / asked).min(1.0) } else { 0.0 };
-        let most = |[one, other]: [Evidence; 2]| Evidence {
+        let most = |[one, other]: [TermEvidence; 2]| TermEvidence {
             words: one.words.max(other.words),
-            share: share(one.share, self.asked[0]).max(share(other.share, self.asked[1])),
+            share: share(one.share, self.plan.asked[0]).max(share(other.share, self.plan.asked[1])),
         };
         Ok(found.into_iter().map(most).collect())
     }
-}
-
-/// Returns what the `n` terms that say most say together.
-pub(super) fn heaviest(terms: &[PlannedTerm], n: usize) -> f64 {
-    let mut says: Vec<f64> = terms.iter().map(|term| term.says).collect();
-    says.sort_unstable_by(|one, other| other.total_cmp(one));
-    says.iter().take(n).sum()
 }

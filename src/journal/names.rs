@@ -3,7 +3,7 @@
 //! Pure. A name that is accepted here never leads out of its folder, on any system.
 
 use crate::entry::Id;
-use crate::error::{Error, Result};
+use crate::error::{Argument, Error, Result};
 use crate::store::is_reserved_name;
 
 /// The highest number that an iteration may have; runs end by far earlier.
@@ -24,7 +24,7 @@ pub(crate) fn check_number(number: u32) -> Result<()> {
         return Ok(());
     }
     let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
-    Err(Error::Invalid { what: "iteration".to_owned(), reason })
+    Err(Error::invalid(Argument::Iteration, reason))
 }
 
 /// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
@@ -32,7 +32,7 @@ pub(crate) fn check_run_name(name: &str) -> Result<()> {
     check_name("run id", name)?;
     if is_reserved_name(name) {
         let reason = format!("`{name}` can be the name of no folder on Windows");
-        return Err(Error::Invalid { what: "run id".to_owned(), reason });
+        return Err(Error::invalid("run id", reason));
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     let reason = format!(
         "`{name}` is not 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`, the first one a letter, a digit or `_`"
     );
-    Err(Error::Invalid { what: what.to_owned(), reason })
+    Err(Error::invalid(what, reason))
 }
 
 /// Returns the run in whose folder an entry of the journal lies.

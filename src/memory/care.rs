@@ -6,20 +6,21 @@ use std::fs;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::meaning::MeaningStatus;
 use super::source::Sources;
 use super::{CONFIG, Memory};
 use crate::catalog::{self, Area, Catalog, RowId};
-use crate::check::{self, Item, Unverified};
+use crate::check::{self, Item};
 use crate::doctor::{self, Diagnosis, Facts, Git, Index, Watches};
 use crate::entry::Head;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result, Severity, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
+use crate::iterations;
 use crate::journal::summaries;
+use crate::knowledge::{Staleness, staleness};
 use crate::retrieve::superseded;
-use crate::semantic::vectors;
+use crate::semantic::{self, SemanticStatus};
 use crate::settings::FORMAT;
 use crate::workspace::Work;
 
@@ -76,7 +77,7 @@ impl Memory {
         drop(checking);
         let _asking = self.doing(Work::AskingGit, None);
         findings.extend(self.settings_problems.clone());
-        findings.extend(self.bad_iterations());
+        findings.extend(iterations::bad_iterations(&self.workspace));
         findings.extend(self.tracked_derived());
         findings.extend(self.hostile_repository());
         let (problems, total) = findings.finish();
@@ -132,10 +133,10 @@ impl Memory {
             .map(|row| (live.path(row), live.head(row)))
             .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
             .collect();
-        let verdicts = self.unverified(&named.iter().map(|(_, head)| head).collect::<Vec<_>>());
-        let doubt = |((path, _), unverified): (&(String, Head), Option<Unverified>)| {
-            let unverified = unverified?;
-            let what = if unverified.is_gone { "is gone" } else { "has changed much" };
+        let verdicts = staleness(&self.workspace, &named.iter().map(|(_, head)| head).collect::<Vec<_>>());
+        let doubt = |((path, _), staleness): (&(String, Head), Option<Staleness>)| {
+            let staleness = staleness?;
+            let what = if staleness.is_gone { "is gone" } else { "has changed much" };
             Some(Problem {
                 path: display_path(path),
                 line: None,
@@ -144,8 +145,8 @@ impl Memory {
                 code: "unverified".to_owned(),
                 message: format!(
                     "unverified since {}: `{}`, which it names, {what} since it was written",
-                    unverified.short_commit(),
-                    unverified.path
+                    staleness.short_commit(),
+                    staleness.path
                 )
                 .into(),
                 hint: "see whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"
@@ -185,10 +186,10 @@ impl Memory {
             watches: watches(),
             git: self.git_facts(),
             meaning: {
-                let MeaningStatus { wanted, active, detail, mend } = self.meaning_status();
+                let SemanticStatus { wanted, active, detail, mend } = self.semantic_status();
                 doctor::Meaning { is_well: active && mend.is_none() || !wanted, detail, mend }
             },
-            kept: self.kept_problems().1,
+            kept: iterations::kept_problems(&self.workspace, &self.state_folders).1,
         };
         Ok(doctor::judge(&facts))
     }
@@ -213,7 +214,7 @@ impl Memory {
         let is_old = |name: &String| {
             name.starts_with("index-") && *name != index::folder_name()
                 || name.starts_with("catalog-") && name != catalog::FOLDER
-                || name.starts_with("vectors-") && name != vectors::FOLDER
+                || name.starts_with("vectors-") && name != semantic::FOLDER
         };
         let mut old: Vec<String> = names.filter(is_old).map(|name| format!("cache/{name}")).collect();
         old.sort();

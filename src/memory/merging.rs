@@ -75,7 +75,7 @@ impl Memory {
     ///
     /// [`Error::Invalid`] where the path is none of an entry, and those of [`Memory::add`].
     pub fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
-        let invalid = || Error::Invalid { what: format!("`{path}`"), reason: "it is no entry of a memory".to_owned() };
+        let invalid = || Error::invalid(format!("`{path}`"), "it is no entry of a memory");
         let stem =
             path.strip_suffix(".md").filter(|_| crate::entry::Id::of_path(path).is_some()).ok_or_else(invalid)?;
         let tree = self.work_tree();

@@ -3,64 +3,48 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
-mod agent_output;
-mod anchors;
-mod begin;
 mod care;
-mod embed;
-mod events;
-mod finish;
-mod holder;
 mod init;
+mod iterations;
 mod journal;
-mod kept;
-mod kept_file;
-mod look;
-mod meaning;
+mod knowledge;
 mod mend;
 mod merging;
-mod open;
-mod outside;
-mod refusal;
-mod runs;
-mod share;
+mod queries;
 mod source;
-mod state_folders;
-mod tell;
 mod tend;
+mod vectors;
 mod watching;
-mod write;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 use crate::secret;
+use crate::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::Workspace;
 
+pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, Validated};
+pub use crate::iterations::{
+    Iteration, IterationRef, KeptAttempt, ProcessIdentity, Recorded, Run, StateFolders, record_command,
+};
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
+pub use crate::queries::{
+    EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+};
+pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::workspace::{Activity, Rebuilt, Step, Work};
 pub use care::Checked;
-pub use embed::Embedded;
-pub use events::Promoted;
-pub use finish::Recorded;
-pub use holder::Holder;
 pub use init::Initialised;
-pub use kept_file::{Kept, Which, record_command};
-pub use look::{Backlink, Counts, EntryView, Filter, Listed, Shown, Status};
-pub use meaning::MeaningStatus;
 pub use mend::{Mended, Mending};
 pub use merging::Registered;
-pub use runs::{Iteration, Run};
 pub use source::Sources;
-pub use state_folders::StateFolders;
-pub use tell::Found;
 pub use tend::{Merged, Moved, Tended};
 pub use watching::{Changes, Watched, Watching};
-pub use write::{Action, Added, Restored, Superseded};
 
 /// The name of the settings file in `.ralph/`.
 const CONFIG: &str = "config.toml";
@@ -82,7 +66,7 @@ const CONFIG: &str = "config.toml";
 /// ```
 pub struct Memory {
     pub(crate) workspace: Workspace,
-    servers: meaning::Servers,
+    pub(crate) semantic: SemanticMemory,
     state_folders: StateFolders,
 }
 
@@ -111,7 +95,7 @@ impl Memory {
     /// [`Error::NoMemory`] where there is none, and those of its
     /// settings.
     pub fn open(root: &Path) -> Result<Memory> {
-        Memory::with_settings(Store::open(root)?, Settings::default())
+        Memory::with_settings(Store::open(root)?, Settings::default(), &[])
     }
 
     /// Opens the memory of the nearest folder upward from `start` that has one.
@@ -124,7 +108,7 @@ impl Memory {
     /// accepted as well.
     pub fn discover(start: &Path) -> Result<Memory> {
         let settings = Settings::default();
-        Memory::with_settings(discover(start, &settings)?, settings)
+        Memory::with_settings(discover(start, &settings)?, settings, &[])
     }
 
     /// Does what [`Memory::discover`] does, or, with `root`, what [`Memory::open`] does, with
@@ -155,13 +139,12 @@ impl Memory {
             own.read_env(variables.iter().copied())?;
             discover(start, &own)?
         };
-        let mut memory = Memory::with_settings(store, settings)?;
+        let mut memory = Memory::with_settings(store, settings, &variables)?;
         memory.workspace.settings_problems.extend(problems);
-        memory.workspace.settings.read_env(variables.into_iter())?;
         Ok(memory)
     }
 
-    fn with_settings(store: Store, mut settings: Settings) -> Result<Memory> {
+    fn with_settings(store: Store, mut settings: Settings, variables: &[(&str, &str)]) -> Result<Memory> {
         let path = store.memory().join(CONFIG);
         let shown = format!(".ralph/{CONFIG}");
         let problems = match store.read(CONFIG) {
@@ -175,7 +158,8 @@ impl Memory {
             Err(crate::store::Unreadable::Missing) => Vec::new(),
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
-        let servers = meaning::Servers::default();
+        settings.read_env(variables.iter().copied())?;
+        let semantic = SemanticMemory::new(&settings, store.root());
         let workspace = Workspace {
             store,
             settings,
@@ -183,7 +167,7 @@ impl Memory {
             clock: Box::new(SystemTime::now),
             observer: None,
         };
-        Ok(Memory { workspace, servers, state_folders: StateFolders::default() })
+        Ok(Memory { workspace, semantic, state_folders: StateFolders::default() })
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.
@@ -258,7 +242,7 @@ impl Memory {
         for fingerprint in fingerprints {
             if !secret::is_fingerprint(fingerprint) {
                 let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
-                return Err(Error::Invalid { what: "fingerprint".to_owned(), reason });
+                return Err(Error::invalid("fingerprint", reason));
             }
             self.workspace.settings.allowed_secrets.push(fingerprint.clone());
         }

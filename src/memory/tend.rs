@@ -432,7 +432,7 @@ mod tests {
         let mut add = || {
             let other = Memory::open(folder.path()).unwrap();
             let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, super::super::Action::Created);
+            assert_eq!(other.add(&fact).unwrap().action, super::super::AddAction::Created);
             n_added += 1;
         };
         let tended = memory.consolidate_with(false, Duration::ZERO, &mut add).unwrap();

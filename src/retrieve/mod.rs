@@ -14,9 +14,10 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
-pub use crate::index::Evidence;
+pub use crate::index::TermEvidence;
 pub use supersede::circles;
 
 /// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug
@@ -57,6 +58,9 @@ pub const WEIGHTS: Weights = Weights {
 /// The largest share of meaning in a score: with all of it, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
 
+/// How many hits of each kind a context considers at most, and about how many a server is asked by name.
+pub const MAX_CANDIDATES: usize = 100;
+
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
@@ -83,6 +87,13 @@ pub struct Query {
     pub text_weight: Option<f64>,
     /// The share of meaning in a score, where it can be asked for; as the settings say where nothing is said.
     pub semantic_weight: Option<f64>,
+}
+
+impl Query {
+    /// Returns the query with the weight that the settings give words, where it has none.
+    pub(crate) fn weighted(&self, settings: &Settings) -> Query {
+        Query { text_weight: self.text_weight.or(Some(settings.text_weight)), ..self.clone() }
+    }
 }
 
 /// How alike the entries and the query are in what they mean.
@@ -121,7 +132,7 @@ pub struct Hit {
     pub similarity: Option<f64>,
     /// What speaks for it, whatever else was found. Its share is 1 where a tag of it or what it means does.
     #[serde(skip)]
-    pub evidence: Evidence,
+    pub evidence: TermEvidence,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
@@ -183,7 +194,7 @@ pub fn search(
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
                 let is_tagged = parts.iter().any(|(part, _)| part.is_of_tags());
                 let share = if is_meant || is_tagged { 1.0 } else { evidence.share };
-                let evidence = Evidence { share, ..evidence };
+                let evidence = TermEvidence { share, ..evidence };
                 let entry = EntrySummary::new(found.id, &found.path, head, &superseded, now);
                 told.push(Hit {
                     entry,
@@ -258,7 +269,7 @@ fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn 
 }
 
 /// A candidate, and the catalog's row that it was made from.
-struct Found {
+struct Ranked {
     candidate: Candidate,
     catalog: usize,
     row: RowId,
@@ -272,24 +283,24 @@ fn located(
     scores: &Scores<'_>,
     candidates: &[Candidate],
     now: DateTime<Utc>,
-) -> Result<Vec<Found>, Failure> {
+) -> Result<Vec<Ranked>, Failure> {
     let mut found = Vec::with_capacity(candidates.len());
     for (candidate, path) in candidates.iter().zip(scores.paths(candidates)?) {
         let row = |(number, catalog): (usize, &&Catalog)| catalog.row_of_path(&path).map(|row| (number, row));
         // A document without a row is one of a file that is gone: the snapshot leaves those out.
         if let (Some((catalog, row)), Some(id)) = (catalogs.iter().enumerate().find_map(row), Id::of_path(&path)) {
-            found.push(Found { candidate: *candidate, catalog, row, id, path });
+            found.push(Ranked { candidate: *candidate, catalog, row, id, path });
         }
     }
     found.sort_by_cached_key(|found| {
-        let recency = come(catalogs[found.catalog].recency(found.row), now);
+        let recency = not_in_future(catalogs[found.catalog].recency(found.row), now);
         (Reverse(found.candidate.score), Reverse(recency), found.id.clone(), found.path.clone())
     });
     Ok(found)
 }
 
 /// Returns a time in seconds since 1970 as it counts for an order: one that has not come yet is none.
-pub(crate) fn come(time: i64, now: DateTime<Utc>) -> i64 {
+pub(crate) fn not_in_future(time: i64, now: DateTime<Utc>) -> i64 {
     if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 

@@ -94,7 +94,7 @@ impl Words {
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     Password,
     Key,
 }
@@ -137,10 +137,10 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
     in_sentence(text, end, kind).or_else(|| in_front(text, at, kind))
 }
 
-fn is_secret(kind: Kind, value: &str) -> bool {
+fn is_secret(kind: ValueKind, value: &str) -> bool {
     match kind {
-        Kind::Password => is_password(value),
-        Kind::Key => is_key(value, false),
+        ValueKind::Password => is_password(value),
+        ValueKind::Key => is_key(value, false),
     }
 }
 
@@ -153,10 +153,10 @@ fn whole(text: &str, value: Range<usize>) -> Range<usize> {
     value.start..value.end + rest.take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte)).count()
 }
 
-fn name_of(kind: Kind) -> &'static str {
+fn name_of(kind: ValueKind) -> &'static str {
     match kind {
-        Kind::Password => "password",
-        Kind::Key => "api-key",
+        ValueKind::Password => "password",
+        ValueKind::Key => "api-key",
     }
 }
 
@@ -165,7 +165,7 @@ fn is_of_name(byte: u8) -> bool {
 }
 
 /// Returns what the value of this name is, if it is a secret. A name is what it ends with: `token_count` is none.
-fn kind_of(word: &str, before: &str) -> Option<Kind> {
+fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
     if word.len() > MAX_NAME {
         return None;
     }
@@ -192,15 +192,15 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
         if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
     };
     if PASSWORDS.iter().any(ends) {
-        return Some(Kind::Password);
+        return Some(ValueKind::Password);
     }
     if NAMES.iter().any(ends) {
-        return Some(Kind::Key);
+        return Some(ValueKind::Key);
     }
     let before = before.to_ascii_lowercase();
     let is_key = name.ends_with("key")
         && (KEYS.iter().any(|part| name.starts_with(part) || has(part)) || KEYS.contains(&before.as_str()));
-    is_key.then_some(Kind::Key)
+    is_key.then_some(ValueKind::Key)
 }
 
 /// Splits a name at `_`, `-` and before capitals, in lower case.
@@ -319,7 +319,7 @@ fn word_at(text: &str, at: usize) -> Range<usize> {
 }
 
 /// Finds a value in the sentence behind a name: the first word that is none of a language.
-fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
+fn in_sentence(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Range<usize>)> {
     let line = &text[at..floor(text, at + MAX_BETWEEN.1 + MAX_VALUE)];
     let line = &line[..line.find('\n').unwrap_or(line.len())];
     if !line.trim_start_matches(['`', '"', '\'', '*', ')']).starts_with([' ', '\t']) {
@@ -337,13 +337,13 @@ fn in_sentence(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range
             word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-' || byte == b'\'') || word.len() < 8;
         if !is_plain {
             let is_secret = match kind {
-                Kind::Password => {
+                ValueKind::Password => {
                     is_password(word)
                         && (classes(word) >= 4 || (quoted && classes(word) >= 3))
                         && (quoted || !is_compound(word))
                         && !word.contains(['/', '(', '=', '{'])
                 }
-                Kind::Key => is_key(word, false) && word.len() >= 20 && !is_digest(word),
+                ValueKind::Key => is_key(word, false) && word.len() >= 20 && !is_digest(word),
             };
             return is_secret.then_some((name_of(kind), at + value.start..at + value.end));
         }
@@ -368,7 +368,7 @@ fn is_compound(word: &str) -> bool {
 }
 
 /// Finds a quoted value in the sentence before a name: `use VALUE as the password`.
-fn in_front(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<usize>)> {
+fn in_front(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Range<usize>)> {
     let window = floor(text, at.saturating_sub(MAX_BACK));
     let line_start = text[window..at].rfind('\n').map_or(window, |newline| window + newline + 1);
     let line = &text[line_start..at];
@@ -382,8 +382,8 @@ fn in_front(text: &str, at: usize, kind: Kind) -> Option<(&'static str, Range<us
     let value = &line[start..value_end];
     let is_secret = value.len() <= MAX_VALUE
         && match kind {
-            Kind::Password => is_password(value),
-            Kind::Key => is_key(value, false),
+            ValueKind::Password => is_password(value),
+            ValueKind::Key => is_key(value, false),
         };
     is_secret.then_some((name_of(kind), line_start + start..line_start + value_end))
 }

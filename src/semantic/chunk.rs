@@ -1,23 +1,25 @@
-//! What of an entry is embedded, piece by piece.
+//! What of an entry is embedded: chunks of about 200 words, each with the title.
+//!
+//! It is pure, and its hashes are stored: a change of the rules embeds every entry again.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::entry::Entry;
 
-/// How many words a chunk has at most, beside the title. Models look at no more than some hundred tokens with care,
-/// and one vector of a long text means a little of everything.
+/// How many words a chunk has at most, beside the title. Models weigh no more than some hundred tokens well, and the
+/// vector of a long text means a little of everything.
 const WORDS: usize = 200;
-/// How many chunks an entry has at most. Words find what comes behind.
+/// How many chunks an entry has at most. What comes after them is found by its words.
 const MAX_CHUNKS: usize = 64;
-/// The longest word that is embedded, in bytes: what is longer is no word, and says nothing.
+/// The longest word that is embedded, in bytes: what is longer is not a word.
 const MAX_WORD: usize = 200;
 
-/// A piece of an entry.
+/// A part of an entry that has a vector of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Its text: the entry's title, and up to 200 words.
     pub text: String,
-    /// A hash of the text (XXH3, 64 bits): two chunks that say the same have one vector.
+    /// A hash of the text (XXH3, 64 bits): two chunks of one text have one vector.
     pub content: u64,
 }
 
@@ -27,10 +29,10 @@ impl Chunk {
     }
 }
 
-/// Returns the chunks of an entry, at least one: of an entry without words that is `name`.
+/// Returns the chunks of an entry, at least one; that of an entry without words is `name`.
 ///
-/// They end where lines of its text do, if that is not too early, and each begins with the title: a piece from the
-/// middle seldom says what it is about.
+/// They end at the ends of lines, if that is not too early, and each begins with the title: a part from the middle
+/// seldom says what it is about.
 pub fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
     let mut pieces: Vec<String> = Vec::new();

@@ -1,4 +1,6 @@
-//! Calls with JSON in both directions, each with a time-out for all of it.
+//! HTTP requests with JSON in both directions, each with a time limit for the whole of it.
+//!
+//! It knows no particular server. A key is never logged, and no redirect is followed.
 
 use std::fmt;
 use std::io;
@@ -12,110 +14,109 @@ use ureq::http::Request;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Timeout};
 
-/// The longest answer that is read, in bytes: a batch of vectors is about one megabyte, and three at the most.
+/// The limit response that is read, in bytes: a batch of vectors has about one megabyte, and at most three.
 const MAX_ANSWER: u64 = 16 * 1024 * 1024;
-/// The longest answer of a server that says no, in bytes: one line of it is shown.
+/// The limit error response that is read, in bytes: one line of it is shown.
 const MAX_REFUSAL: u64 = 64 * 1024;
-/// How much of a text that is no JSON stands in a message, in characters.
+/// How much of a response that is not JSON is quoted in a message, in characters.
 const MAX_TEXT: usize = 200;
-/// How often a call that may do better is made, at most.
+/// How often a request that may succeed later is sent at most.
 const MAX_TRIES: u32 = 3;
-/// How long is waited before the second try; before the third twice as long.
+/// The pause before the second try; before the third it is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a call has no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nobody answers there; with the system's words.
+pub enum RequestError {
+    /// Nothing answers at the address; with the system's reason.
     Unreachable(String),
-    /// It took longer than this, in milliseconds.
+    /// It took longer than this many milliseconds.
     TimedOut(u64),
-    /// The server said no.
+    /// The server answered with an error.
     Refused {
-        /// The status, as HTTP counts them.
+        /// The HTTP status.
         status: u16,
-        /// What the server says of it, in one line.
+        /// The server's message, in one line.
         message: String,
     },
-    /// The answer is none that this server should give; with what is wrong.
+    /// The response is not one that this server should give; with what is wrong.
     Broken(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
-            Trouble::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
-            Trouble::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
-            Trouble::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
+            RequestError::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
+            RequestError::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
+            RequestError::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
+            RequestError::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for RequestError {}
 
-impl Trouble {
-    /// Returns whether the same call may do better a moment later: the server is busy or fails now and then.
-    pub fn may_pass(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 429 | 500..=599, .. })
+impl RequestError {
+    /// Returns whether the same request may succeed a moment later: the server is busy or fails now and then.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, RequestError::Refused { status: 429 | 500..=599, .. })
     }
 }
 
-/// How long calls may take: each of them, or all together from its making on.
+/// How long requests may take: each of them, or all together from its creation on.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock {
-    longest: Duration,
-    begun: Option<Instant>,
+pub struct TimeLimit {
+    limit: Duration,
+    started: Option<Instant>,
 }
 
-impl Clock {
-    /// Lets each call take so long.
-    pub(super) fn each(longest: Duration) -> Clock {
-        Clock { longest, begun: None }
+impl TimeLimit {
+    /// Limits each request.
+    pub(super) fn each(limit: Duration) -> TimeLimit {
+        TimeLimit { limit, started: None }
     }
 
-    /// Lets all calls together take so long.
-    pub(super) fn together(longest: Duration) -> Clock {
-        Clock { longest, begun: Some(Instant::now()) }
+    /// Limits all requests together, from now on.
+    pub(super) fn together(limit: Duration) -> TimeLimit {
+        TimeLimit { limit, started: Some(Instant::now()) }
     }
 
-    /// Returns how long the next call may take.
-    fn left(&self) -> Result<Duration, Trouble> {
-        let spent = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-        self.longest.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.is_over())
+    /// Returns how long the next request may take.
+    fn left(&self) -> Result<Duration, RequestError> {
+        let spent = self.started.map_or(Duration::ZERO, |started| started.elapsed());
+        self.limit.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.timed_out())
     }
 
-    /// Returns the trouble of who did not answer in time, however much of it the last call had.
-    fn is_over(&self) -> Trouble {
-        Trouble::TimedOut(u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX))
+    /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was left.
+    fn timed_out(&self) -> RequestError {
+        RequestError::TimedOut(u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
 /// A server that speaks JSON.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct JsonServer {
     url: String,
     agent: Agent,
     key: Option<(&'static str, String)>,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for JsonServer {
     /// Shows all but the key, which nobody should find in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Server").field("url", &self.url).finish_non_exhaustive()
+        formatter.debug_struct("JsonServer").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-impl Server {
+impl JsonServer {
     /// Returns the server at `url`, which has no `/` at its end. `key` is a header and its value.
     ///
-    /// What the environment says of proxies holds for servers on other machines. Nothing is ever sent on to an
-    /// address that a server names.
-    pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> Server {
+    /// Proxies of the environment are used for servers on other machines. Redirects are not followed.
+    pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> JsonServer {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).tls_config(tls);
         let config = if is_local(url) { config.proxy(None) } else { config };
-        Server { url: url.to_owned(), agent: config.build().new_agent(), key }
+        JsonServer { url: url.to_owned(), agent: config.build().new_agent(), key }
     }
 
     pub(super) fn url(&self) -> &str {
@@ -123,46 +124,46 @@ impl Server {
     }
 
     /// Returns whether whoever listens on the way to the server can read the key.
-    pub(super) fn shows_key(&self) -> bool {
+    pub(super) fn exposes_key(&self) -> bool {
         self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
     }
 
-    /// Makes a call, again where that may help, and returns what it answers; all of it within the time that is left.
+    /// Sends a request, again where that may help, and returns the response; all of it within the time that is left.
     pub(super) fn call<T: DeserializeOwned>(
         &self,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        clock: &Clock,
-    ) -> Result<T, Trouble> {
-        let text = self.text(method, path, body, clock)?;
+        time: &TimeLimit,
+    ) -> Result<T, RequestError> {
+        let text = self.text(method, path, body, time)?;
         serde_json::from_slice(&text).map_err(|error| {
-            Trouble::Broken(shown(&self.without_key(format!("{error}, in {}", shown(&text)).as_bytes())))
+            RequestError::Broken(first_line(&self.without_key(format!("{error}, in {}", first_line(&text)).as_bytes())))
         })
     }
 
-    /// Does the same, and returns the answer as it is.
+    /// Does the same, and returns the response as it is.
     pub(super) fn text(
         &self,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-        clock: &Clock,
-    ) -> Result<Vec<u8>, Trouble> {
+        time: &TimeLimit,
+    ) -> Result<Vec<u8>, RequestError> {
         let body = match body {
-            Some(body) => serde_json::to_vec(body).map_err(|error| Trouble::Broken(error.to_string()))?,
+            Some(body) => serde_json::to_vec(body).map_err(|error| RequestError::Broken(error.to_string()))?,
             None => Vec::new(),
         };
-        let (begun, longest) = (Instant::now(), clock.left()?);
+        let (started, limit) = (Instant::now(), time.left()?);
         let mut tries = 1;
         loop {
-            let left = longest.saturating_sub(begun.elapsed());
+            let left = limit.saturating_sub(started.elapsed());
             let result = self.call_once(method, path, &body, left);
             let pause = PAUSE * tries;
             match result {
-                Err(Trouble::TimedOut(_)) => return Err(clock.is_over()),
-                Err(trouble) if trouble.may_pass() && tries < MAX_TRIES && begun.elapsed() + pause < longest => {
-                    // Nobody wakes this thread; it may wake early, which does no harm.
+                Err(RequestError::TimedOut(_)) => return Err(time.timed_out()),
+                Err(error) if error.is_transient() && tries < MAX_TRIES && started.elapsed() + pause < limit => {
+                    // It may wake early, which does no harm.
                     park_timeout(pause);
                     tries += 1;
                 }
@@ -171,7 +172,7 @@ impl Server {
         }
     }
 
-    fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, Trouble> {
+    fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, RequestError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if !body.is_empty() {
             request = request.header("content-type", "application/json");
@@ -179,22 +180,22 @@ impl Server {
         if let Some((name, key)) = &self.key {
             request = request.header(*name, key);
         }
-        let request = request.body(body).map_err(|error| Trouble::Broken(error.to_string()))?;
-        // A time-out of nothing would be none.
+        let request = request.body(body).map_err(|error| RequestError::Broken(error.to_string()))?;
+        // A time-out of zero would mean none.
         let left = left.max(Duration::from_millis(1));
         let request = self.agent.configure_request(request).timeout_global(Some(left)).build();
-        let mut response = self.agent.run(request).map_err(trouble)?;
+        let mut response = self.agent.run(request).map_err(request_error)?;
         let status = response.status();
         let limit = if status.is_success() { MAX_ANSWER } else { MAX_REFUSAL };
-        let text = response.body_mut().with_config().limit(limit).read_to_vec().map_err(trouble)?;
+        let text = response.body_mut().with_config().limit(limit).read_to_vec().map_err(request_error)?;
         if status.is_success() {
             Ok(text)
         } else {
-            Err(Trouble::Refused { status: status.as_u16(), message: said(&self.without_key(&text)) })
+            Err(RequestError::Refused { status: status.as_u16(), message: error_message(&self.without_key(&text)) })
         }
     }
 
-    /// Returns what a server says without the key, which one that refuses it may repeat.
+    /// Returns a response without the key, which a server that refuses it may repeat.
     fn without_key(&self, text: &[u8]) -> Vec<u8> {
         match &self.key {
             Some((_, key)) if !key.is_empty() => {
@@ -205,52 +206,52 @@ impl Server {
     }
 }
 
-fn trouble(error: ureq::Error) -> Trouble {
+fn request_error(error: ureq::Error) -> RequestError {
     match error {
-        ureq::Error::Timeout(Timeout::Await100) => Trouble::Broken("it sends no answer".to_owned()),
-        // Whose time it was, the caller knows.
-        ureq::Error::Timeout(_) => Trouble::TimedOut(0),
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::TimedOut(0),
+        ureq::Error::Timeout(Timeout::Await100) => RequestError::Broken("it sends no answer".to_owned()),
+        // The caller knows the limit.
+        ureq::Error::Timeout(_) => RequestError::TimedOut(0),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => RequestError::TimedOut(0),
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            Trouble::Unreachable("the connection was refused".to_owned())
+            RequestError::Unreachable("the connection was refused".to_owned())
         }
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Trouble::Broken("it ends too early".to_owned())
+            RequestError::Broken("it ends too early".to_owned())
         }
         ureq::Error::Io(error) => unreachable_by(&error),
-        ureq::Error::HostNotFound => Trouble::Unreachable("there is no host of that name".to_owned()),
+        ureq::Error::HostNotFound => RequestError::Unreachable("there is no host of that name".to_owned()),
         error
         @ (ureq::Error::Protocol(_) | ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..)) => {
-            Trouble::Broken(error.to_string())
+            RequestError::Broken(error.to_string())
         }
         error => unreachable_by(&error),
     }
 }
 
-/// Says why nobody can be reached. A certificate comes as one of several errors, with the same words in all.
-fn unreachable_by(error: &dyn fmt::Display) -> Trouble {
+/// Returns why a server cannot be reached. A rejected certificate arrives as one of several errors, with the same words.
+fn unreachable_by(error: &dyn fmt::Display) -> RequestError {
     let text = error.to_string();
     match text.split_once("invalid peer certificate: ") {
-        Some((_, reason)) => Trouble::Unreachable(format!("its certificate is not trusted here: {reason}")),
-        None => Trouble::Unreachable(text),
+        Some((_, reason)) => RequestError::Unreachable(format!("its certificate is not trusted here: {reason}")),
+        None => RequestError::Unreachable(text),
     }
 }
 
-/// Returns what a server says of an error: Ollama's `{"error": "…"}`, Qdrant's `{"status": {"error": "…"}}`, or the
+/// Returns the message of an error response: Ollama's `{"error": "…"}`, Qdrant's `{"status": {"error": "…"}}`, or the
 /// text itself.
-fn said(text: &[u8]) -> String {
+fn error_message(text: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
     let error = value.get("error").or_else(|| value.get("status")?.get("error"));
     match error.and_then(serde_json::Value::as_str) {
-        Some(error) => shown(error.as_bytes()),
-        None => shown(text),
+        Some(error) => first_line(error.as_bytes()),
+        None => first_line(text),
     }
 }
 
 /// Returns the first line of a text, cut.
-fn shown(text: &[u8]) -> String {
+fn first_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no word");
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");
     line.chars().map(|character| if character.is_control() { ' ' } else { character }).take(MAX_TEXT).collect()
 }
 
@@ -279,35 +280,37 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_in_one_line() {
-        assert_eq!(said(br#"{"error":"model \"x\" not found"}"#), "model \"x\" not found");
-        assert_eq!(said(br#"{"status":{"error":"Not found"},"time":0.1}"#), "Not found");
-        assert_eq!(said(b"\n  Must provide\x1b an API key\nmore"), "Must provide  an API key");
-        assert_eq!(said(b""), "no word");
-        assert_eq!(said("ä".repeat(300).as_bytes()).chars().count(), MAX_TEXT);
+    fn errors_are_shown_in_one_line() {
+        assert_eq!(error_message(br#"{"error":"model \"x\" not found"}"#), "model \"x\" not found");
+        assert_eq!(error_message(br#"{"status":{"error":"Not found"},"time":0.1}"#), "Not found");
+        assert_eq!(error_message(b"\n  Must provide\x1b an API key\nmore"), "Must provide  an API key");
+        assert_eq!(error_message(b""), "no message");
+        assert_eq!(error_message("ä".repeat(300).as_bytes()).chars().count(), MAX_TEXT);
     }
 
     #[test]
-    fn nobody_there_is_told_at_once() {
+    fn a_closed_port_is_reported_at_once() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
-        let result = Server::new(&url, None).text("GET", "/", None::<&()>, &Clock::each(Duration::from_secs(5)));
-        assert_eq!(result, Err(Trouble::Unreachable("the connection was refused".to_owned())));
+        let result =
+            JsonServer::new(&url, None).text("GET", "/", None::<&()>, &TimeLimit::each(Duration::from_secs(5)));
+        assert_eq!(result, Err(RequestError::Unreachable("the connection was refused".to_owned())));
     }
 
     #[test]
-    fn silence_is_not_waited_for() {
+    fn a_silent_server_times_out() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let result = Server::new(&url, None).text("POST", "/", Some(&"x"), &Clock::each(Duration::from_millis(50)));
-        assert_eq!(result, Err(Trouble::TimedOut(50)));
+        let result =
+            JsonServer::new(&url, None).text("POST", "/", Some(&"x"), &TimeLimit::each(Duration::from_millis(50)));
+        assert_eq!(result, Err(RequestError::TimedOut(50)));
         // The second of two has what the first left.
-        let (server, clock) = (Server::new(&url, None), Clock::together(Duration::from_millis(50)));
-        let begun = Instant::now();
+        let (server, time) = (JsonServer::new(&url, None), TimeLimit::together(Duration::from_millis(50)));
+        let started = Instant::now();
         for _ in 0..20 {
-            assert_eq!(server.text("POST", "/", Some(&"x"), &clock), Err(Trouble::TimedOut(50)));
+            assert_eq!(server.text("POST", "/", Some(&"x"), &time), Err(RequestError::TimedOut(50)));
         }
-        assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
     }
 }

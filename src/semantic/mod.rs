@@ -1,14 +1,48 @@
-//! What texts mean: vectors of them, made by Ollama, kept in the cache or shared on a Qdrant server.
+//! Semantic search: vectors of texts, computed by Ollama, kept in the cache or shared on a Qdrant server.
 //!
-//! Nothing here is needed: without these servers words alone are looked for. What is absent, slow or broken is a
-//! [`Trouble`], which costs its caller a warning.
+//! Nothing here is required: without servers, words alone are searched. A server that is absent, slow or broken costs a
+//! warning, and never fails a call. Without the feature `semantic` there are no clients, and a memory whose settings name
+//! a server reports that.
 
+#[cfg(not(feature = "semantic"))]
+mod absent;
+#[cfg(feature = "semantic")]
+mod breaker;
+#[cfg(feature = "semantic")]
 pub mod chunk;
+#[cfg(feature = "semantic")]
+mod configured;
+#[cfg(feature = "semantic")]
+mod embedder;
+#[cfg(feature = "semantic")]
+mod failure;
+#[cfg(feature = "semantic")]
 mod http;
+#[cfg(feature = "semantic")]
+mod lists;
+#[cfg(feature = "semantic")]
 mod ollama;
+#[cfg(feature = "semantic")]
 pub mod qdrant;
+#[cfg(feature = "semantic")]
+mod remote;
+mod report;
+#[cfg(feature = "semantic")]
+mod searcher;
+#[cfg(feature = "semantic")]
 pub mod vectors;
 
-pub use http::{Clock, Trouble};
-pub use ollama::{Ollama, Patience};
-pub use qdrant::Qdrant;
+#[cfg(not(feature = "semantic"))]
+pub(crate) use absent::SemanticMemory;
+#[cfg(feature = "semantic")]
+pub(crate) use configured::SemanticMemory;
+#[cfg(feature = "semantic")]
+pub use http::{RequestError, TimeLimit};
+#[cfg(feature = "semantic")]
+pub use ollama::{OllamaClient, Timeouts};
+#[cfg(feature = "semantic")]
+pub use qdrant::QdrantClient;
+pub use report::{EmbedReport, SemanticStatus};
+
+/// The folder of the vectors and of what is known about servers, below `cache/`.
+pub(crate) const FOLDER: &str = "vectors-v1";

@@ -1,25 +1,27 @@
 //! Vectors of texts, from an Ollama server.
+//!
+//! It checks that what the server returns are vectors, and normalises them to length 1. It does not know entries.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::http::{Clock, Server, Trouble};
+use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::settings;
 
-/// How many texts are sent at once: a batch must be done within the time-out also where no graphics card helps.
+/// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
 const BATCH: usize = 16;
-/// How many words of a query are sent: more than any model looks at.
+/// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
 const MAX_WORD: usize = 200;
 /// The most dimensions that a vector may have.
 const MAX_DIMENSIONS: usize = 8_192;
 
-/// An Ollama server, and the model that is asked for. Making one calls nobody.
+/// An Ollama server, and the embedding model in use. Creating one sends no request.
 #[derive(Debug, Clone)]
-pub struct Ollama {
-    server: Server,
+pub struct OllamaClient {
+    server: JsonServer,
     model: String,
     prefixes: Prefixes,
     check: Duration,
@@ -27,16 +29,16 @@ pub struct Ollama {
     embed: Duration,
 }
 
-/// Who waits for vectors of documents.
+/// How long requests may take, by what somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// Somebody who asked something else: as long as for a query.
+pub enum Timeouts {
+    /// Somebody waits for something else: all requests together take no longer than a query may.
     Query,
-    /// Somebody who asked for vectors.
+    /// Somebody waits for vectors: each request may take as long as a batch may.
     Batch,
 }
 
-/// What a model was trained to have before texts; the server adds nothing.
+/// What a model expects before texts; the server adds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefixes {
     query: &'static str,
@@ -44,7 +46,7 @@ struct Prefixes {
 }
 
 impl Prefixes {
-    /// Those that the models' own descriptions ask for.
+    /// Returns those that the models' own descriptions ask for.
     fn of(family: &str) -> Prefixes {
         match family {
             "nomic-embed-text" => Prefixes { query: "search_query: ", document: "search_document: " },
@@ -57,36 +59,37 @@ impl Prefixes {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct EmbedRequest<'a> {
     model: &'a str,
     input: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Embedded {
+struct EmbedResponse {
     #[serde(default)]
     embeddings: Vec<Vec<f32>>,
 }
 
 #[derive(Deserialize)]
-struct Tags {
+struct TagsResponse {
     #[serde(default)]
-    models: Vec<Model>,
+    models: Vec<TaggedModel>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct TaggedModel {
     #[serde(default)]
     name: String,
 }
 
-impl Ollama {
-    /// Returns the server of the settings, where they name one.
-    pub fn new(settings: &settings::Ollama) -> Option<Ollama> {
-        let model = if settings.model.is_empty() { settings::Ollama::default().model } else { settings.model.clone() };
-        let family = settings::Ollama { model: model.clone(), ..settings.clone() }.family().to_owned();
-        (!settings.url.is_empty()).then(|| Ollama {
-            server: Server::new(&settings.url, None),
+impl OllamaClient {
+    /// Returns the client of the server that the settings name, if any.
+    pub fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
+        let model =
+            if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
+        let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
+        (!settings.url.is_empty()).then(|| OllamaClient {
+            server: JsonServer::new(&settings.url, None),
             model,
             prefixes: Prefixes::of(&family),
             check: Duration::from_millis(settings.check_timeout_ms),
@@ -100,63 +103,62 @@ impl Ollama {
         self.server.url()
     }
 
-    /// Returns the name of the model, as it was asked for.
+    /// Returns the name of the model, as the settings give it.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns whether the server has the model: names carry a tag there, and `latest` where nobody gave one.
+    /// Checks that the server has the model. Names have a tag there, `latest` by default.
     ///
     /// # Errors
     ///
-    /// Those of the call; [`Trouble::Refused`] with 404 where it has no such model.
-    pub fn check(&self) -> Result<(), Trouble> {
-        let tags: Tags = self.server.call("GET", "/api/tags", None::<&()>, &Clock::each(self.check))?;
+    /// Those of the request; [`RequestError::Refused`] with 404 where the server has no such model.
+    pub fn check(&self) -> Result<(), RequestError> {
+        let tags: TagsResponse = self.server.call("GET", "/api/tags", None::<&()>, &TimeLimit::each(self.check))?;
         if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
             return Ok(());
         }
-        Err(Trouble::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
+        Err(RequestError::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
     }
 
     /// Returns the vector of a query, of length 1.
     ///
     /// # Errors
     ///
-    /// Those of the call, and [`Trouble::Broken`] where the answer is no vector.
-    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, Trouble> {
+    /// Those of the request, and [`RequestError::Broken`] where the response is not a vector.
+    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
         let text = format!("{}{}", self.prefixes.query, words.join(" "));
-        let mut vectors = self.embed(vec![text], &Clock::each(self.query))?;
-        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+        let mut vectors = self.embed(vec![text], &TimeLimit::each(self.query))?;
+        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
-    /// Returns the vectors of a few texts, each of length 1, in their order. Callers send no more than
-    /// [`Ollama::batch`] at once.
+    /// Returns the vectors of texts, each of length 1, in their order. Callers send no more than
+    /// [`OllamaClient::batch`] at once.
     ///
     /// # Errors
     ///
-    /// Those of [`Ollama::embed_query`].
-    pub fn embed_documents(&self, texts: &[String], clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
-        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), clock)
+    /// Those of [`OllamaClient::embed_query`].
+    pub fn embed_documents(&self, texts: &[String], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
+        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), limit)
     }
 
     /// Returns the vector of one text.
     ///
     /// # Errors
     ///
-    /// Those of [`Ollama::embed_query`].
-    pub fn embed_document(&self, text: &str, clock: &Clock) -> Result<Vec<f32>, Trouble> {
-        let mut vectors = self.embed_documents(&[text.to_owned()], clock)?;
-        vectors.pop().ok_or_else(|| Trouble::Broken("it has no vector".to_owned()))
+    /// Those of [`OllamaClient::embed_query`].
+    pub fn embed_document(&self, text: &str, limit: &TimeLimit) -> Result<Vec<f32>, RequestError> {
+        let mut vectors = self.embed_documents(&[text.to_owned()], limit)?;
+        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
-    /// Returns how long calls for documents may take: who asked for something else waits as long as for a query, for
-    /// all of them.
-    pub fn clock(&self, patience: Patience) -> Clock {
-        match patience {
-            Patience::Query => Clock::together(self.query),
-            Patience::Batch => Clock::each(self.embed),
+    /// Returns how long requests for documents may take.
+    pub fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
+        match timeouts {
+            Timeouts::Query => TimeLimit::together(self.query),
+            Timeouts::Batch => TimeLimit::each(self.embed),
         }
     }
 
@@ -165,11 +167,11 @@ impl Ollama {
         BATCH
     }
 
-    fn embed(&self, input: Vec<String>, clock: &Clock) -> Result<Vec<Vec<f32>>, Trouble> {
+    fn embed(&self, input: Vec<String>, limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
         let n = input.len();
-        let asked = Asked { model: &self.model, input };
-        let answer: Embedded = self.server.call("POST", "/api/embed", Some(&asked), clock)?;
-        let broken = |reason: String| Err(Trouble::Broken(reason));
+        let asked = EmbedRequest { model: &self.model, input };
+        let answer: EmbedResponse = self.server.call("POST", "/api/embed", Some(&asked), limit)?;
+        let broken = |reason: String| Err(RequestError::Broken(reason));
         if answer.embeddings.len() != n {
             return broken(format!("it has {} vectors for {n} texts", answer.embeddings.len()));
         }
@@ -180,13 +182,13 @@ impl Ollama {
         if n > 0 && !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return broken(format!("its vectors have {dimensions} dimensions"));
         }
-        let unit: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(unit).collect();
-        unit.ok_or_else(|| Trouble::Broken("a vector has no length, or numbers that are none".to_owned()))
+        let normalized: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(normalized).collect();
+        normalized.ok_or_else(|| RequestError::Broken("a vector has no length, or is not finite".to_owned()))
     }
 }
 
-/// Returns the vector of length 1 in the same direction, where there is one.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+/// Returns the vector of length 1 in the same direction, if it has a direction.
+fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
     if !length.is_finite() || length < 1e-12 {
         return None;
@@ -220,21 +222,21 @@ mod tests {
     fn models_have_their_prefixes() {
         let of = |model: &str| {
             let settings =
-                settings::Ollama { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
-            Ollama::new(&settings).unwrap().prefixes
+                settings::OllamaSettings { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
+            OllamaClient::new(&settings).unwrap().prefixes
         };
         assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
         assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
         assert_eq!(of("").query, "search_query: ");
         assert_eq!(of("all-minilm").query, "");
-        assert!(Ollama::new(&settings::Ollama::default()).is_none());
+        assert!(OllamaClient::new(&settings::OllamaSettings::default()).is_none());
     }
 
     #[test]
     fn vectors_have_length_1() {
-        assert_eq!(unit(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
-        assert_eq!(unit(vec![0.0, 0.0]), None);
-        assert_eq!(unit(vec![f32::NAN, 1.0]), None);
-        assert_eq!(unit(vec![f32::MAX, f32::MAX]).map(|vector| vector[0] > 0.7), Some(true));
+        assert_eq!(normalized(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        assert_eq!(normalized(vec![0.0, 0.0]), None);
+        assert_eq!(normalized(vec![f32::NAN, 1.0]), None);
+        assert_eq!(normalized(vec![f32::MAX, f32::MAX]).map(|vector| vector[0] > 0.7), Some(true));
     }
 }

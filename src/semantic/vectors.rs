@@ -1,17 +1,17 @@
 //! The vectors of a memory's chunks, in one file of the cache for each model.
 //!
-//! A record belongs to a file's bytes, by their fingerprint, so that an entry that is moved keeps its vectors, and
-//! one that is changed has none until it is embedded again; and to a chunk's text, so that a change of tags embeds
-//! nothing. Numbers are kept in 8 bits, which costs the ranking nothing that could be measured, and all are looked
-//! at for each query: a graph saves time only from hundreds of thousands of vectors on.
+//! A record belongs to a file's bytes, by their fingerprint: an entry that is moved keeps its vectors, and one that is
+//! changed has none until it is embedded again. It also belongs to a chunk's text: a change of tags embeds nothing.
+//! Numbers have 8 bits, which costs the ranking nothing measurable. Each query scans all vectors: a graph saves time
+//! only from hundreds of thousands on.
 //!
 //! ```text
 //! header  "ralphvec", version u32, dimensions u32, checksum u64                                   24 bytes
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
-//! Numbers are little-endian. Records are only ever added, those of an entry together; what is torn or flipped is
-//! left out. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
+//! Numbers are little-endian. Records are only ever appended, those of an entry together; torn and flipped ones are
+//! skipped. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
 //! repository do not count. The file holds no text.
 
 use std::collections::{HashMap, HashSet};
@@ -20,25 +20,23 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
+use super::FOLDER;
 use super::ollama::full_name;
 use crate::store::{Lock, Store};
-
-/// The folder of the files, below `cache/`.
-pub const FOLDER: &str = "vectors-v1";
 
 const MAGIC: [u8; 8] = *b"ralphvec";
 const VERSION: u32 = 2;
 const HEADER: usize = 24;
 /// The bytes of a record beside its numbers.
-const AROUND: usize = 28;
+const OVERHEAD: usize = 28;
 /// About how much of the file is in memory at a time, in bytes.
 const BUFFER: usize = 1 << 20;
 /// A query's numbers have so many bits that its sum with a record's cannot overflow: 127 · 2^8 · 8,192 < 2^31.
 const QUERY_SCALE: f32 = 256.0;
 
-/// A chunk's vector, ready to be kept.
+/// A chunk's vector, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct VectorRecord {
     /// The fingerprint of the file's bytes.
     pub file: u64,
     /// The hash of the chunk's text.
@@ -47,25 +45,25 @@ pub struct Record {
     pub number: u16,
     /// How many chunks the file has.
     pub of: u16,
-    /// How much a step of the numbers is worth.
+    /// The value of a step of the numbers.
     scale: f32,
     numbers: Vec<i8>,
 }
 
-impl Record {
+impl VectorRecord {
     /// Rounds a vector to 8 bits.
-    pub fn new(file: u64, content: u64, number: u16, of: u16, vector: &[f32]) -> Record {
+    pub fn new(file: u64, content: u64, number: u16, of: u16, vector: &[f32]) -> VectorRecord {
         let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
         #[expect(clippy::cast_possible_truncation, reason = "rounded, and 127 at most")]
         let numbers = vector.iter().map(|value| (value / scale).round().clamp(-127.0, 127.0) as i8).collect();
-        Record { file, content, number, of, scale, numbers }
+        VectorRecord { file, content, number, of, scale, numbers }
     }
 
     /// Returns the same vector for a chunk of the same text elsewhere.
     #[must_use]
-    pub fn at(&self, file: u64, number: u16, of: u16) -> Record {
-        Record { file, number, of, ..self.clone() }
+    pub fn at(&self, file: u64, number: u16, of: u16) -> VectorRecord {
+        VectorRecord { file, number, of, ..self.clone() }
     }
 
     /// Returns how many dimensions it has.
@@ -73,13 +71,13 @@ impl Record {
         self.numbers.len()
     }
 
-    /// Returns the vector, as exactly as it is kept.
+    /// Returns the vector, as exactly as it is stored.
     pub fn vector(&self) -> Vec<f32> {
         self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
     }
 
-    /// Returns how alike it and a query are: the cosine of the angle between them.
-    pub fn similarity(&self, query: &Prepared) -> f32 {
+    /// Returns the cosine of the angle between it and a query.
+    pub fn similarity(&self, query: &QueryVector) -> f32 {
         let bytes: Vec<u8> = self.numbers.iter().map(|number| number.to_le_bytes()[0]).collect();
         query.similarity(&bytes, self.scale)
     }
@@ -97,21 +95,21 @@ impl Record {
     }
 }
 
-/// A query's vector, in whole numbers.
+/// A query's vector, in integers.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct QueryVector {
     numbers: Vec<i16>,
     scale: f32,
 }
 
-impl Prepared {
+impl QueryVector {
     /// Rounds the vector of a query.
-    pub fn new(vector: &[f32]) -> Prepared {
+    pub fn new(vector: &[f32]) -> QueryVector {
         let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let scale = if largest > 0.0 { largest / QUERY_SCALE } else { 1.0 };
         #[expect(clippy::cast_possible_truncation, reason = "rounded, and 256 at most")]
         let numbers = vector.iter().map(|value| (value / scale).round() as i16).collect();
-        Prepared { numbers, scale }
+        QueryVector { numbers, scale }
     }
 
     /// Returns how many dimensions it has.
@@ -132,10 +130,10 @@ impl Prepared {
     }
 }
 
-/// What the vectors say of a memory's files, by their fingerprints.
+/// What a scan of all vectors found out about a memory's files, by their fingerprints.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Looked {
-    /// For each file all of whose chunks have a vector, how alike its best chunk and the query are.
+pub struct VectorScan {
+    /// For each file all of whose chunks have a vector, the cosine of its best chunk and the query.
     pub best: HashMap<u64, f32>,
     /// How many records there are.
     pub records: usize,
@@ -143,14 +141,14 @@ pub struct Looked {
 
 /// The vectors of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vectors {
+pub struct VectorCache {
     name: String,
 }
 
-impl Vectors {
-    /// Returns those of a model. Nothing is opened yet.
-    pub fn of(model: &str) -> Vectors {
-        Vectors { name: format!("{FOLDER}/{:016x}", xxh3_64(full_name(model).as_bytes())) }
+impl VectorCache {
+    /// Returns those of a model. No file is opened.
+    pub fn of(model: &str) -> VectorCache {
+        VectorCache { name: format!("{FOLDER}/{:016x}", xxh3_64(full_name(model).as_bytes())) }
     }
 
     /// Returns the path of their file, below `cache/`.
@@ -158,36 +156,35 @@ impl Vectors {
         &self.name
     }
 
-    /// Returns how many dimensions they have; none where there are no vectors that can be read.
+    /// Returns how many dimensions they have; `None` where no vectors can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
         read_header(&mut store.open_cache(&self.name).ok()?, store.anchor()?.lasting_key())
     }
 
-    /// Looks at every vector; without a query all are alike.
-    ///
-    /// What cannot be read is not there: it is made again.
-    pub fn look(&self, store: &Store, query: Option<&Prepared>) -> Looked {
-        let mut looked = Looked::default();
+    /// Scans every vector; without a query all cosines are 0. A record that cannot be read does not count: its file is
+    /// embedded again.
+    pub fn scan(&self, store: &Store, query: Option<&QueryVector>) -> VectorScan {
+        let mut scan = VectorScan::default();
         let mut current: Option<(u64, f32, u16)> = None;
         let wanted = query.map(|query| query.numbers.len());
         self.each(store, wanted, &mut |record| {
-            looked.records += 1;
+            scan.records += 1;
             let similarity = query.map_or(0.0, |query| query.similarity(record.numbers, record.scale));
             let (file, best, n) = match current {
                 Some((file, best, n)) if file == record.file && n == record.number => {
                     (file, best.max(similarity), n + 1)
                 }
-                // A file whose first records are lost is not whole.
+                // A file whose first records are lost is incomplete.
                 _ if record.number > 0 => return,
                 _ => (record.file, similarity, 1),
             };
             current = Some((file, best, n));
             if n == record.of {
-                looked.best.insert(file, best);
+                scan.best.insert(file, best);
                 current = None;
             }
         });
-        looked
+        scan
     }
 
     /// Returns the vectors of chunks with these contents, by content; with `dimensions` none of other ones.
@@ -196,7 +193,7 @@ impl Vectors {
         store: &Store,
         dimensions: Option<usize>,
         contents: &dyn Fn(u64) -> bool,
-    ) -> HashMap<u64, Record> {
+    ) -> HashMap<u64, VectorRecord> {
         let mut found = HashMap::new();
         self.each(store, dimensions, &mut |record| {
             if contents(record.content) {
@@ -206,25 +203,25 @@ impl Vectors {
         found
     }
 
-    /// Adds records, those of a file one after the other, all of the same dimensions. Where the file has others, it
-    /// begins anew: those are of a model that had the same name.
+    /// Adds records, those of a file one after the other, all of the same dimensions. Records of other dimensions are
+    /// replaced: they are of a model that had the same name.
     ///
     /// # Errors
     ///
     /// Those of the file system. What was there before stays.
-    pub fn add(&self, store: &Store, _lock: &Lock, records: &[Record]) -> io::Result<()> {
+    pub fn add(&self, store: &Store, _lock: &Lock, records: &[VectorRecord]) -> io::Result<()> {
         let Some(first) = records.first() else { return Ok(()) };
         let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.lasting_key());
-        let mut bytes = Vec::with_capacity(records.len() * (AROUND + dimensions) + HEADER);
+        let mut bytes = Vec::with_capacity(records.len() * (OVERHEAD + dimensions) + HEADER);
         if self.dimensions(store) != Some(dimensions) {
             bytes.extend(header(dimensions, key));
             write_all(records, &mut bytes, key);
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
-        // A process that was killed may have left a part of a record, and every one behind it would be shifted.
+        // A process that was killed may have left a part of a record, and all records after it would be shifted.
         let whole = file.metadata()?.len();
-        let surplus = whole.saturating_sub(HEADER as u64) % (AROUND + dimensions) as u64;
+        let surplus = whole.saturating_sub(HEADER as u64) % (OVERHEAD + dimensions) as u64;
         if surplus > 0 {
             file.set_len(whole - surplus)?;
         }
@@ -232,7 +229,7 @@ impl Vectors {
         file.write_all(&bytes)
     }
 
-    /// Forgets all of them.
+    /// Removes all of them.
     ///
     /// # Errors
     ///
@@ -241,11 +238,11 @@ impl Vectors {
         store.remove_cache(&self.name).map(|_| ())
     }
 
-    /// Writes the file anew with the records of those files alone that `keeps` names, each once.
+    /// Rewrites the file with only the records of the files that `keeps` accepts, each once.
     ///
     /// # Errors
     ///
-    /// Those of the file system; the old file is then as it was.
+    /// Those of the file system; the old file is then unchanged.
     pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
         let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
         let key = store.make_anchor()?.lasting_key();
@@ -259,19 +256,19 @@ impl Vectors {
         store.write_cache(&self.name, &bytes)
     }
 
-    /// Gives every record that is whole, of a file with the wanted dimensions, if any are wanted.
-    fn each(&self, store: &Store, wanted: Option<usize>, give: &mut dyn FnMut(View<'_>)) {
+    /// Passes every intact record to `visit`, if the file has the wanted dimensions or none are wanted.
+    fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(RecordView<'_>)) {
         let (Some(anchor), Ok(mut file)) = (store.anchor(), store.open_cache(&self.name)) else { return };
         let key = anchor.lasting_key();
         let Some(dimensions) = read_header(&mut file, key) else { return };
         if wanted.is_some_and(|wanted| wanted != dimensions) {
             return;
         }
-        let size = AROUND + dimensions;
+        let size = OVERHEAD + dimensions;
         let mut buffer = vec![0; (BUFFER / size).max(1) * size];
         loop {
             let n = fill(&mut file, &mut buffer);
-            buffer[..n].chunks_exact(size).filter_map(|bytes| View::of(bytes, key)).for_each(&mut *give);
+            buffer[..n].chunks_exact(size).filter_map(|bytes| RecordView::of(bytes, key)).for_each(&mut *visit);
             if n < buffer.len() {
                 return;
             }
@@ -280,7 +277,7 @@ impl Vectors {
 }
 
 /// A record in the file's bytes.
-struct View<'a> {
+struct RecordView<'a> {
     file: u64,
     content: u64,
     number: u16,
@@ -289,15 +286,15 @@ struct View<'a> {
     numbers: &'a [u8],
 }
 
-impl<'a> View<'a> {
-    /// Returns what the bytes say, unless they are not what was written.
-    fn of(bytes: &'a [u8], key: u64) -> Option<View<'a>> {
+impl<'a> RecordView<'a> {
+    /// Reads a record, unless its bytes are not what was written.
+    fn of(bytes: &'a [u8], key: u64) -> Option<RecordView<'a>> {
         let (data, sum) = bytes.split_last_chunk::<4>()?;
         let (head, numbers) = data.split_first_chunk::<24>()?;
         let scale = f32::from_le_bytes(*head.last_chunk()?);
-        // No number of a vector of length 1 is over 1.
+        // No number of a vector of length 1 exceeds 1.
         let is_whole = u32::from_le_bytes(*sum) == checksum(data, key) && (0.0..=1.0).contains(&scale);
-        is_whole.then_some(View {
+        is_whole.then_some(RecordView {
             file: u64::from_le_bytes(*head.first_chunk()?),
             content: u64::from_le_bytes(*head[8..].first_chunk()?),
             number: u16::from_le_bytes(*head[16..].first_chunk()?),
@@ -307,8 +304,8 @@ impl<'a> View<'a> {
         })
     }
 
-    fn to_owned(&self) -> Record {
-        Record {
+    fn to_owned(&self) -> VectorRecord {
+        VectorRecord {
             file: self.file,
             content: self.content,
             number: self.number,
@@ -319,7 +316,7 @@ impl<'a> View<'a> {
     }
 }
 
-fn write_all(records: &[Record], bytes: &mut Vec<u8>, key: u64) {
+fn write_all(records: &[VectorRecord], bytes: &mut Vec<u8>, key: u64) {
     for record in records {
         record.write(bytes, key);
     }
@@ -337,7 +334,7 @@ fn header(dimensions: usize, key: u64) -> Vec<u8> {
     [&header[..], &xxh3_64_with_seed(&header, key).to_le_bytes()].concat()
 }
 
-/// Returns the dimensions of the records that follow, and stands before the first.
+/// Returns the dimensions of the records that follow, and leaves the file at the first of them.
 fn read_header(file: &mut File, key: u64) -> Option<usize> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = [0; HEADER];
@@ -346,8 +343,7 @@ fn read_header(file: &mut File, key: u64) -> Option<usize> {
     (header(dimensions, key) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
 }
 
-/// Reads until the buffer is full or there is no more, and returns how much it holds. What the disk refuses is the
-/// end.
+/// Reads until the buffer is full or the file ends, and returns how much it holds. A read that fails ends the file.
 fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
     let mut n = 0;
     while n < buffer.len() {
@@ -397,7 +393,7 @@ mod tests {
                 let near: Vec<f32> = one.iter().zip(&other).map(|(one, other)| one + 0.5 * other).collect();
                 for vector in [&one, &other, &near] {
                     let exact = cosine(&one, vector);
-                    let kept = Record::new(1, 2, 0, 1, vector).similarity(&Prepared::new(&one));
+                    let kept = VectorRecord::new(1, 2, 0, 1, vector).similarity(&QueryVector::new(&one));
                     assert!((exact - kept).abs() < 0.01, "{dimensions} {seed}: {exact} {kept}");
                 }
             }
@@ -407,72 +403,73 @@ mod tests {
     #[test]
     fn no_sum_overflows() {
         let ones = vec![1.0f32; 8_192];
-        let kept = Record::new(1, 2, 0, 1, &ones).similarity(&Prepared::new(&ones));
+        let kept = VectorRecord::new(1, 2, 0, 1, &ones).similarity(&QueryVector::new(&ones));
         assert!((kept - 8_192.0).abs() < 50.0, "{kept}");
         let zeros = vec![0.0f32; 8];
-        assert!(Record::new(1, 2, 0, 1, &zeros).similarity(&Prepared::new(&zeros)).abs() < 1e-9);
+        assert!(VectorRecord::new(1, 2, 0, 1, &zeros).similarity(&QueryVector::new(&zeros)).abs() < 1e-9);
     }
 
     #[test]
     fn the_best_chunk_counts_and_half_an_entry_does_not() {
         let (_place, store) = store();
-        let vectors = Vectors::of("m");
+        let vectors = VectorCache::of("m");
         let lock = store.cache_lock().unwrap();
         let (query, far) = (unit(1, 96), unit(2, 96));
-        let record =
-            |file, number, of, vector: &[f32]| Record::new(file, 100 * file + u64::from(number), number, of, vector);
+        let record = |file, number, of, vector: &[f32]| {
+            VectorRecord::new(file, 100 * file + u64::from(number), number, of, vector)
+        };
         let whole = [record(7, 0, 2, &far), record(7, 1, 2, &query)];
         vectors.add(&store, &lock, &whole).unwrap();
         vectors.add(&store, &lock, &[record(8, 0, 3, &query), record(8, 1, 3, &query)]).unwrap();
         vectors.add(&store, &lock, &[record(9, 0, 1, &far)]).unwrap();
-        let looked = vectors.look(&store, Some(&Prepared::new(&query)));
-        let mut files: Vec<u64> = looked.best.keys().copied().collect();
+        let scan = vectors.scan(&store, Some(&QueryVector::new(&query)));
+        let mut files: Vec<u64> = scan.best.keys().copied().collect();
         files.sort_unstable();
-        assert_eq!((files, looked.records), (vec![7, 9], 5));
-        assert!(looked.best[&7] > 0.99 && looked.best[&9] < 0.5, "{looked:?}");
-        assert_eq!(vectors.look(&store, Some(&Prepared::new(&unit(1, 64)))), Looked::default());
+        assert_eq!((files, scan.records), (vec![7, 9], 5));
+        assert!(scan.best[&7] > 0.99 && scan.best[&9] < 0.5, "{scan:?}");
+        assert_eq!(vectors.scan(&store, Some(&QueryVector::new(&unit(1, 64)))), VectorScan::default());
         let known = vectors.with_contents(&store, Some(96), &|content| content == 701);
         assert_eq!(known[&701].at(7, 1, 2), whole[1]);
         assert!(vectors.with_contents(&store, Some(64), &|_| true).is_empty());
-        assert_eq!(Vectors::of("m:latest"), vectors);
-        assert_ne!(Vectors::of("m:small"), vectors);
+        assert_eq!(VectorCache::of("m:latest"), vectors);
+        assert_ne!(VectorCache::of("m:small"), vectors);
     }
 
     #[test]
     fn what_is_not_kept_is_gone_and_the_rest_is_there_once() {
         let (_place, store) = store();
-        let vectors = Vectors::of("m");
+        let vectors = VectorCache::of("m");
         let lock = store.cache_lock().unwrap();
         for _ in 0..3 {
             for file in 0..50 {
-                vectors.add(&store, &lock, &[Record::new(file, file, 0, 1, &unit(file, 32))]).unwrap();
+                vectors.add(&store, &lock, &[VectorRecord::new(file, file, 0, 1, &unit(file, 32))]).unwrap();
             }
         }
         vectors.compact(&store, &lock, &|file| file % 2 == 0).unwrap();
-        let looked = vectors.look(&store, None);
-        assert_eq!((looked.best.len(), looked.records), (25, 25));
-        assert!(looked.best.keys().all(|file| file % 2 == 0));
+        let scan = vectors.scan(&store, None);
+        assert_eq!((scan.best.len(), scan.records), (25, 25));
+        assert!(scan.best.keys().all(|file| file % 2 == 0));
     }
 
     /// Records of other texts, under the fingerprints of files that are here, would be found by foreign words.
     #[test]
     fn vectors_that_were_made_elsewhere_do_not_count() {
         let ((_here, here), (_there, there)) = (store(), store());
-        let vectors = Vectors::of("m");
-        let record = Record::new(1, 2, 0, 1, &unit(1, 8));
+        let vectors = VectorCache::of("m");
+        let record = VectorRecord::new(1, 2, 0, 1, &unit(1, 8));
         let lock = there.cache_lock().unwrap();
         vectors.add(&there, &lock, std::slice::from_ref(&record)).unwrap();
         let bytes = std::fs::read(there.cache().join(vectors.path())).unwrap();
         let lock = here.cache_lock().unwrap();
         here.make_anchor().unwrap();
         here.write_cache(vectors.path(), &bytes).unwrap();
-        assert_eq!((vectors.look(&here, None).records, vectors.dimensions(&here)), (0, None));
+        assert_eq!((vectors.scan(&here, None).records, vectors.dimensions(&here)), (0, None));
         // Nor behind a header of here.
         let key = here.anchor().unwrap().lasting_key();
         here.write_cache(vectors.path(), &[&header(8, key)[..], &bytes[HEADER..]].concat()).unwrap();
-        assert_eq!((vectors.look(&here, None).records, vectors.dimensions(&here)), (0, Some(8)));
+        assert_eq!((vectors.scan(&here, None).records, vectors.dimensions(&here)), (0, Some(8)));
         here.write_cache(vectors.path(), &bytes).unwrap();
         vectors.add(&here, &lock, &[record]).unwrap();
-        assert_eq!(vectors.look(&here, None).records, 1);
+        assert_eq!(vectors.scan(&here, None).records, 1);
     }
 }

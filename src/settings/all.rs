@@ -1,6 +1,6 @@
 //! The table of settings.
 
-use super::table::{Setting, Value};
+use super::table::{Setting, SettingKind};
 use super::{CollectionLayout, CommitPolicy, ProgressKind, Settings, Strategy};
 
 /// A setting that is a whole number within a range.
@@ -11,7 +11,7 @@ const fn whole(
     get: fn(&Settings) -> f64,
     set: fn(&mut Settings, f64),
 ) -> Setting {
-    Setting { key, help, value: Value::Number { range, whole: true, get, set } }
+    Setting { key, help, kind: SettingKind::Number { range, whole: true, get, set } }
 }
 
 /// Every setting, in the order in which `config.toml` lists them.
@@ -32,7 +32,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "search.text_weight",
         help: "the weight of words compared with the points for tags; with 0, only the points count",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (0.0, 100.0),
             whole: false,
             get: |settings| settings.text_weight,
@@ -56,17 +56,21 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "strategy.name",
         help: "how a model is chosen: fixed, cost-optimized, escalate or plan-then-execute",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: Strategy::WORDS,
             get: |settings| settings.strategy.as_str(),
             set: |settings, word| Strategy::parse(word).map(|choice| settings.strategy = choice),
         },
     },
-    Setting { key: "strategy.models", help: "the models to choose from, the cheapest first", value: Value::Models },
+    Setting {
+        key: "strategy.models",
+        help: "the models to choose from, the cheapest first",
+        kind: SettingKind::Models,
+    },
     Setting {
         key: "strategy.fixed_model",
         help: "the model of the strategy `fixed`; without one, the middle one",
-        value: Value::Model(|settings| &mut settings.fixed_model),
+        kind: SettingKind::Model(|settings| &mut settings.fixed_model),
     },
     whole(
         "strategy.stuck_after",
@@ -92,22 +96,22 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "run.agent",
         help: "the command line of the agent",
-        value: Value::Command(|settings| &mut settings.agent),
+        kind: SettingKind::Command(|settings| &mut settings.agent),
     },
     Setting {
         key: "run.verify",
         help: "the command line that says whether a task is done",
-        value: Value::Command(|settings| &mut settings.verify),
+        kind: SettingKind::Command(|settings| &mut settings.verify),
     },
     Setting {
         key: "run.summarize",
         help: "the command line that summarises an iteration",
-        value: Value::Command(|settings| &mut settings.summarize),
+        kind: SettingKind::Command(|settings| &mut settings.summarize),
     },
     Setting {
         key: "progress.strategy",
         help: "how a prompt describes the progress of a run: system-captured, structured-log, llm-summarized or hybrid",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: ProgressKind::WORDS,
             get: |settings| settings.progress.as_str(),
             set: |settings, word| ProgressKind::parse(word).map(|choice| settings.progress = choice),
@@ -130,7 +134,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "events.from_output",
         help: "whether agents may suggest events under `## MEMORY_SUGGESTIONS`",
-        value: Value::Switch(|settings| &mut settings.events_from_output),
+        kind: SettingKind::Switch(|settings| &mut settings.events_from_output),
     },
     whole(
         "events.per_task",
@@ -212,12 +216,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "tend.automatic",
         help: "whether `prune` and `consolidate` run at the end of every `run`",
-        value: Value::Switch(|settings| &mut settings.tending.automatic),
+        kind: SettingKind::Switch(|settings| &mut settings.tending.automatic),
     },
     Setting {
         key: "git.commit",
         help: "when the program commits the memory's own files: never or each-iteration",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: CommitPolicy::WORDS,
             get: |settings| settings.git_commit.as_str(),
             set: |settings, word| CommitPolicy::parse(word).map(|choice| settings.git_commit = choice),
@@ -226,17 +230,17 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "secrets.allowed",
         help: "fingerprints of texts that look like secrets but are not",
-        value: Value::Fingerprints,
+        kind: SettingKind::Fingerprints,
     },
     Setting {
         key: "safe.directories",
         help: "folders whose `.ralph/` may belong to another user; `/path/*` for all folders below one, `*` for all",
-        value: Value::Folders,
+        kind: SettingKind::Folders,
     },
     Setting {
         key: "semantic.weight",
         help: "the share of meaning in a score; with 0, only words count",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (0.0, 0.99),
             whole: false,
             get: |settings| settings.semantic.weight,
@@ -246,7 +250,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "semantic.min_score",
         help: "the lowest similarity (cosine) at which meaning alone finds an entry; below 0 for the model's own value",
-        value: Value::Number {
+        kind: SettingKind::Number {
             range: (-1.0, 1.0),
             whole: false,
             get: |settings| settings.semantic.min_score,
@@ -263,12 +267,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "ollama.url",
         help: "the address of the Ollama server that computes vectors, usually `http://localhost:11434`",
-        value: Value::Address(|settings| &mut settings.ollama.url),
+        kind: SettingKind::Address(|settings| &mut settings.ollama.url),
     },
     Setting {
         key: "ollama.model",
         help: "the model that computes vectors",
-        value: Value::Model(|settings| &mut settings.ollama.model),
+        kind: SettingKind::Model(|settings| &mut settings.ollama.model),
     },
     whole(
         "ollama.check_timeout_ms",
@@ -294,17 +298,17 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.url",
         help: "the address of the Qdrant server that a team shares",
-        value: Value::Address(|settings| &mut settings.qdrant.url),
+        kind: SettingKind::Address(|settings| &mut settings.qdrant.url),
     },
     Setting {
         key: "qdrant.api_key",
         help: "the API key of that server",
-        value: Value::Key(|settings| &mut settings.qdrant.api_key),
+        kind: SettingKind::Key(|settings| &mut settings.qdrant.api_key),
     },
     Setting {
         key: "qdrant.collections",
         help: "one collection for all features or one for each: shared or per-feature",
-        value: Value::Choice {
+        kind: SettingKind::Choice {
             of: CollectionLayout::WORDS,
             get: |settings| settings.qdrant.collections.as_str(),
             set: |settings, word| CollectionLayout::parse(word).map(|choice| settings.qdrant.collections = choice),
@@ -313,12 +317,12 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.collection",
         help: "the name of the collection for all features",
-        value: Value::Place(|settings| &mut settings.qdrant.collection),
+        kind: SettingKind::Place(|settings| &mut settings.qdrant.collection),
     },
     Setting {
         key: "qdrant.project",
         help: "the name of this project on that server; without one, the name of the folder that holds `.ralph/`",
-        value: Value::Place(|settings| &mut settings.qdrant.project),
+        kind: SettingKind::Place(|settings| &mut settings.qdrant.project),
     },
     whole(
         "qdrant.timeout_ms",
@@ -344,7 +348,7 @@ pub const ALL: [Setting; 51] = [
     Setting {
         key: "qdrant.on_disk",
         help: "whether vectors and graph are stored on disk instead of in memory",
-        value: Value::Switch(|settings| &mut settings.qdrant.on_disk),
+        kind: SettingKind::Switch(|settings| &mut settings.qdrant.on_disk),
     },
     whole(
         "qdrant.hnsw_ef",

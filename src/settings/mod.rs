@@ -5,19 +5,13 @@
 
 mod all;
 mod choices;
+mod read;
 mod semantic;
 mod table;
 
-use toml::de::{DeTable, DeValue};
-
-use crate::error::{Error, Problem, Result, Severity};
-use crate::text::{floor, nearest};
-
-use self::table::{Said, Value};
-
 pub use self::all::ALL;
 pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, Strategy};
-pub use self::semantic::{Ollama, Qdrant, Semantic};
+pub use self::semantic::{OllamaSettings, QdrantSettings, SemanticSettings};
 pub use self::table::{Setting, is_model};
 
 /// The newest format of a memory folder that this program reads and writes.
@@ -29,13 +23,6 @@ pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
 pub const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
 const MAX_MODELS: usize = 16;
-/// The largest settings file, in bytes: ten times the one that has all settings, with room for thousands of
-/// fingerprints. Every command reads it.
-const MAX_BYTES: usize = 64 * 1024;
-/// How many unknown keys of a file are reported one by one.
-const MAX_UNKNOWN: usize = 10;
-/// From how many bytes on a key is not compared with the known ones, which have at most 30.
-const LONG_KEY: usize = 100;
 
 /// Who wrote a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,11 +135,11 @@ pub struct Settings {
     /// folders below one, `*` for all.
     pub safe_directories: Vec<String>,
     /// `semantic.weight` and so on: how much meaning counts beside words.
-    pub semantic: Semantic,
+    pub semantic: SemanticSettings,
     /// `ollama.url` and so on: what makes vectors of texts.
-    pub ollama: Ollama,
+    pub ollama: OllamaSettings,
     /// `qdrant.url` and so on: where vectors are shared.
-    pub qdrant: Qdrant,
+    pub qdrant: QdrantSettings,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
     pub lock_timeout_ms: u64,
 }
@@ -182,172 +169,11 @@ impl Default for Settings {
             git_commit: CommitPolicy::default(),
             allowed_secrets: Vec::new(),
             safe_directories: Vec::new(),
-            semantic: Semantic::default(),
-            ollama: Ollama::default(),
-            qdrant: Qdrant::default(),
+            semantic: SemanticSettings::default(),
+            ollama: OllamaSettings::default(),
+            qdrant: QdrantSettings::default(),
             lock_timeout_ms: 30_000,
         }
-    }
-}
-
-impl Settings {
-    /// Takes over what the text of a settings file says. `path` is named in problems and errors.
-    ///
-    /// Keys that are not known are reported with the nearest one that is, and so are commands, addresses and
-    /// keys of servers in a project's file, which are not taken over.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Settings`] where the text is not TOML or over 64 KiB, or a value is out of its range, and
-    /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
-    pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
-        let line_of =
-            |offset: usize| u32::try_from(text[..offset.min(text.len())].matches('\n').count() + 1).unwrap_or(u32::MAX);
-        let refuse = |offset: Option<usize>, reason: &str| Error::Settings {
-            place: offset.map_or_else(|| path.to_owned(), |offset| format!("{path}:{}", line_of(offset))),
-            reason: reason.to_owned(),
-        };
-        if text.len() > MAX_BYTES {
-            return Err(refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));
-        }
-        let table =
-            DeTable::parse(text).map_err(|error| refuse(error.span().map(|span| span.start), error.message()))?;
-        let mut found = Vec::new();
-        flatten("", table.get_ref(), &mut found);
-        let (mut problems, mut n_unknown) = (Vec::new(), 0);
-        let mut report = |offset: Option<usize>, code: &str, message: String, hint: String| {
-            problems.push(Problem {
-                path: path.to_owned(),
-                line: offset.map(line_of),
-                column: None,
-                severity: Severity::Warning,
-                code: code.to_owned(),
-                message: message.into(),
-                hint: hint.into(),
-            });
-        };
-        for (key, offset, value) in found {
-            if key == "format" {
-                let format = number(value).filter(|format| *format >= 1.0 && format.fract() == 0.0);
-                let format = format.ok_or_else(|| refuse(Some(offset), "`format` is not a whole number"))?;
-                #[expect(clippy::cast_precision_loss, reason = "formats are counted on fingers")]
-                if format > FORMAT as f64 {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        clippy::cast_sign_loss,
-                        reason = "checked to be whole and positive"
-                    )]
-                    return Err(Error::NewerFormat { path: path.into(), found: format as u64, known: FORMAT });
-                }
-                continue;
-            }
-            // An older program had it; it said whether to learn, and this one always does.
-            if key == "learn" || key == "execution.learn" {
-                continue;
-            }
-            match ALL.iter().find(|setting| setting.key == key) {
-                Some(setting) if setting.is_users_own() && origin == Origin::Project => {
-                    let (code, what) = match setting.value {
-                        Value::Place(_) => ("address-in-project", "names a place on a server"),
-                        Value::Address(_) => ("address-in-project", "names an address to send text to"),
-                        Value::Key(_) => ("key-in-project", "is a secret"),
-                        Value::Command(_) => ("command-in-project", "names a command"),
-                        Value::Folders => ("trust-in-project", "says whose memories are used"),
-                        Value::Choice { .. } if key == "git.commit" => {
-                            ("commit-in-project", "lets the program write to the repository")
-                        }
-                        _ => ("server-in-project", "says how a server is asked"),
-                    };
-                    report(
-                        Some(offset),
-                        code,
-                        format!("`{key}` {what}, and a file that comes with a repository cannot"),
-                        format!("put it into your own settings file, or set `{}`", setting.env()),
-                    );
-                }
-                Some(setting) => {
-                    setting.set(self, said(value)).map_err(|reason| refuse(Some(offset), &reason))?;
-                }
-                None => {
-                    n_unknown += 1;
-                    if n_unknown <= MAX_UNKNOWN {
-                        let hint = nearest(&key, ALL.iter().map(|setting| setting.key))
-                            .map(|nearest| format!("did you mean `{nearest}`?"));
-                        let hint = hint.unwrap_or_else(|| "delete the line".to_owned());
-                        report(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint);
-                    }
-                }
-            }
-        }
-        if n_unknown > MAX_UNKNOWN {
-            let message = format!("{} more keys are no settings", n_unknown - MAX_UNKNOWN);
-            report(None, "unknown-setting", message, "delete these lines as well".to_owned());
-        }
-        Ok(problems)
-    }
-
-    /// Takes over the environment variables among `variables` that set something. A list has commas
-    /// between its items.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Settings`] where a value is not what the setting must be.
-    pub fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
-        for (name, value) in variables {
-            if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
-                let said = match setting.value {
-                    Value::Number { .. } => value.trim().parse().map_or(Said::Other, Said::Number),
-                    Value::Switch(_) => value.trim().parse().map_or(Said::Other, Said::Bool),
-                    Value::Models | Value::Fingerprints | Value::Folders => {
-                        let items = value.split(',').map(|item| item.trim().to_owned());
-                        Said::List(items.filter(|item| !item.is_empty()).collect())
-                    }
-                    Value::Choice { .. }
-                    | Value::Model(_)
-                    | Value::Command(_)
-                    | Value::Address(_)
-                    | Value::Key(_)
-                    | Value::Place(_) => Said::Text(value.trim().to_owned()),
-                };
-                setting.set(self, said).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
-    for (key, value) in table {
-        // A long name of a table is not repeated for each key in it.
-        let prefix = &prefix[..floor(prefix, LONG_KEY)];
-        let path = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
-        match value.get_ref() {
-            DeValue::Table(inner) => flatten(&path, inner, found),
-            other => found.push((path, key.span().start, other)),
-        }
-    }
-}
-
-fn number(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
-        DeValue::Float(float) => float.as_str().parse().ok().filter(|value: &f64| value.is_finite()),
-        _ => None,
-    }
-}
-
-fn said(value: &DeValue<'_>) -> Said {
-    match value {
-        DeValue::String(text) => Said::Text(text.trim().to_owned()),
-        DeValue::Boolean(on) => Said::Bool(*on),
-        DeValue::Array(items) => {
-            let text = |item: &toml::Spanned<DeValue<'_>>| match item.get_ref() {
-                DeValue::String(text) => Some(text.trim().to_owned()),
-                _ => None,
-            };
-            items.iter().map(text).collect::<Option<Vec<String>>>().map_or(Said::Other, Said::List)
-        }
-        value => number(value).map_or(Said::Other, Said::Number),
     }
 }
 
@@ -383,8 +209,12 @@ pub fn template() -> String {
 mod tests {
     mod reference;
 
-    use super::table::MODEL;
+    use toml::de::DeTable;
+
+    use super::read::{LONG_KEY, flatten};
+    use super::table::{MODEL, SettingKind};
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn the_template_says_the_defaults() {
@@ -426,10 +256,10 @@ mod tests {
             },
             // What is the user's own is in no project's file.
             git_commit: CommitPolicy::Never,
-            semantic: Semantic { weight: 0.0, min_score: 0.0, limit: 1 },
+            semantic: SemanticSettings { weight: 0.0, min_score: 0.0, limit: 1 },
             // What is the user's own is in no project's file.
-            ollama: Ollama::default(),
-            qdrant: Qdrant::default(),
+            ollama: OllamaSettings::default(),
+            qdrant: QdrantSettings::default(),
             lock_timeout_ms: 1,
         };
         assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
@@ -554,12 +384,12 @@ mod tests {
             [&["run.agent", "run.verify", "run.summarize", "git.commit", "safe.directories"][..], &of_servers].concat()
         );
         for setting in own {
-            let value = match setting.value {
-                Value::Number { .. } => "99",
-                Value::Switch(_) => "false",
-                Value::Choice { of, .. } => &format!("\"{}\"", of.last().unwrap()),
-                Value::Place(_) | Value::Model(_) => "\"elsewhere\"",
-                Value::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
+            let value = match setting.kind {
+                SettingKind::Number { .. } => "99",
+                SettingKind::Switch(_) => "false",
+                SettingKind::Choice { of, .. } => &format!("\"{}\"", of.last().unwrap()),
+                SettingKind::Place(_) | SettingKind::Model(_) => "\"elsewhere\"",
+                SettingKind::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
                 _ => "\"https://example.org/x\"",
             };
             let text = format!("{} = {value}\n", setting.key);
@@ -589,7 +419,10 @@ mod tests {
         assert_eq!(read(10).unwrap().len(), 10);
         let problems = read(5_000).unwrap();
         assert_eq!(problems.len(), 11);
-        assert_eq!((problems[10].to_string().as_str(), problems[10].line), ("c: 4990 more keys are no settings", None));
+        assert_eq!(
+            (problems[10].to_string().as_str(), problems[10].line),
+            ("c: 4990 more keys are not settings", None)
+        );
         let error = read(90_000).unwrap_err().to_string();
         assert!(error.ends_with("it has 978889 bytes, and at most 65536 are read"), "{error}");
     }

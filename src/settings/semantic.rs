@@ -1,48 +1,56 @@
-//! Settings of what finds entries by their meaning: how much it counts, and the servers that it needs.
+//! Settings of semantic search: how much it counts, and the servers that it requires.
 
 use std::fmt;
 
 use super::CollectionLayout;
 
-/// How much meaning counts beside words.
+/// How much semantic search counts beside words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Semantic {
-    /// `semantic.weight`: the share of meaning in a score, from 0 (it is not looked at, and no server is asked) to
-    /// 0.99; words have the rest.
+pub struct SemanticSettings {
+    /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
     pub weight: f64,
-    /// `semantic.min_score`: the least cosine of the angle between a query and an entry that no word of it finds; below
-    /// 0 for the model's own, which [`Ollama::min_score`] knows.
+    /// `semantic.min_score`: the least cosine of a query and an entry that no word of it finds; below 0 for the one that
+    /// suits the model, [`OllamaSettings::min_score`].
     pub min_score: f64,
-    /// `semantic.limit`: how many entries are found by their meaning alone at most.
+    /// `semantic.limit`: how many entries are found at most by their meaning alone.
     pub limit: usize,
 }
 
-impl Default for Semantic {
-    fn default() -> Semantic {
-        Semantic { weight: 0.5, min_score: -1.0, limit: 20 }
+impl Default for SemanticSettings {
+    fn default() -> SemanticSettings {
+        SemanticSettings { weight: 0.5, min_score: -1.0, limit: 20 }
+    }
+}
+
+impl super::Settings {
+    /// Returns the least cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
+    /// `semantic.min_score`, else the one that suits the model.
+    pub fn min_similarity(&self) -> f64 {
+        let set = self.semantic.min_score;
+        if set < 0.0 { self.ollama.min_score() } else { set }
     }
 }
 
 /// The Ollama server that makes vectors of texts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ollama {
-    /// `ollama.url`: its address, `http://localhost:11434` as it comes; empty for none, and then words alone count.
+pub struct OllamaSettings {
+    /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then words alone count.
     ///
-    /// There is no address before the user gives one: whatever listens at a port would be sent what the memory says.
+    /// There is no default: whatever listens at that port would be sent the texts of the memory.
     pub url: String,
-    /// `ollama.model`: the model that embeds.
+    /// `ollama.model`: the embedding model.
     pub model: String,
     /// `ollama.check_timeout_ms`: how long connecting and asking for the models may take, in milliseconds.
     pub check_timeout_ms: u64,
-    /// `ollama.query_timeout_ms`: how long embedding a query may take: somebody waits for the answer.
+    /// `ollama.query_timeout_ms`: how long embedding a query may take; somebody waits for the answer.
     pub query_timeout_ms: u64,
     /// `ollama.embed_timeout_ms`: how long embedding a batch of texts may take.
     pub embed_timeout_ms: u64,
 }
 
-impl Default for Ollama {
-    fn default() -> Ollama {
-        Ollama {
+impl Default for OllamaSettings {
+    fn default() -> OllamaSettings {
+        OllamaSettings {
             url: String::new(),
             model: "nomic-embed-text".to_owned(),
             check_timeout_ms: 2_000,
@@ -52,15 +60,14 @@ impl Default for Ollama {
     }
 }
 
-impl Ollama {
+impl OllamaSettings {
     /// Returns the name of the model without its tag.
     pub fn family(&self) -> &str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
         name.split(':').next().unwrap_or_default()
     }
 
-    /// Returns the least cosine at which texts have to do with each other, by the model: vectors of some models
-    /// all lie close together.
+    /// Returns the least cosine of texts that are related, by the model: some models give similar vectors for all texts.
     pub fn min_score(&self) -> f64 {
         match self.family() {
             // Measured: the right answer to a question scored .26, the next .07.
@@ -71,35 +78,35 @@ impl Ollama {
     }
 }
 
-/// The Qdrant server on which vectors are shared.
+/// The Qdrant server on which a team shares vectors.
 #[derive(Clone, PartialEq)]
-pub struct Qdrant {
+pub struct QdrantSettings {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.
     pub url: String,
-    /// `qdrant.api_key`: what it asks for, if it does.
+    /// `qdrant.api_key`: the key that it requires, if it does.
     pub api_key: String,
     /// `qdrant.collections`: one collection for all features, or one for each.
     pub collections: CollectionLayout,
     /// `qdrant.collection`: the name of the one for all.
     pub collection: String,
-    /// `qdrant.project`: what tells this project's entries from those of others on the same server; where it is
+    /// `qdrant.project`: what distinguishes this project's entries from those of others on the same server; where it is
     /// empty, the name of the folder that holds `.ralph/`.
     pub project: String,
-    /// `qdrant.timeout_ms`: how long a call may take, in milliseconds.
+    /// `qdrant.timeout_ms`: how long a request may take, in milliseconds.
     pub timeout_ms: u64,
     /// `qdrant.m`: how many neighbours a vector has in the graph by which it is found.
     pub m: u32,
-    /// `qdrant.ef_construct`: how many vectors are looked at for these neighbours.
+    /// `qdrant.ef_construct`: how many vectors are considered for these neighbours.
     pub ef_construct: u32,
     /// `qdrant.on_disk`: whether vectors and graph are kept on disk instead of in memory.
     pub on_disk: bool,
-    /// `qdrant.hnsw_ef`: how many vectors a search looks at.
+    /// `qdrant.hnsw_ef`: how many vectors a search considers.
     pub hnsw_ef: u32,
 }
 
-impl Default for Qdrant {
-    fn default() -> Qdrant {
-        Qdrant {
+impl Default for QdrantSettings {
+    fn default() -> QdrantSettings {
+        QdrantSettings {
             url: String::new(),
             api_key: String::new(),
             collections: CollectionLayout::default(),
@@ -114,11 +121,21 @@ impl Default for Qdrant {
     }
 }
 
-impl fmt::Debug for Qdrant {
+impl fmt::Debug for QdrantSettings {
     /// Shows all but the key, which nobody should find in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Qdrant { url, api_key, collections, collection, project, timeout_ms, m, ef_construct, on_disk, hnsw_ef } =
-            self;
+        let QdrantSettings {
+            url,
+            api_key,
+            collections,
+            collection,
+            project,
+            timeout_ms,
+            m,
+            ef_construct,
+            on_disk,
+            hnsw_ef,
+        } = self;
         let api_key = if api_key.is_empty() { "" } else { "(key)" };
         formatter
             .debug_struct("Qdrant")
@@ -136,7 +153,7 @@ impl fmt::Debug for Qdrant {
     }
 }
 
-/// Returns whether a text is an address that can be called: its scheme, a host, no user, no query.
+/// Returns whether a text is the address of a server: a scheme and a host, no user, no query.
 pub(super) fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     rest.is_some_and(|rest| {

@@ -12,12 +12,12 @@ pub struct Setting {
     pub key: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
-    pub(super) value: Value,
+    pub(super) kind: SettingKind,
 }
 
 /// What a setting may be, and where it is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value {
+pub(super) enum SettingKind {
     Number {
         range: (f64, f64),
         whole: bool,
@@ -53,7 +53,7 @@ pub(super) type OfText = fn(&mut Settings) -> &mut String;
 
 /// What a file or a variable says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum RawValue {
     Number(f64),
     Bool(bool),
     Text(String),
@@ -65,19 +65,19 @@ impl Setting {
     /// Returns its default, as the file would say it.
     pub fn default_text(&self) -> String {
         let mut settings = Settings::default();
-        match self.value {
-            Value::Number { get, whole: true, .. } => format!("{:.0}", get(&settings)),
-            Value::Number { get, .. } => format!("{:?}", get(&settings)),
-            Value::Choice { get, .. } => format!("\"{}\"", get(&settings)),
-            Value::Model(of_text)
-            | Value::Command(of_text)
-            | Value::Address(of_text)
-            | Value::Place(of_text)
-            | Value::Key(of_text) => format!("\"{}\"", of_text(&mut settings)),
-            Value::Switch(of_switch) => of_switch(&mut settings).to_string(),
-            Value::Models => format!("{:?}", settings.models),
-            Value::Fingerprints => format!("{:?}", settings.allowed_secrets),
-            Value::Folders => format!("{:?}", settings.safe_directories),
+        match self.kind {
+            SettingKind::Number { get, whole: true, .. } => format!("{:.0}", get(&settings)),
+            SettingKind::Number { get, .. } => format!("{:?}", get(&settings)),
+            SettingKind::Choice { get, .. } => format!("\"{}\"", get(&settings)),
+            SettingKind::Model(of_text)
+            | SettingKind::Command(of_text)
+            | SettingKind::Address(of_text)
+            | SettingKind::Place(of_text)
+            | SettingKind::Key(of_text) => format!("\"{}\"", of_text(&mut settings)),
+            SettingKind::Switch(of_switch) => of_switch(&mut settings).to_string(),
+            SettingKind::Models => format!("{:?}", settings.models),
+            SettingKind::Fingerprints => format!("{:?}", settings.allowed_secrets),
+            SettingKind::Folders => format!("{:?}", settings.safe_directories),
         }
     }
 
@@ -97,64 +97,76 @@ impl Setting {
     pub fn is_users_own(&self) -> bool {
         let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
         let is_own = matches!(
-            self.value,
-            Value::Command(_) | Value::Address(_) | Value::Place(_) | Value::Key(_) | Value::Folders
+            self.kind,
+            SettingKind::Command(_)
+                | SettingKind::Address(_)
+                | SettingKind::Place(_)
+                | SettingKind::Key(_)
+                | SettingKind::Folders
         );
         is_of_server || is_own || self.key == "git.commit"
     }
 
     /// Takes over a value, or says what it must be.
-    pub(super) fn set(&self, settings: &mut Settings, said: Said) -> std::result::Result<(), String> {
+    pub(super) fn set(&self, settings: &mut Settings, value: RawValue) -> std::result::Result<(), String> {
         let must = |what: &str| format!("`{}` must be {what}", self.key);
-        match (self.value, said) {
-            (Value::Number { range: (least, most), whole, set, .. }, said) => {
+        match (self.kind, value) {
+            (SettingKind::Number { range: (least, most), whole, set, .. }, value) => {
                 let kind = if whole { "a whole number" } else { "a number" };
-                let number = match said {
-                    Said::Number(number) => Some(number),
+                let number = match value {
+                    RawValue::Number(number) => Some(number),
                     _ => None,
                 };
                 let fits = |number: &f64| (least..=most).contains(number) && (!whole || number.fract() == 0.0);
                 let number = number.filter(fits).ok_or_else(|| must(&format!("{kind} from {least} to {most}")))?;
                 set(settings, number);
             }
-            (Value::Choice { of, set, .. }, value) => {
-                let word = if let Said::Text(word) = &value { set(settings, word) } else { None };
+            (SettingKind::Choice { of, set, .. }, value) => {
+                let word = if let RawValue::Text(word) = &value { set(settings, word) } else { None };
                 word.ok_or_else(|| must(&format!("one of {}", of.join(", "))))?;
             }
-            (Value::Switch(of_switch), Said::Bool(on)) => *of_switch(settings) = on,
-            (Value::Switch(_), _) => return Err(must("true or false")),
-            (Value::Model(of_text) | Value::Place(of_text), Said::Text(text)) if text.is_empty() || is_model(&text) => {
+            (SettingKind::Switch(of_switch), RawValue::Bool(on)) => *of_switch(settings) = on,
+            (SettingKind::Switch(_), _) => return Err(must("true or false")),
+            (SettingKind::Model(of_text) | SettingKind::Place(of_text), RawValue::Text(text))
+                if text.is_empty() || is_model(&text) =>
+            {
                 *of_text(settings) = text;
             }
-            (Value::Model(_) | Value::Place(_), _) => return Err(must(MODEL)),
-            (Value::Models, Said::List(models))
+            (SettingKind::Model(_) | SettingKind::Place(_), _) => return Err(must(MODEL)),
+            (SettingKind::Models, RawValue::List(models))
                 if (1..=MAX_MODELS).contains(&models.len()) && models.iter().all(|model| is_model(model)) =>
             {
                 settings.models = models;
             }
-            (Value::Models, _) => return Err(must(&format!("a list of 1 to {MAX_MODELS} models, each {MODEL}"))),
-            (Value::Fingerprints, Said::List(fingerprints)) if fingerprints.iter().all(|text| is_fingerprint(text)) => {
+            (SettingKind::Models, _) => return Err(must(&format!("a list of 1 to {MAX_MODELS} models, each {MODEL}"))),
+            (SettingKind::Fingerprints, RawValue::List(fingerprints))
+                if fingerprints.iter().all(|text| is_fingerprint(text)) =>
+            {
                 settings.allowed_secrets = fingerprints;
             }
-            (Value::Fingerprints, _) => return Err(must("a list of fingerprints, each eight hexadecimal digits")),
-            (Value::Folders, Said::List(folders))
+            (SettingKind::Fingerprints, _) => {
+                return Err(must("a list of fingerprints, each eight hexadecimal digits"));
+            }
+            (SettingKind::Folders, RawValue::List(folders))
                 if folders.iter().all(|folder| folder == "*" || folder.starts_with('/')) =>
             {
                 settings.safe_directories = folders;
             }
-            (Value::Folders, _) => {
+            (SettingKind::Folders, _) => {
                 return Err(must("a list of absolute paths, of which the last part may be `*`, or `*`"));
             }
-            (Value::Command(of_text), Said::Text(text)) => *of_text(settings) = text,
-            (Value::Command(_), _) => return Err(must("a command line")),
-            (Value::Address(of_text), Said::Text(text)) if text.is_empty() || is_address(&text) => {
+            (SettingKind::Command(of_text), RawValue::Text(text)) => *of_text(settings) = text,
+            (SettingKind::Command(_), _) => return Err(must("a command line")),
+            (SettingKind::Address(of_text), RawValue::Text(text)) if text.is_empty() || is_address(&text) => {
                 text.trim_end_matches('/').clone_into(of_text(settings));
             }
-            (Value::Address(_), _) => return Err(must("an address such as `http://localhost:11434`")),
-            (Value::Key(of_text), Said::Text(text)) if text.chars().all(|character| character.is_ascii_graphic()) => {
+            (SettingKind::Address(_), _) => return Err(must("an address such as `http://localhost:11434`")),
+            (SettingKind::Key(of_text), RawValue::Text(text))
+                if text.chars().all(|character| character.is_ascii_graphic()) =>
+            {
                 *of_text(settings) = text;
             }
-            (Value::Key(_), _) => return Err(must("a word of ASCII characters")),
+            (SettingKind::Key(_), _) => return Err(must("a word of ASCII characters")),
         }
         Ok(())
     }

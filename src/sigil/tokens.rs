@@ -34,11 +34,11 @@ pub(super) struct Element<'a> {
 /// Calls `each` for the elements of a text, in order. It says whether an element was what it must be:
 /// behind one that was not, its content is looked into as well. Returns how many steps that took.
 pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
-    Scanner::new(text).run(each)
+    SigilScanner::new(text).run(each)
 }
 
 /// A line, without its end.
-struct Line<'a> {
+struct SigilLine<'a> {
     start: usize,
     text: &'a str,
 }
@@ -63,9 +63,9 @@ struct Tags {
     clean: Vec<Range<usize>>,
 }
 
-struct Scanner<'a> {
+struct SigilScanner<'a> {
     text: &'a str,
-    lines: Vec<Line<'a>>,
+    lines: Vec<SigilLine<'a>>,
     /// For each line and the marks `` ` `` and `~`, how long the longest fence is that could close one from
     /// here on.
     closers: Vec<[usize; 2]>,
@@ -75,15 +75,15 @@ struct Scanner<'a> {
     steps: usize,
 }
 
-impl<'a> Scanner<'a> {
-    fn new(text: &'a str) -> Scanner<'a> {
+impl<'a> SigilScanner<'a> {
+    fn new(text: &'a str) -> SigilScanner<'a> {
         // A byte order mark is no part of the first line.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut start = 0;
-        let lines: Vec<Line<'a>> = text
+        let lines: Vec<SigilLine<'a>> = text
             .split('\n')
             .map(|line| {
-                let line = Line { start, text: line };
+                let line = SigilLine { start, text: line };
                 start += line.text.len() + 1;
                 line
             })
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
                 *longest = fence.length.max(*longest);
             }
         }
-        let mut scanner = Scanner { text, lines, closers, code: HashMap::new(), tags: HashMap::new(), steps: 0 };
+        let mut scanner = SigilScanner { text, lines, closers, code: HashMap::new(), tags: HashMap::new(), steps: 0 };
         scanner.find_code();
         scanner.find_tags();
         scanner
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
         if self.closers.get(at)?[usize::from(fence.mark == '~')] < fence.length {
             return None;
         }
-        let closes = |line: &Line<'_>| {
+        let closes = |line: &SigilLine<'_>| {
             closing_fence(line.text).is_some_and(|other| other.mark == fence.mark && other.length >= fence.length)
         };
         self.lines[at..].iter().position(closes).map(|found| at + found)

@@ -73,30 +73,20 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
         "retry-suggestion" => Ok(Sigil::RetrySuggestion(content.to_owned())),
         "journal" => Ok(Sigil::Journal(content.to_owned())),
         "failure-report" => failure_report(content).map(Sigil::FailureReport),
-        "knowledge" => Ok(Sigil::Knowledge(Noted {
-            line: element.line,
-            name: element.name,
-            title: attribute("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
-            tags,
-            questions,
-            category: None,
-            body: content.to_owned(),
-        })),
         _ => {
-            let category = attribute("category").unwrap_or_default().to_lowercase();
-            let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-            if !category.chars().all(is_word) {
-                return refused("has a category that is not one word");
-            }
-            Ok(Sigil::Knowledge(Noted {
-                line: element.line,
-                name: element.name,
-                title: title_of(content),
-                tags,
-                questions,
-                category: Some(category),
-                body: content.to_owned(),
-            }))
+            let (title, category) = if element.name == "knowledge" {
+                let title = attribute("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+                (title, None)
+            } else {
+                let category = attribute("category").unwrap_or_default().to_lowercase();
+                let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+                if !category.chars().all(is_word) {
+                    return refused("has a category that is not one word");
+                }
+                (title_of(content), Some(category))
+            };
+            let (line, name, body) = (element.line, element.name, content.to_owned());
+            Ok(Sigil::Knowledge(Noted { line, name, title, tags, category, questions, body }))
         }
     }
 }

@@ -414,8 +414,6 @@ fn check_size(path: &str, bytes: &[u8]) -> Result<()> {
     if bytes.len() <= MAX_FILE_BYTES {
         return Ok(());
     }
-    Err(Error::Invalid {
-        what: format!("`{path}`"),
-        reason: format!("it would have {} bytes, and an entry has at most {MAX_FILE_BYTES}", bytes.len()),
-    })
+    let reason = format!("it would have {} bytes, and an entry has at most {MAX_FILE_BYTES}", bytes.len());
+    Err(Error::invalid(format!("`{path}`"), reason))
 }

@@ -26,7 +26,7 @@ const MAX_SUBJECT: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// The calls without a result yet, the oldest first.
-    calls: VecDeque<Call>,
+    calls: VecDeque<ToolCall>,
     /// The last sessions with their figures, the one of the last result at the end.
     sessions: Vec<(Option<String>, Figures)>,
     /// The figures of those before them.
@@ -45,7 +45,7 @@ pub(super) struct Claude {
 
 /// A call of a tool.
 #[derive(Debug)]
-struct Call {
+struct ToolCall {
     id: String,
     name: String,
     /// The file or the command.
@@ -54,7 +54,7 @@ struct Call {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Event<'a> {
+struct ClaudeEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -101,7 +101,7 @@ struct Event<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Message<'a> {
+struct ClaudeMessage<'a> {
     #[serde(borrow)]
     id: Field<'a>,
     #[serde(borrow)]
@@ -117,7 +117,7 @@ struct Message<'a> {
 /// A piece of a message: a text, the call of a tool, or its result.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Block<'a> {
+struct ContentBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -149,7 +149,7 @@ struct Details<'a> {
 impl Claude {
     /// Takes a line. Fails where it is no event, and passes over events that are not known.
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
-        let event: Event<'_> = json::event(line)?;
+        let event: ClaudeEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let kind = Some(kind);
         let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
@@ -174,9 +174,9 @@ impl Claude {
         Ok(())
     }
 
-    fn assistant(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
+    fn assistant(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) -> Result<(), String> {
         let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
-        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
+        let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
         // What works is not always what was asked for; the program's own words have no model.
         let model = short(message.model);
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
@@ -197,7 +197,7 @@ impl Claude {
             return Ok(());
         }
         json::items(message.content, &mut |block| {
-            let Some(block) = json::part::<Block<'_>>(block)? else { return Ok(()) };
+            let Some(block) = json::part::<ContentBlock<'_>>(block)? else { return Ok(()) };
             if json::is(block.kind, "text") && is_own {
                 heard.say(&json::text(block.text).unwrap_or_default());
             } else if json::is(block.kind, "tool_use") {
@@ -209,7 +209,7 @@ impl Claude {
                 let mut subject = subject.unwrap_or_default();
                 subject.truncate(floor(&subject, MAX_SUBJECT));
                 subject.shrink_to_fit();
-                self.calls.push_back(Call { id, name, subject });
+                self.calls.push_back(ToolCall { id, name, subject });
                 if self.calls.len() > MAX_CALLS {
                     self.calls.pop_front();
                 }
@@ -219,7 +219,7 @@ impl Claude {
     }
 
     /// Takes the tokens of a message of a session file, and whether it is the last one of a turn.
-    fn message(&mut self, message: &Message<'_>, is_own: bool, heard: &mut Heard) {
+    fn message(&mut self, message: &ClaudeMessage<'_>, is_own: bool, heard: &mut Heard) {
         let id = short(message.id).unwrap_or_default();
         if id != self.message.0 {
             self.messages = self.messages.and(self.message.1);
@@ -236,8 +236,8 @@ impl Claude {
         }
     }
 
-    fn user(&mut self, event: &Event<'_>, heard: &mut Heard) -> Result<(), String> {
-        let message: Message<'_> = json::part(event.message)?.unwrap_or_default();
+    fn user(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) -> Result<(), String> {
+        let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
         let mut details: Details<'_> =
             json::object(event.tool_use_result.or(event.file_tool_use_result)).unwrap_or_default();
         // Of several results nothing says which one it is of.
@@ -246,7 +246,7 @@ impl Claude {
         }
         self.interrupt(message.content, heard);
         json::items(message.content, &mut |block| {
-            let block = json::part::<Block<'_>>(block)?;
+            let block = json::part::<ContentBlock<'_>>(block)?;
             let text = block.as_ref().filter(|block| json::is(block.kind, "text"));
             self.interrupt(text.and_then(|block| block.text), heard);
             let block = block.filter(|block| json::is(block.kind, "tool_result"));
@@ -282,7 +282,7 @@ impl Claude {
         }
     }
 
-    fn result(&mut self, event: &Event<'_>, heard: &mut Heard) {
+    fn result(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) {
         let subtype = short(event.subtype).unwrap_or_default();
         let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
         let text = json::text(event.result).unwrap_or_default();
@@ -329,7 +329,7 @@ impl Claude {
     }
 
     /// Takes the call with this id from those that wait.
-    fn call(&mut self, id: &str) -> Option<Call> {
+    fn call(&mut self, id: &str) -> Option<ToolCall> {
         let at = self.calls.iter().position(|call| call.id == id)?;
         self.calls.remove(at)
     }
@@ -346,7 +346,7 @@ impl Claude {
     }
 }
 
-impl Call {
+impl ToolCall {
     /// Returns how the call stands in an error. The path of a file that is not the project's stays away.
     fn shown(&self, heard: &Heard) -> String {
         match self.name.as_str() {
@@ -357,7 +357,7 @@ impl Call {
 }
 
 impl Figures {
-    fn of(event: &Event<'_>) -> Figures {
+    fn of(event: &ClaudeEvent<'_>) -> Figures {
         let mut figures = Figures {
             cost_usd: json::amount(event.total_cost_usd),
             duration_ms: json::amount(event.duration_ms),
@@ -393,7 +393,7 @@ fn filenames(field: Field<'_>) -> Vec<String> {
 fn n_results(content: Field<'_>) -> usize {
     let mut n_results = 0;
     let _ = json::items(content, &mut |block| {
-        let block: Block<'_> = json::object(block).unwrap_or_default();
+        let block: ContentBlock<'_> = json::object(block).unwrap_or_default();
         n_results += usize::from(json::is(block.kind, "tool_result"));
         Ok(())
     });
@@ -407,7 +407,7 @@ fn content(field: Field<'_>) -> String {
     }
     let mut first = None;
     let _ = json::items(field, &mut |block| {
-        let block: Block<'_> = json::object(block).unwrap_or_default();
+        let block: ContentBlock<'_> = json::object(block).unwrap_or_default();
         first = first.take().or_else(|| json::text(block.text));
         Ok(())
     });

@@ -34,7 +34,7 @@ pub(super) struct Codex {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Event<'a> {
+struct CodexEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -51,7 +51,7 @@ struct Event<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Item<'a> {
+struct CodexItem<'a> {
     #[serde(borrow)]
     id: Field<'a>,
     // `item_type` in the first versions.
@@ -85,7 +85,7 @@ struct Item<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Change<'a> {
+struct FileChange<'a> {
     #[serde(borrow)]
     path: Field<'a>,
     #[serde(borrow)]
@@ -94,21 +94,21 @@ struct Change<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Message<'a> {
+struct CodexMessage<'a> {
     #[serde(borrow)]
     message: Field<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer<'a> {
+struct CodexAnswer<'a> {
     #[serde(borrow)]
     error: Field<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Usage<'a> {
+pub(super) struct CodexUsage<'a> {
     #[serde(borrow)]
     pub(super) input_tokens: Field<'a>,
     #[serde(borrow)]
@@ -118,7 +118,7 @@ pub(super) struct Usage<'a> {
 impl Codex {
     /// Takes a line. Fails where it is no event, and passes over events that are not known.
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
-        let event: Event<'_> = json::event(line)?;
+        let event: CodexEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let kind = json::text(Some(kind)).unwrap_or_default();
         if event.payload.is_some() {
@@ -132,7 +132,7 @@ impl Codex {
                 self.tell(&json::object(event.item).unwrap_or_default(), heard);
             }
             "item.completed" => {
-                let completed: Item<'_> = json::part(event.item)?.unwrap_or_default();
+                let completed: CodexItem<'_> = json::part(event.item)?.unwrap_or_default();
                 // The work goes on behind what was an error then; one that is told as an item shows no work.
                 self.failing = self.failing.take().filter(|_| json::is(completed.kind, "error"));
                 self.reconnecting = None;
@@ -168,7 +168,7 @@ impl Codex {
     }
 
     /// Tells of an item that is the call of a tool, once: not all of them are told when they begin.
-    fn tell(&mut self, item: &Item<'_>, heard: &mut Heard) {
+    fn tell(&mut self, item: &CodexItem<'_>, heard: &mut Heard) {
         if heard.events.is_none() {
             return;
         }
@@ -183,7 +183,7 @@ impl Codex {
             "file_change" => {
                 let mut paths = Vec::new();
                 let _ = json::items(item.changes, &mut |change| {
-                    paths.extend(json::object::<Change<'_>>(change).and_then(|change| json::text(change.path)));
+                    paths.extend(json::object::<FileChange<'_>>(change).and_then(|change| json::text(change.path)));
                     Ok(())
                 });
                 ("edit".to_owned(), paths.join(", "))
@@ -206,7 +206,7 @@ impl Codex {
     /// Counts a turn. Figures are those of the thread up to then, not of the turn; those that become smaller
     /// are of a version that has them by turn. What was read from the cache is part of what was read.
     fn count(&mut self, usage: Field<'_>) {
-        let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
+        let Some(usage) = json::object::<CodexUsage<'_>>(usage) else { return };
         let (Some(read), Some(written)) = (json::count(usage.input_tokens), json::count(usage.output_tokens)) else {
             return;
         };
@@ -237,7 +237,7 @@ impl Codex {
     }
 }
 
-fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
+fn item(item: &CodexItem<'_>, heard: &mut Heard) -> Result<(), String> {
     let is_failed = json::is(item.status, "failed") || json::is(item.status, "declined");
     match json::text(item.kind).unwrap_or_default().as_str() {
         "agent_message" | "assistant_message" => heard.say(&json::text(item.text).unwrap_or_default()),
@@ -256,7 +256,7 @@ fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
             }
         }
         "file_change" if !is_failed => json::items(item.changes, &mut |change| {
-            let change: Change<'_> = json::part(change)?.unwrap_or_default();
+            let change: FileChange<'_> = json::part(change)?.unwrap_or_default();
             let Some(path) = json::text(change.path).and_then(|path| heard.files.within(&path)) else { return Ok(()) };
             match json::text(change.kind).unwrap_or_default().as_str() {
                 "add" => heard.files.note(path, Done::Created),
@@ -281,14 +281,14 @@ fn item(item: &Item<'_>, heard: &mut Heard) -> Result<(), String> {
 
 /// Returns the message of an error.
 fn message(error: Field<'_>) -> String {
-    let message: Option<Message<'_>> = json::object(error);
+    let message: Option<CodexMessage<'_>> = json::object(error);
     bare(message.and_then(|error| json::text(error.message)).or_else(|| json::text(error)).unwrap_or_default())
 }
 
 /// Returns the message in the answer of a server, which Codex passes on as it came where it refused a request.
 fn bare(text: String) -> String {
-    let answer = json::event::<Answer<'_>>(&text).ok();
-    let inner = answer.and_then(|answer| json::object::<Message<'_>>(answer.error)?.message);
+    let answer = json::event::<CodexAnswer<'_>>(&text).ok();
+    let inner = answer.and_then(|answer| json::object::<CodexMessage<'_>>(answer.error)?.message);
     json::text(inner).unwrap_or(text)
 }
 

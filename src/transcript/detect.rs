@@ -98,7 +98,7 @@ impl Detecting {
         self.n_lines += 1;
         self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
         let speaker = speaker_of(line);
-        if speaker.is_none() && json::event::<Event<'_>>(line).is_err() {
+        if speaker.is_none() && json::event::<AnyEvent<'_>>(line).is_err() {
             return;
         }
         self.n_objects += 1;
@@ -128,7 +128,7 @@ impl Detecting {
 /// The fields that tell events from other JSON.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Event<'a> {
+struct AnyEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -165,7 +165,7 @@ struct Event<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Item<'a> {
+struct AnyItem<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
 }
@@ -177,7 +177,7 @@ pub(super) fn speaker_of(line: &str) -> Option<Format> {
 }
 
 /// Returns whose event it is; `error` alone is too common a type to tell.
-fn speaker(event: &Event<'_>) -> Option<Format> {
+fn speaker(event: &AnyEvent<'_>) -> Option<Format> {
     let kind = json::text(event.kind)?;
     match kind.as_str() {
         "thread.started" if json::text(event.thread_id).is_some() => return Some(Format::Codex),
@@ -185,7 +185,7 @@ fn speaker(event: &Event<'_>) -> Option<Format> {
         "turn.completed" if event.usage.is_some() => return Some(Format::Codex),
         "turn.failed" if event.error.is_some() => return Some(Format::Codex),
         "item.started" | "item.updated" | "item.completed" => {
-            let item: Item<'_> = json::object(event.item)?;
+            let item: AnyItem<'_> = json::object(event.item)?;
             return item.kind.map(|_| Format::Codex);
         }
         "session_meta" | "response_item" | "event_msg" | "turn_context" | "world_state" | "compacted"

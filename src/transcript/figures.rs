@@ -16,7 +16,7 @@ pub(super) struct Figures {
 /// Tokens of the main loop, and, in the other style, of one model with those of subagents.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Usage<'a> {
+struct UsageFields<'a> {
     #[serde(borrow, rename = "input_tokens", alias = "inputTokens")]
     input: Field<'a>,
     #[serde(borrow, rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
@@ -30,7 +30,7 @@ struct Usage<'a> {
 impl Figures {
     /// Counts what was read from the cache as well: it is what the model had before it, and what Codex counts.
     pub(super) fn count(&mut self, usage: Field<'_>) {
-        let Some(usage) = json::object::<Usage<'_>>(usage) else { return };
+        let Some(usage) = json::object::<UsageFields<'_>>(usage) else { return };
         let read = [usage.input, usage.cache_read, usage.cache_creation];
         self.tokens_in = sum(self.tokens_in, read.into_iter().filter_map(json::count).reduce(u64::saturating_add));
         self.tokens_out = sum(self.tokens_out, json::count(usage.output));

@@ -38,7 +38,7 @@ pub(super) fn part<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let object = reader.deserialize_map(Object(PhantomData))?;
+    let object = reader.deserialize_map(ObjectOf(PhantomData))?;
     reader.end()?;
     Ok(object)
 }
@@ -46,7 +46,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
 /// Reads a field that is a text. There is none that cannot be read: half of a pair of surrogates, which is what
 /// JavaScript leaves of an emoji that it cut, stands for U+FFFD.
 pub(super) fn text(field: Field<'_>) -> Option<String> {
-    serde_json::from_str(field?.get()).ok().map(|Text(text)| text.into_owned())
+    serde_json::from_str(field?.get()).ok().map(|BorrowedText(text)| text.into_owned())
 }
 
 /// Returns whether a field is this text.
@@ -122,7 +122,7 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some((_, value)) = entries.next_entry::<Text<'a>, &'a RawValue>()? {
+        while let Some((_, value)) = entries.next_entry::<BorrowedText<'a>, &'a RawValue>()? {
             (self.0)(Some(value));
         }
         Ok(())
@@ -130,10 +130,10 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
 }
 
 /// A text in which half of a pair of surrogates may stand, which is no text for serde.
-struct Text<'a>(Cow<'a, str>);
+struct BorrowedText<'a>(Cow<'a, str>);
 
-impl<'a> Deserialize<'a> for Text<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+impl<'a> Deserialize<'a> for BorrowedText<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<BorrowedText<'a>, D::Error> {
         // As bytes it is not refused, but comes as it would be in UTF-8 if that had surrogates.
         deserializer.deserialize_bytes(Bytes)
     }
@@ -142,19 +142,20 @@ impl<'a> Deserialize<'a> for Text<'a> {
 struct Bytes;
 
 impl<'a> Visitor<'a> for Bytes {
-    type Value = Text<'a>;
+    type Value = BorrowedText<'a>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a text")
     }
 
-    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<Text<'a>, E> {
-        std::str::from_utf8(bytes).map_or_else(|_| self.visit_bytes(bytes), |text| Ok(Text(Cow::Borrowed(text))))
+    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<BorrowedText<'a>, E> {
+        std::str::from_utf8(bytes)
+            .map_or_else(|_| self.visit_bytes(bytes), |text| Ok(BorrowedText(Cow::Borrowed(text))))
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text<'a>, E> {
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<BorrowedText<'a>, E> {
         let text = String::from_utf8(bytes.to_owned()).unwrap_or_else(|error| without_surrogates(error.into_bytes()));
-        Ok(Text(Cow::Owned(text)))
+        Ok(BorrowedText(Cow::Owned(text)))
     }
 }
 
@@ -169,9 +170,9 @@ fn without_surrogates(mut bytes: Vec<u8>) -> String {
 }
 
 /// Reads an object whose keys may be such texts.
-struct Object<T>(PhantomData<T>);
+struct ObjectOf<T>(PhantomData<T>);
 
-impl<'a, T: Deserialize<'a>> Visitor<'a> for Object<T> {
+impl<'a, T: Deserialize<'a>> Visitor<'a> for ObjectOf<T> {
     type Value = T;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,7 +190,7 @@ impl<'a, A: MapAccess<'a>> MapAccess<'a> for Keys<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(Text(key)) = self.0.next_key()? else { return Ok(None) };
+        let Some(BorrowedText(key)) = self.0.next_key()? else { return Ok(None) };
         seed.deserialize(key.into_deserializer()).map(Some)
     }
 

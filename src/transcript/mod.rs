@@ -178,7 +178,7 @@ pub struct Options {
 /// ```
 #[derive(Debug)]
 pub struct Reader {
-    mode: Mode,
+    mode: ReaderMode,
     /// Whether nobody said how the output is written.
     is_auto: bool,
     heard: Heard,
@@ -196,7 +196,7 @@ pub struct Reader {
 
 /// How a reader takes what comes.
 #[derive(Debug)]
-enum Mode {
+enum ReaderMode {
     Detecting(Detecting),
     Text(Tail),
     Claude(Box<Claude>),
@@ -209,7 +209,7 @@ impl Reader {
     /// Returns one that has read nothing yet.
     pub fn new(options: Options) -> Reader {
         Reader {
-            mode: Mode::of(options.format),
+            mode: ReaderMode::of(options.format),
             is_auto: options.format == Format::Auto,
             heard: Heard::new(&options.root, options.allowed_secrets),
             plain: Tail::new(MAX_TEXT),
@@ -225,13 +225,13 @@ impl Reader {
     /// Takes the next piece of the output, which may end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.mode {
-            Mode::Text(tail) | Mode::Unknown(tail) => tail.push(bytes),
-            Mode::Detecting(detecting) => {
+            ReaderMode::Text(tail) | ReaderMode::Unknown(tail) => tail.push(bytes),
+            ReaderMode::Detecting(detecting) => {
                 if let Some(format) = detecting.push(bytes) {
                     self.decide(format);
                 }
             }
-            Mode::Claude(_) | Mode::Codex(_) | Mode::Opencode(_) => {
+            ReaderMode::Claude(_) | ReaderMode::Codex(_) | ReaderMode::Opencode(_) => {
                 if self.n_events == 0 {
                     self.plain.push(bytes);
                 }
@@ -265,12 +265,12 @@ impl Reader {
     /// Returns the format, once it is known.
     pub fn format(&self) -> Option<Format> {
         match &self.mode {
-            Mode::Detecting(_) => None,
-            Mode::Text(_) => Some(Format::Text),
-            Mode::Claude(_) => Some(Format::Claude),
-            Mode::Codex(_) => Some(Format::Codex),
-            Mode::Opencode(_) => Some(Format::Opencode),
-            Mode::Unknown(_) => Some(Format::Unknown),
+            ReaderMode::Detecting(_) => None,
+            ReaderMode::Text(_) => Some(Format::Text),
+            ReaderMode::Claude(_) => Some(Format::Claude),
+            ReaderMode::Codex(_) => Some(Format::Codex),
+            ReaderMode::Opencode(_) => Some(Format::Opencode),
+            ReaderMode::Unknown(_) => Some(Format::Unknown),
         }
     }
 
@@ -298,19 +298,19 @@ impl Reader {
 
     /// Returns what was said, taking what was pushed for all of it.
     pub fn finish(mut self) -> Transcript {
-        if let Mode::Detecting(detecting) = &mut self.mode {
+        if let ReaderMode::Detecting(detecting) = &mut self.mode {
             let format = detecting.at_end();
             self.decide(format);
         }
-        if let Mode::Text(tail) = &mut self.mode
+        if let ReaderMode::Text(tail) = &mut self.mode
             && self.is_auto
         {
             let (text, n_dropped) = mem::replace(tail, Tail::new(0)).into_text();
             self.mode = match printed::look(text) {
-                Printed::Text(text) => Mode::Text(Tail::of(text, n_dropped)),
-                Printed::Unknown(text) => Mode::Unknown(Tail::of(text, n_dropped)),
+                Printed::Text(text) => ReaderMode::Text(Tail::of(text, n_dropped)),
+                Printed::Unknown(text) => ReaderMode::Unknown(Tail::of(text, n_dropped)),
                 Printed::Stream(format, text) => {
-                    self.mode = Mode::of(format);
+                    self.mode = ReaderMode::of(format);
                     self.push(text.as_bytes());
                     return self.finish();
                 }
@@ -321,28 +321,28 @@ impl Reader {
         }
         let mut format = self.format().unwrap_or_default();
         let mut said = match self.mode {
-            Mode::Text(tail) => {
+            ReaderMode::Text(tail) => {
                 let (text, n_dropped) = tail.into_text();
                 self.heard.decide(&text);
                 Transcript { text, n_dropped, is_complete: true, ..self.heard.finish(false) }
             }
-            Mode::Claude(mut claude) => {
+            ReaderMode::Claude(mut claude) => {
                 claude.finish(&mut self.heard);
                 self.heard.finish(true)
             }
-            Mode::Codex(mut codex) => {
+            ReaderMode::Codex(mut codex) => {
                 codex.finish(&mut self.heard);
                 self.heard.finish(true)
             }
-            Mode::Opencode(mut opencode) => {
+            ReaderMode::Opencode(mut opencode) => {
                 opencode.finish(&mut self.heard);
                 self.heard.finish(true)
             }
-            Mode::Unknown(tail) => {
+            ReaderMode::Unknown(tail) => {
                 self.plain = tail;
                 self.heard.finish(true)
             }
-            Mode::Detecting(_) => Transcript::default(),
+            ReaderMode::Detecting(_) => Transcript::default(),
         };
         let mut is_unknown = false;
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
@@ -361,7 +361,7 @@ impl Reader {
 
     /// Goes on in a format that is known now, with what had come before it was.
     fn decide(&mut self, format: Format) {
-        if let Mode::Detecting(detecting) = mem::replace(&mut self.mode, Mode::of(format)) {
+        if let ReaderMode::Detecting(detecting) = mem::replace(&mut self.mode, ReaderMode::of(format)) {
             self.push(&detecting.into_bytes());
         }
     }
@@ -415,13 +415,13 @@ impl Reader {
         }
         let taken = match &mut self.mode {
             // All of its events at once, which `--output-format json --verbose` prints.
-            Mode::Claude(claude) if line.starts_with("[{") => {
+            ReaderMode::Claude(claude) if line.starts_with("[{") => {
                 json::list(line, &mut |event| claude.take(event, &mut self.heard))
             }
-            Mode::Claude(claude) => claude.take(line, &mut self.heard),
-            Mode::Codex(codex) => codex.take(line, &mut self.heard),
-            Mode::Opencode(opencode) => opencode.take(line, &mut self.heard),
-            Mode::Text(_) | Mode::Unknown(_) | Mode::Detecting(_) => Ok(()),
+            ReaderMode::Claude(claude) => claude.take(line, &mut self.heard),
+            ReaderMode::Codex(codex) => codex.take(line, &mut self.heard),
+            ReaderMode::Opencode(opencode) => opencode.take(line, &mut self.heard),
+            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => Ok(()),
         };
         match taken {
             Ok(()) => self.n_events += 1,
@@ -438,15 +438,15 @@ impl Reader {
     }
 }
 
-impl Mode {
-    fn of(format: Format) -> Mode {
+impl ReaderMode {
+    fn of(format: Format) -> ReaderMode {
         match format {
-            Format::Auto => Mode::Detecting(Detecting::default()),
-            Format::Text => Mode::Text(Tail::new(MAX_TEXT)),
-            Format::Claude => Mode::Claude(Box::default()),
-            Format::Codex => Mode::Codex(Box::default()),
-            Format::Opencode => Mode::Opencode(Box::default()),
-            Format::Unknown => Mode::Unknown(Tail::new(MAX_TEXT)),
+            Format::Auto => ReaderMode::Detecting(Detecting::default()),
+            Format::Text => ReaderMode::Text(Tail::new(MAX_TEXT)),
+            Format::Claude => ReaderMode::Claude(Box::default()),
+            Format::Codex => ReaderMode::Codex(Box::default()),
+            Format::Opencode => ReaderMode::Opencode(Box::default()),
+            Format::Unknown => ReaderMode::Unknown(Tail::new(MAX_TEXT)),
         }
     }
 }

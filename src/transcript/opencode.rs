@@ -20,7 +20,7 @@ pub(super) struct Opencode {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Event<'a> {
+struct OpencodeEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -31,7 +31,7 @@ struct Event<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Part<'a> {
+struct MessagePart<'a> {
     #[serde(borrow)]
     synthetic: Field<'a>,
     #[serde(borrow)]
@@ -51,7 +51,7 @@ struct Part<'a> {
 /// The call of a tool, and what came of it.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct State<'a> {
+struct ToolState<'a> {
     #[serde(borrow)]
     status: Field<'a>,
     #[serde(borrow)]
@@ -66,7 +66,7 @@ struct State<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Metadata<'a> {
+struct PartMetadata<'a> {
     #[serde(borrow)]
     exit: Field<'a>,
     #[serde(borrow)]
@@ -75,7 +75,7 @@ struct Metadata<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Tokens<'a> {
+struct TokenCounts<'a> {
     #[serde(borrow)]
     input: Field<'a>,
     #[serde(borrow)]
@@ -97,7 +97,7 @@ struct Cache<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Failure<'a> {
+struct OpencodeFailure<'a> {
     #[serde(borrow)]
     name: Field<'a>,
     #[serde(borrow)]
@@ -111,9 +111,9 @@ struct Failure<'a> {
 impl Opencode {
     /// Takes a line. Fails where it is no event, and passes over events that are not known.
     pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
-        let event: Event<'_> = json::event(line)?;
+        let event: OpencodeEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
-        let part: Part<'_> = json::part(event.part)?.unwrap_or_default();
+        let part: MessagePart<'_> = json::part(event.part)?.unwrap_or_default();
         match json::text(Some(kind)).unwrap_or_default().as_str() {
             "step_start" => heard.is_complete = false,
             // What opencode itself puts in for the model to read is not the agent's.
@@ -122,8 +122,8 @@ impl Opencode {
             "tool_use" => tool(&part, heard)?,
             "step_finish" => self.finish_step(&part, heard),
             "error" => {
-                let error: Failure<'_> = json::object(event.error).unwrap_or_default();
-                let data: Failure<'_> = json::object(error.data).unwrap_or_default();
+                let error: OpencodeFailure<'_> = json::object(event.error).unwrap_or_default();
+                let data: OpencodeFailure<'_> = json::object(error.data).unwrap_or_default();
                 let name = json::text(error.name).unwrap_or_default();
                 let message = json::text(data.message).or(json::text(error.message)).unwrap_or_default();
                 let ending = match name.as_str() {
@@ -143,7 +143,7 @@ impl Opencode {
         Ok(())
     }
 
-    fn finish_step(&mut self, part: &Part<'_>, heard: &mut Heard) {
+    fn finish_step(&mut self, part: &MessagePart<'_>, heard: &mut Heard) {
         let reason = json::text(part.reason).unwrap_or_default();
         if is_stop(&reason) {
             heard.stop(&reason);
@@ -152,7 +152,7 @@ impl Opencode {
             heard.is_complete = reason != "tool-calls";
         }
         self.cost_usd += json::amount(part.cost).unwrap_or_default();
-        let Some(tokens) = json::object::<Tokens<'_>>(part.tokens) else { return };
+        let Some(tokens) = json::object::<TokenCounts<'_>>(part.tokens) else { return };
         let cache: Cache<'_> = json::object(tokens.cache).unwrap_or_default();
         let sum = |before: u64, fields: &[Field<'_>]| {
             fields.iter().filter_map(|field| json::count(*field)).fold(before, u64::saturating_add)
@@ -170,10 +170,10 @@ impl Opencode {
     }
 }
 
-fn tool(part: &Part<'_>, heard: &mut Heard) -> Result<(), String> {
-    let state: State<'_> = json::part(part.state)?.unwrap_or_default();
+fn tool(part: &MessagePart<'_>, heard: &mut Heard) -> Result<(), String> {
+    let state: ToolState<'_> = json::part(part.state)?.unwrap_or_default();
     let input: Input<'_> = json::object(state.input).unwrap_or_default();
-    let metadata: Metadata<'_> = json::object(state.metadata).unwrap_or_default();
+    let metadata: PartMetadata<'_> = json::object(state.metadata).unwrap_or_default();
     let name = json::text(part.tool).unwrap_or_default();
     heard.call(&name, || input.argument(state.input));
     let path = json::text(input.opencode_path).and_then(|path| heard.files.within(&path));

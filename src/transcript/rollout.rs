@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::codex::{Usage, script};
+use super::codex::{CodexUsage, script};
 use super::ending::Ending;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
@@ -61,7 +61,7 @@ struct Payload<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Piece<'a> {
+struct OutputPiece<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
     #[serde(borrow)]
@@ -81,7 +81,7 @@ struct Arguments<'a> {
 /// A tool's result in older files.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Output<'a> {
+struct RolloutOutput<'a> {
     #[serde(borrow)]
     output: Field<'a>,
     #[serde(borrow)]
@@ -90,7 +90,7 @@ struct Output<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Metadata<'a> {
+struct RolloutMetadata<'a> {
     #[serde(borrow)]
     exit_code: Field<'a>,
 }
@@ -129,7 +129,7 @@ impl Rollout {
     fn item(&mut self, payload: &Payload<'_>, heard: &mut Heard) -> Result<(), String> {
         match json::text(payload.kind).unwrap_or_default().as_str() {
             "message" if json::is(payload.role, "assistant") => json::items(payload.content, &mut |piece| {
-                let piece: Piece<'_> = json::part(piece)?.unwrap_or_default();
+                let piece: OutputPiece<'_> = json::part(piece)?.unwrap_or_default();
                 if json::is(piece.kind, "output_text") {
                     heard.say(&json::text(piece.text).unwrap_or_default());
                 }
@@ -193,7 +193,7 @@ impl Rollout {
             "token_count" => {
                 // The totals of the session up to then.
                 let info: Info<'_> = json::object(payload.info).unwrap_or_default();
-                let usage: Usage<'_> = json::object(info.total_token_usage).unwrap_or_default();
+                let usage: CodexUsage<'_> = json::object(info.total_token_usage).unwrap_or_default();
                 let counts = json::count(usage.input_tokens).zip(json::count(usage.output_tokens));
                 self.tokens = counts.or(self.tokens);
             }
@@ -204,12 +204,12 @@ impl Rollout {
 
 /// Returns a tool's exit status, 0 where none is told, and what it printed.
 fn result(output: &str) -> (i64, String) {
-    if let Ok(Output { output: Some(printed), metadata }) = json::event::<Output<'_>>(output) {
-        let metadata: Metadata<'_> = json::object(metadata).unwrap_or_default();
+    if let Ok(RolloutOutput { output: Some(printed), metadata }) = json::event::<RolloutOutput<'_>>(output) {
+        let metadata: RolloutMetadata<'_> = json::object(metadata).unwrap_or_default();
         let code = metadata.exit_code.and_then(|code| code.get().parse().ok());
         return (code.unwrap_or(0), json::text(Some(printed)).unwrap_or_default());
     }
-    let (head, printed) = output.split_once("Output:\n").unwrap_or((output, output));
+    let (head, printed) = output.split_once("RolloutOutput:\n").unwrap_or((output, output));
     let code = head.lines().find_map(|line| {
         let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
         code.trim().parse().ok()

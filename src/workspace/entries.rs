@@ -4,7 +4,7 @@ use super::Workspace;
 use crate::catalog::Catalog;
 use crate::entry::path::display_path;
 use crate::entry::{self, Id};
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, Store};
 use crate::text::edit_distance;
 
@@ -17,18 +17,16 @@ impl Workspace {
         let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
         Ok(replaced
             .conflict
-            .map(|kept| Problem {
-                path: display_path(path),
-                line: None,
-                column: None,
-                severity: Severity::Warning,
-                code: "conflict".to_owned(),
-                message: format!(
-                    "another program saved it at the same moment; that version is now `{}`",
-                    display_path(&kept)
+            .map(|kept| {
+                Problem::warning(
+                    display_path(path),
+                    "conflict",
+                    format!(
+                        "another program saved it at the same moment; that version is now `{}`",
+                        display_path(&kept)
+                    ),
+                    "take over what it says, then delete it",
                 )
-                .into(),
-                hint: "take over what it says, then delete it".into(),
             })
             .into_iter()
             .collect())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::Workspace;
 use super::activity::Work;
 use crate::entry::path::MEMORY_FOLDER;
-use crate::error::{Problem, Result, Severity};
+use crate::error::{Problem, Result};
 use crate::git::{Lookup, Repository, WorkTree};
 use crate::store::Lock;
 
@@ -46,7 +46,7 @@ impl EntryLock {
             wait(repository);
             let gone = written.iter().find(|path| path.symlink_metadata().is_err())?;
             let message = "git took it away while it was written, as `git stash -u` does, and need not have kept it";
-            return Some(problem("git-took", gone.display().to_string(), message.to_owned(), "write it once more"));
+            return Some(Problem::warning(gone.display().to_string(), "git-took", message, "write it once more"));
         }
         self.busy.clone()
     }
@@ -122,12 +122,7 @@ fn wait(repository: &Repository) -> Option<PathBuf> {
 fn busy(path: &Path) -> Problem {
     let message = format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display());
     let hint = "see whether it is still there; where no git command is running, remove that lock";
-    problem("git-busy", MEMORY_FOLDER.to_owned(), message, hint)
-}
-
-fn problem(code: &str, path: String, message: String, hint: &str) -> Problem {
-    let (code, message, hint) = (code.to_owned(), message.into(), hint.into());
-    Problem { path, line: None, column: None, severity: Severity::Warning, code, message, hint }
+    Problem::warning(MEMORY_FOLDER, "git-busy", message, hint)
 }
 
 #[cfg(test)]

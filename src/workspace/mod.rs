@@ -23,6 +23,7 @@ pub(crate) use activity::{Observer, Ongoing};
 pub(crate) use entries::{no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::View;
+pub(crate) use locking::EntryLock;
 
 /// The files of a memory, and what every call on them needs.
 pub struct Workspace {

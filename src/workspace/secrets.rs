@@ -35,21 +35,18 @@ impl Workspace {
         let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
             return Ok(());
         };
-        Err(Error::Invalid { what, reason: format!("{reason}; leave it out") })
+        Err(Error::invalid(what, format!("{reason}; leave it out")))
     }
 
     /// Returns a warning where knowledge holds such a character, which is in the file at `path` now.
     pub(crate) fn warn_of_invisible(knowledge: &Knowledge, path: &str) -> Option<Problem> {
         let (what, reason) = first_invisible(knowledge)?;
-        Some(Problem {
-            path: path.to_owned(),
-            line: None,
-            column: None,
-            severity: Severity::Warning,
-            code: "invisible-character".to_owned(),
-            message: format!("{what}: {reason}").into(),
-            hint: "it was written as it is; delete it if it has no meaning, since nobody can review it".into(),
-        })
+        Some(Problem::warning(
+            path.to_owned(),
+            "invisible-character",
+            format!("{what}: {reason}"),
+            "it was written as it is; delete it if it has no meaning, since nobody can review it",
+        ))
     }
 
     pub(crate) fn secrets_in(&self, text: &str) -> impl Iterator<Item = Secret> + use<'_> {
@@ -68,18 +65,9 @@ impl Workspace {
             findings.extend(secrets.by_ref().take(MAX_OF_FILE).map(|secret| {
                 let (line, column) = secret.place(&text);
                 let Secret { pattern, fingerprint, .. } = secret;
-                Problem {
-                    path: display_path(&path),
-                    line: Some(line),
-                    column: Some(column),
-                    severity: Severity::Error,
-                    code: "secret".to_owned(),
-                    message: format!("this looks like a secret: {pattern}, fingerprint {fingerprint}").into(),
-                    hint: format!(
+                Problem::error(display_path(&path), "secret", format!("this looks like a secret: {pattern}, fingerprint {fingerprint}"), format!(
                         "revoke it, and take it out; if it is none, put \"{fingerprint}\" into `secrets.allowed` of `.ralph/config.toml`"
-                    )
-                    .into(),
-                }
+                    )).at(line, column)
             }));
             findings.add_unlisted(&display_path(&path), Severity::Error, secrets.count());
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use ralph_memory::catalog::{Area, Catalog};
 use ralph_memory::index::{self, Committed};
-use ralph_memory::memory::Filter;
+use ralph_memory::memory::EntryFilter;
 use ralph_memory::store::Store;
 use ralph_memory::{Memory, Query};
 
@@ -226,7 +226,7 @@ fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {
 fn ask_library(memory: &Memory, note: &Note, old: &str, place: &str) {
     assert_eq!(search(memory, &note.word), [(note.path.clone(), format!("About {}", note.word))], "{place}");
     assert_eq!(search(memory, old), [], "what is gone is found: {place}");
-    let listed = memory.list(&Filter { archived: true, ..Filter::default() }).unwrap();
+    let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
     let titles: Vec<&str> = listed
         .entries
         .iter()

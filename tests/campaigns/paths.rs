@@ -189,7 +189,7 @@ fn give_titles(place: &Path, titles: usize, random: &mut Random, outcome: &mut O
         };
         match added {
             Ok(added) => {
-                let folder = added.path.rsplit_once('/').unwrap().0;
+                let folder = added.path.as_str().rsplit_once('/').unwrap().0;
                 assert!([".ralph/knowledge", ".ralph/knowledge/events"].contains(&folder), "{place}: {}", added.path);
                 let text = fs::read_to_string(root.join(&added.path)).unwrap();
                 assert!(text.contains(&format!("{}", outcome.titles)) || !text.contains("Body"), "{place}: {text}");

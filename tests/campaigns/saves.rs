@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_memory::memory::{Filter, Watched};
+use ralph_memory::memory::{EntryFilter, Watched};
 use ralph_memory::watch::Mode;
 use ralph_memory::{Memory, Query};
 
@@ -174,12 +174,18 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
             saved.insert(format!(".ralph/knowledge/entry-{number}.md"));
             let found = |word: &str| {
                 let query = Query { text: word.to_owned(), ..Query::default() };
-                memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.path).collect::<Vec<_>>()
+                memory
+                    .search(&query, 10)
+                    .unwrap()
+                    .hits
+                    .into_iter()
+                    .map(|hit| hit.entry.path.to_string())
+                    .collect::<Vec<_>>()
             };
             assert_eq!(found(&fresh), [format!(".ralph/knowledge/entry-{number}.md")], "{way}: the new text is found");
             assert_eq!(found(&words[number]), Vec::<String>::new(), "{way}: the old text is not");
             assert_eq!(
-                memory.list(&Filter::default()).unwrap().entries.len(),
+                memory.list(&EntryFilter::default()).entries.len(),
                 paths.len(),
                 "{way}: nothing else is an entry"
             );

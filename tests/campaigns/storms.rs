@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_memory::memory::{Filter, Watched, Watching};
+use ralph_memory::memory::{EntryFilter, Watched, Watching};
 use ralph_memory::watch::Mode;
 use ralph_memory::{Memory, Query};
 
@@ -119,7 +119,7 @@ fn is_indexed(memory: &Memory, storm: &str) {
 fn equals_a_rebuild(memory: &Memory, root: &Path, storm: &str) {
     let answers = || {
         let query = Query { text: "the word of the storm".to_owned(), ..Query::default() };
-        let listed = memory.list(&Filter { archived: true, ..Filter::default() }).unwrap();
+        let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
         (
             memory.search(&query, 50).unwrap().hits,
             listed.entries.into_iter().map(|entry| format!("{entry:?}")).collect::<Vec<_>>(),

@@ -226,7 +226,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
 
     let archived = |id: &Id| memory.show(id).unwrap().entry.summary.archived;
     year.planted_archived = names.values().filter(|id| archived(id)).count();
-    let status = memory.status().unwrap();
+    let status = memory.status();
     (year.live, year.archived) = (status.counts.knowledge, status.counts.archive);
     let (all, at_the_end) = needed(&memory, &judged, &names);
     let still = at_the_end.intersection(&at_the_start).count();

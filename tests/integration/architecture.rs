@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 26] = [
+const ORDER: [(&str, bool); 29] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -24,10 +24,13 @@ const ORDER: [(&str, bool); 26] = [
     ("catalog", false),
     ("index", false),
     ("workspace", false),
-    ("semantic", false),
     ("retrieve", true),
+    ("semantic", false),
     ("journal", false),
     ("context", true),
+    ("knowledge", false),
+    ("queries", false),
+    ("iterations", false),
     ("watch", false),
     ("check", true),
     ("doctor", true),
@@ -52,7 +55,7 @@ const CRATES: [(&str, &[&str]); 21] = [
     ("handlebars", &["src/runner/template.rs"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
-    ("shlex", &["src/runner/command.rs", "src/memory/kept_file.rs", "src/transcript/codex.rs"]),
+    ("shlex", &["src/runner/command.rs", "src/iterations/kept_file.rs", "src/transcript/codex.rs"]),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/"]),

@@ -1,7 +1,7 @@
 //! Events and scopes: who is told of what happened, how much of it, and how often.
 
 use ralph_memory::entry::{Event, Outcome, Source};
-use ralph_memory::memory::{Action, Iteration, Report, Run, Validated};
+use ralph_memory::memory::{AddAction, Iteration, Report, Run, Validated};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -187,25 +187,25 @@ fn no_fact_is_told_twice_in_a_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
     let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
-    assert_eq!(memory.note(&event).unwrap().action, Action::Created);
+    assert_eq!(memory.note(&event).unwrap().action, AddAction::Created);
     let again = Event { summary: "No tests. For the\nempty file.".into(), tags: vec!["other".into()], ..event.clone() };
     let added = memory.note(&again).unwrap();
-    assert_eq!((added.action, added.path.as_str()), (Action::Unchanged, events(&base)[0].as_str()));
+    assert_eq!((added.action, added.path.as_str()), (AddAction::Unchanged, events(&base)[0].as_str()));
     for other in [
         Event { scope: Scope::Task("t-1".into()), ..event.clone() },
         Event { event: "hint".into(), ..event.clone() },
         Event { summary: "No tests. For the full file.".into(), ..event.clone() },
     ] {
-        assert_eq!(memory.note(&other).unwrap().action, Action::Created);
+        assert_eq!(memory.note(&other).unwrap().action, AddAction::Created);
     }
     // One that nobody is told of any more is noted again.
     let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
     memory.note(&expired).unwrap();
-    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, Action::Created);
+    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, AddAction::Created);
     assert_eq!(events(&base).len(), 6);
     // `add` with such a category is the same.
     let knowledge = Knowledge { category: Some("hint".into()), ..Knowledge::new("Old.", ["x"], "Old.") };
-    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
+    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
 }
 
 /// Seed 004: only a strict block counts, and only where that is allowed.

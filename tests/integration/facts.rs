@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use ralph_memory::entry::Event;
-use ralph_memory::memory::{Action, Filter, Report, Run};
+use ralph_memory::memory::{AddAction, EntryFilter, Report, Run};
 use ralph_memory::text::{first_sentence, fold, title_of, words};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Query, Source, Task};
 use serde_json::json;
@@ -84,7 +84,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 /// What became of a fact.
 struct Told {
     id: Id,
-    action: Action,
+    action: AddAction,
     similar: Vec<Id>,
 }
 
@@ -137,9 +137,9 @@ impl Fact {
                 let answer = tools.call("add_knowledge", &fact)["structuredContent"].clone();
                 let id = |id: &serde_json::Value| Id::parse(id.as_str().unwrap()).unwrap();
                 let action = match answer["action"].as_str().unwrap() {
-                    "created" => Action::Created,
-                    "updated" => Action::Updated,
-                    _ => Action::Unchanged,
+                    "created" => AddAction::Created,
+                    "updated" => AddAction::Updated,
+                    _ => AddAction::Unchanged,
                 };
                 let similar = answer["similar"].as_array().unwrap().iter().map(id).collect();
                 return Told { id: id(&answer["id"]), action, similar };
@@ -197,20 +197,20 @@ fn check(facts: &[Fact]) {
         let told = fact.tell(&knowledge, &memory, &mut tools, &base);
         let entry = Entry { is_named: fold(&knowledge.title) != fold(&title_of(&knowledge.body)), knowledge, says };
         match (told.action, entries.get(&told.id)) {
-            (Action::Created, None) => {}
-            (Action::Created, Some(_)) => panic!("{} was there", told.id),
-            (Action::Updated, Some(old)) => {
+            (AddAction::Created, None) => {}
+            (AddAction::Created, Some(_)) => panic!("{} was there", told.id),
+            (AddAction::Updated, Some(old)) => {
                 check_replaced(old, &entry);
                 before.entry(told.id.clone()).or_default().push(old.knowledge.body.clone());
             }
-            (Action::Unchanged, Some(old)) => assert_eq!(fold(&old.knowledge.body), fold(&entry.knowledge.body)),
+            (AddAction::Unchanged, Some(old)) => assert_eq!(fold(&old.knowledge.body), fold(&entry.knowledge.body)),
             (_, None) => panic!("{} was never told", told.id),
         }
         assert!(!told.similar.contains(&told.id));
         assert!(told.similar.iter().all(|id| entries.contains_key(id)), "{:?}", told.similar);
         entries.insert(told.id, entry);
     }
-    let live = memory.list(&Filter { kind: Some(Kind::Knowledge), ..Filter::default() }).unwrap().entries;
+    let live = memory.list(&EntryFilter { kind: Some(Kind::Knowledge), ..EntryFilter::default() }).entries;
     assert_eq!(live.len(), entries.len());
     for (id, entry) in &entries {
         let text = entry.says.join(" ") + " " + &entry.knowledge.title;

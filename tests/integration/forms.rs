@@ -1,7 +1,7 @@
 //! Names and words in both of Unicode's forms: `é` as one character, as most programs write it (NFC), and as a letter
 //! and an accent, as some file systems and editors do (NFD). They look alike, so they are the same.
 
-use ralph_memory::memory::{Action, Filter};
+use ralph_memory::memory::{AddAction, EntryFilter};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn an_entry_is_shown_by_its_name_in_the_other_form() {
     for (form, other) in pairs() {
         let (base, memory) = with_entry(form);
         let shown = memory.show(&Id::parse(other).unwrap()).unwrap().entry;
-        assert_eq!(shown.summary.path, format!(".ralph/knowledge/{form}.md"));
+        assert_eq!(shown.summary.path.as_str(), format!(".ralph/knowledge/{form}.md"));
         let ran = base.run(["show", &format!("knowledge/{other}.md"), "--json"]);
         assert_eq!(ran.json(0)["entry"]["path"], json!(format!(".ralph/knowledge/{form}.md")), "{ran}");
     }
@@ -55,8 +55,11 @@ fn links_and_what_is_superseded_lead_to_the_other_form() {
             ".ralph/knowledge/newer.md",
             text.replace("tags:", &format!("supersedes: [knowledge/{other}]\ntags:")),
         );
-        let listed = memory.list(&Filter::default()).unwrap().entries;
-        assert!(listed.iter().any(|item| item.superseded && item.path.ends_with(&format!("{form}.md"))), "{listed:?}");
+        let listed = memory.list(&EntryFilter::default()).entries;
+        assert!(
+            listed.iter().any(|item| item.superseded && item.path.as_str().ends_with(&format!("{form}.md"))),
+            "{listed:?}"
+        );
         assert_eq!(memory.check().unwrap().problems, []);
     }
 }
@@ -73,10 +76,11 @@ fn adding_a_title_in_the_other_form_updates_its_entry() {
             ..Knowledge::new(format!("The {other} of pools"), [other], body)
         };
         let same = memory.add(&knowledge(&format!("Words of the {other}."))).unwrap();
-        assert_eq!(same.action, Action::Unchanged, "{same:?}");
+        assert_eq!(same.action, AddAction::Unchanged, "{same:?}");
         assert_eq!(base.read(&format!(".ralph/knowledge/{form}.md")), before);
         let added = memory.add(&knowledge("Other words.")).unwrap();
-        assert_eq!((added.action, added.path), (Action::Updated, format!(".ralph/knowledge/{form}.md")));
+        assert_eq!(added.action, AddAction::Updated);
+        assert_eq!(added.path.as_str(), format!(".ralph/knowledge/{form}.md"));
         assert_eq!(base.files(".ralph/knowledge").len(), 1);
         // Nothing but the body and the time of the update is another one.
         let after = base.read(&format!(".ralph/knowledge/{form}.md"));
@@ -99,10 +103,13 @@ fn words_are_found_in_the_other_form() {
             let in_feature = Some(other.to_owned());
             assert_eq!(found(Query { text: "words".into(), in_feature, ..Query::default() }), 1);
         }
-        let listed = |filter: Filter| memory.list(&filter).unwrap().entries.len();
-        assert_eq!(listed(Filter { tags: vec![other.to_owned()], ..Filter::default() }), 1);
-        assert_eq!(listed(Filter { feature: Some(other.to_owned()), ..Filter::default() }), 1);
-        assert_eq!(listed(Filter { scope: Some(Scope::from(format!("feature:{other}"))), ..Filter::default() }), 1);
+        let listed = |filter: EntryFilter| memory.list(&filter).entries.len();
+        assert_eq!(listed(EntryFilter { tags: vec![other.to_owned()], ..EntryFilter::default() }), 1);
+        assert_eq!(listed(EntryFilter { feature: Some(other.to_owned()), ..EntryFilter::default() }), 1);
+        assert_eq!(
+            listed(EntryFilter { scope: Some(Scope::from(format!("feature:{other}"))), ..EntryFilter::default() }),
+            1
+        );
         let task = Task { feature: Some(other.to_owned()), ..Task::new("Some task") };
         assert!(task.sees(&memory.show(&Id::parse(form).unwrap()).unwrap().entry.summary.scope));
     }
@@ -134,7 +141,7 @@ fn an_entry_comes_back_from_the_archive_under_the_name_that_it_had() {
         std::fs::create_dir_all(archived.parent().unwrap()).unwrap();
         std::fs::rename(base.at(&path), &archived).unwrap();
         let back = memory.restore(&Id::parse(other).unwrap()).unwrap();
-        assert_eq!((&back.path, base.read(&path)), (&path, text));
+        assert_eq!((back.path.as_str(), base.read(&path)), (path.as_str(), text));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use ralph_memory::memory::Action;
+use ralph_memory::memory::AddAction;
 use ralph_memory::{Id, Knowledge, Memory, Query, Source};
 
 use crate::support::TestBase;
@@ -41,7 +41,7 @@ fn knowledge_is_found_whatever_hidden_entry_has_its_title() {
     memory.add(&old).unwrap();
     assert_eq!(found(&memory, "quokka"), [""; 0]);
     let added = memory.add(&Knowledge::new("Old flag", ["f"], "quokka two")).unwrap();
-    assert_eq!((added.action, added.id), (Action::Created, id("old-flag-2")));
+    assert_eq!((added.action, added.id), (AddAction::Created, id("old-flag-2")));
     assert_eq!(found(&memory, "quokka"), ["knowledge/old-flag-2"]);
 
     memory.add(&Knowledge::new("Use make", ["build"], "wombat one")).unwrap();
@@ -50,7 +50,7 @@ fn knowledge_is_found_whatever_hidden_entry_has_its_title() {
     assert!(!memory.supersede(&id("use-make"), &id("use-just")).unwrap().changed);
     assert_eq!(found(&memory, "wombat"), [""; 0]);
     let added = memory.add(&Knowledge::new("Use make", ["build"], "wombat two")).unwrap();
-    assert_eq!((added.action, added.id), (Action::Created, id("use-make-2")));
+    assert_eq!((added.action, added.id), (AddAction::Created, id("use-make-2")));
     assert_eq!(found(&memory, "wombat"), ["knowledge/use-make-2"]);
 }
 
@@ -73,8 +73,8 @@ fn what_an_agent_writes_never_replaces_a_persons_words() {
     let agents = Knowledge { source: Source::Coder, ..Knowledge::new("Other", ["y"], "agent") };
     assert_eq!(memory.add(&agents).unwrap().id, id("other"));
     let added = memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap();
-    assert_eq!((added.action, added.id, added.similar), (Action::Created, id("other-2"), vec![id("other")]));
-    assert_eq!(memory.add(&agents).unwrap().action, Action::Unchanged);
+    assert_eq!((added.action, added.id, added.similar), (AddAction::Created, id("other-2"), vec![id("other")]));
+    assert_eq!(memory.add(&agents).unwrap().action, AddAction::Unchanged);
     assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
 }
 
@@ -103,15 +103,15 @@ fn a_fact_never_takes_the_place_of_another() {
     for [one, other] in pairs {
         let first = memory.add(&one).unwrap();
         let second = memory.add(&other).unwrap();
-        assert_eq!((first.action, second.action), (Action::Created, Action::Created), "{}", other.title);
+        assert_eq!((first.action, second.action), (AddAction::Created, AddAction::Created), "{}", other.title);
         assert_eq!(second.similar, std::slice::from_ref(&first.id), "{}", other.title);
         for (added, knowledge) in [(&first, &one), (&second, &other)] {
             assert_eq!(body(folder.path(), added.id.stem()), knowledge.body);
             assert!(found(&memory, &knowledge.title).contains(&added.id.to_string()), "{}", knowledge.title);
         }
         // Said again, each is known.
-        assert_eq!(memory.add(&one).unwrap().action, Action::Unchanged);
-        assert_eq!(memory.add(&other).unwrap().action, Action::Unchanged);
+        assert_eq!(memory.add(&one).unwrap().action, AddAction::Unchanged);
+        assert_eq!(memory.add(&other).unwrap().action, AddAction::Unchanged);
     }
 }
 
@@ -123,7 +123,7 @@ fn a_later_version_of_a_fact_takes_its_title_along() {
     let id = memory.add(&old).unwrap().id;
     let body = "They run at 2 am. They take an hour. Ask Storage first.";
     let added = memory.add(&Knowledge::new("Nightly Postgres backups", ["db", "ops"], body)).unwrap();
-    assert_eq!((added.action, &added.id, added.title.as_str()), (Action::Updated, &id, "Nightly Postgres backups"));
+    assert_eq!((added.action, &added.id, added.title.as_str()), (AddAction::Updated, &id, "Nightly Postgres backups"));
     let shown = memory.show(&id).unwrap().entry;
     assert_eq!((shown.summary.title.as_str(), shown.versions.len()), ("Nightly Postgres backups", 1));
     assert_eq!(found(&memory, "storage backups"), [id.to_string()]);
@@ -140,7 +140,7 @@ fn the_newest_of_many_versions_of_a_second_is_restored() {
     let versions: Vec<&str> = shown.versions.iter().map(|version| version.stem().rsplit('-').next().unwrap()).collect();
     assert_eq!(versions[1..], ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
     let restored = memory.restore(&id("foo")).unwrap();
-    assert!(restored.exchanged && restored.from.ends_with("Z-11.md"), "{restored:?}");
+    assert!(restored.exchanged && restored.from.as_str().ends_with("Z-11.md"), "{restored:?}");
     assert_eq!(body(folder.path(), "foo"), "version 10");
 }
 
@@ -152,11 +152,11 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
     fs::write(path, "---\ntitle: Plain\ntags: a, b\nfiles: src/x.rs\n---\nbody\n").unwrap();
     let knowledge =
         Knowledge { files: vec!["src/a,b.rs".into()], ..Knowledge::new("Plain", ["issue #12", "b"], "body") };
-    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Updated);
+    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Updated);
     let entry = memory.show(&id("plain")).unwrap().entry;
     assert_eq!(entry.summary.tags, ["a", "b", "issue #12"]);
     assert_eq!(entry.files, ["src/x.rs", "src/a,b.rs"]);
-    assert_eq!(memory.add(&knowledge).unwrap().action, Action::Unchanged);
+    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
 }
 
 /// Entries lie between others: those of the journal stand before them in the catalog.
@@ -172,9 +172,9 @@ fn knowledge_beside_a_journal_is_recognised() {
         );
         fs::write(journal.join("0001.md"), text).unwrap();
     }
-    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, Action::Created);
-    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, Action::Updated);
-    assert_eq!(memory.status().unwrap().counts.knowledge, 1);
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, AddAction::Created);
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, AddAction::Updated);
+    assert_eq!(memory.status().counts.knowledge, 1);
 }
 
 /// What was seen in 0.1.0: inside of `run`, an agent's `add` made a person's entry its own, as `source: human`.

@@ -103,7 +103,7 @@ fn a_task_named_like_a_path_stays_inside() {
     let text = "<knowledge tags=\"a\" title=\"../../x\">b</knowledge>\n<task-done>ID</task-done>";
     let recorded = say(&memory, "run-1", "../../x", text);
     assert_eq!((recorded.path.as_str(), recorded.outcome.as_str()), (".ralph/journal/run-1/0001.md", "done"));
-    assert_eq!(recorded.knowledge[0].path, ".ralph/knowledge/x.md");
+    assert_eq!(recorded.knowledge[0].path.as_str(), ".ralph/knowledge/x.md");
     let bad = Task { id: Some("../../x".into()), ..Task::new("t") };
     assert!(memory.begin(&bad, &Run::named("run-1")).is_err());
     assert!(memory.begin(&Task::new("t"), &Run::named("../../x")).is_err());

@@ -312,7 +312,7 @@ fn what_is_slow_is_waited_for_once() {
     let n_first = n_calls();
     let (code, message, _) = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
     assert_eq!(code, "semantic-paused");
-    assert_eq!(message, "it did not answer within 100 ms; it is not asked for 40 s, and words alone count");
+    assert_eq!(message, "it did not answer within 100 ms; requests are suspended for 40 s, and words alone count");
     let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
     assert_eq!(problem(&added, 0).0, "semantic-paused");
     assert_eq!(n_calls(), n_first, "nobody is asked meanwhile");
@@ -797,7 +797,7 @@ fn a_shared_server_that_fails_costs_one_warning() {
     // Without a server for vectors it has nothing to share.
     let alone = base.with(["index", "--remote"]).env(SHARED, &server.url).run();
     assert!(
-        alone.code == Some(2) && alone.stderr.contains("ollama.url: it is not set, and to fill the server both"),
+        alone.code == Some(2) && alone.stderr.contains("ollama.url: it is not set; filling the server requires"),
         "{alone}"
     );
 }

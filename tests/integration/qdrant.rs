@@ -4,8 +4,10 @@
 use std::io::Write as _;
 use std::process;
 
-use ralph_memory::semantic::Patience;
-use ralph_memory::semantic::qdrant::{Anew, Difference, Match, Point, Prepared, Qdrant, Stored, Wanted};
+use ralph_memory::semantic::Timeouts;
+use ralph_memory::semantic::qdrant::{
+    CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint,
+};
 use ralph_memory::{Id, Kind, settings};
 use serde_json::{Value, json};
 use ureq::tls::{RootCerts, TlsConfig};
@@ -14,7 +16,7 @@ use crate::standin::qdrant::Standin;
 
 /// A server, and collections on it that nobody else has. They are deleted when this is dropped.
 pub(crate) struct Home {
-    pub(crate) settings: settings::Qdrant,
+    pub(crate) settings: settings::QdrantSettings,
     features: Vec<String>,
     _standin: Option<Standin>,
 }
@@ -31,14 +33,14 @@ impl Home {
             let url = standin.url.clone();
             (Some(standin), url, "sesame".to_owned())
         };
-        let settings = settings::Qdrant {
+        let settings = settings::QdrantSettings {
             url,
             api_key,
             collections: settings::CollectionLayout::parse(mode).unwrap(),
             project: unique.clone(),
             collection: unique,
             timeout_ms: 30_000,
-            ..settings::Qdrant::default()
+            ..settings::QdrantSettings::default()
         };
         let which = if standin.is_some() { "a stand-in for it" } else { settings.url.as_str() };
         let which = which.to_owned();
@@ -49,14 +51,15 @@ impl Home {
         home
     }
 
-    fn open(&self) -> Qdrant {
-        Qdrant::new(&self.settings, "all-minilm").unwrap()
+    fn open(&self) -> QdrantClient {
+        QdrantClient::new(&self.settings, "all-minilm").unwrap()
     }
 
     /// Returns the server as another project sees it.
-    fn open_other(&self) -> Qdrant {
-        let settings = settings::Qdrant { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
-        Qdrant::new(&settings, "all-minilm").unwrap()
+    fn open_other(&self) -> QdrantClient {
+        let settings =
+            settings::QdrantSettings { project: format!("{}-2", self.settings.project), ..self.settings.clone() };
+        QdrantClient::new(&settings, "all-minilm").unwrap()
     }
 
     /// Returns a feature that no other test has, whose collection goes with the rest.
@@ -104,20 +107,20 @@ pub(crate) fn point(entry: &str, number: u32, of: u32, vector: [f32; 4], feature
 }
 
 /// The entries that were found, with scores of two digits.
-fn shown(found: &[Match]) -> Vec<String> {
+fn shown(found: &[PointMatch]) -> Vec<String> {
     found.iter().map(|found| format!("{}#{} {:.2}", found.entry, found.number, found.score)).collect()
 }
 
-fn stored(qdrant: &Qdrant) -> Vec<String> {
+fn stored(qdrant: &QdrantClient) -> Vec<String> {
     let mut all = qdrant.stored().unwrap();
     all.sort_by(|one, other| (&one.entry, one.number).cmp(&(&other.entry, other.number)));
-    let place = |stored: &Stored| if stored.is_in_place { "" } else { " astray" };
+    let place = |stored: &StoredPoint| if stored.is_in_place { "" } else { " astray" };
     all.iter().map(|stored| format!("{}#{}/{}{}", stored.entry, stored.number, stored.of, place(stored))).collect()
 }
 
-fn made_of(prepared: &Prepared) -> Vec<&str> {
+fn made_of(prepared: &CollectionsReport) -> Vec<&str> {
     assert_eq!(prepared.differences, []);
-    prepared.made.iter().map(String::as_str).collect()
+    prepared.created.iter().map(String::as_str).collect()
 }
 
 #[test]
@@ -152,8 +155,8 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
         point("journal/run-1a2b3c4d/0001", 0, 1, [0.6, 0.0, 0.0, 0.8], Some("login")),
         point("knowledge/other", 0, 1, [0.0, 1.0, 0.0, 0.0], None),
     ];
-    qdrant.put(&points, Patience::Batch).unwrap();
-    qdrant.put(&points, Patience::Batch).unwrap();
+    qdrant.put(&points, Timeouts::Batch).unwrap();
+    qdrant.put(&points, Timeouts::Batch).unwrap();
     let all = [
         "knowledge/wal#0 1.00",
         "knowledge/also-keys#0 0.80",
@@ -175,22 +178,22 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     // What is named is told of, too, though it is under the score and beyond the limit; what is not there is not.
     let named = ["knowledge/other", "knowledge/wal", "knowledge/never-there"];
     let named = named.map(|id| (Id::parse(id).unwrap(), None));
-    let wanted = Wanted { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
+    let wanted = PointQuery { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
     let with_other = [all[0], all[1], "knowledge/other#0 0.00"];
     assert_eq!(shown(&qdrant.search_with(&wanted).unwrap()), with_other);
-    assert_eq!(shown(&qdrant.search_with(&Wanted { limit: 0, ..wanted }).unwrap()), [all[0], with_other[2]]);
+    assert_eq!(shown(&qdrant.search_with(&PointQuery { limit: 0, ..wanted }).unwrap()), [all[0], with_other[2]]);
 
     // Another model's vectors and another project's entries are not found, and stay.
-    let other_model = Qdrant::new(&home.settings, "nomic-embed-text").unwrap();
+    let other_model = QdrantClient::new(&home.settings, "nomic-embed-text").unwrap();
     assert_eq!(other_model.search(&x, 10, 0.0, None, None).unwrap(), []);
-    let same_model = Qdrant::new(&home.settings, "all-minilm:latest").unwrap();
+    let same_model = QdrantClient::new(&home.settings, "all-minilm:latest").unwrap();
     assert_eq!(shown(&same_model.search(&x, 10, 0.4, None, None).unwrap()), all);
     let other = home.open_other();
-    other.put(&points[..1], Patience::Batch).unwrap();
+    other.put(&points[..1], Timeouts::Batch).unwrap();
     assert_eq!(shown(&other.search(&x, 10, 0.0, None, None).unwrap()), ["knowledge/wal#0 1.00"]);
 
     // An entry that grew shorter has no chunk too many; removing takes all of an entry.
-    qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))], Timeouts::Batch).unwrap();
     let expected = [
         "journal/run-1a2b3c4d/0001#0/1",
         "knowledge/also-keys#0/1",
@@ -212,7 +215,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     // A long entry has all the best chunks, and the others are found all the same.
     let long: Vec<Point> =
         (0..1_200).map(|number| point("knowledge/long", number, 1_200, [1.0, 0.0, 0.0, 0.01], None)).collect();
-    qdrant.put(&long, Patience::Batch).unwrap();
+    qdrant.put(&long, Timeouts::Batch).unwrap();
     assert_eq!(shown(&qdrant.search(&x, 20, 0.4, None, None).unwrap()).len(), 4);
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
 
@@ -220,17 +223,24 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
     let mut wrong = points[0].clone();
     wrong.vector.pop();
-    assert!(qdrant.put(&[wrong], Patience::Batch).unwrap_err().is_wrong_dimension());
+    assert!(qdrant.put(&[wrong], Timeouts::Batch).unwrap_err().is_wrong_dimension());
     let prepared = qdrant.prepare(3, &[None]).unwrap();
     assert_eq!((prepared.wrong_dimension(), prepared.is_usable()), (Some(4), false));
     let collection = home.settings.collection.clone();
-    assert_eq!(qdrant.recreate(3, &[None]).unwrap(), Anew::Shared { collection: collection.clone(), others: 1 });
+    assert_eq!(
+        qdrant.recreate(3, &[None]).unwrap(),
+        RecreateOutcome::Shared { collection: collection.clone(), others: 1 }
+    );
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
-    let Anew::Made(prepared) = qdrant.recreate(4, &[None]).unwrap() else { panic!("it is only to be emptied") };
+    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(4, &[None]).unwrap() else {
+        panic!("it is only to be emptied")
+    };
     assert_eq!(made_of(&prepared), [""; 0]);
     assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
     other.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();
-    let Anew::Made(prepared) = qdrant.recreate(3, &[None]).unwrap() else { panic!("nobody else is there") };
+    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(3, &[None]).unwrap() else {
+        panic!("nobody else is there")
+    };
     assert_eq!(made_of(&prepared), [collection.as_str()]);
     assert_eq!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap(), []);
 }
@@ -252,7 +262,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     // Nothing was stored of that one yet, which is no trouble; the first write makes it as it should be.
     assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
     let wal = point("knowledge/wal", 0, 1, x, Some(search));
-    for patience in [Patience::Query, Patience::Batch] {
+    for patience in [Timeouts::Query, Timeouts::Batch] {
         qdrant.put(std::slice::from_ref(&wal), patience).unwrap();
         assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), ["knowledge/wal#0 1.00"]);
         assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [""; 0]);
@@ -266,7 +276,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
         point("knowledge/keys", 0, 1, [0.8, 0.6, 0.0, 0.0], Some(search)),
         point("knowledge/plain", 0, 1, [0.6, 0.8, 0.0, 0.0], None),
     ];
-    qdrant.put(&points, Patience::Batch).unwrap();
+    qdrant.put(&points, Timeouts::Batch).unwrap();
     let all = ["knowledge/wal#0 1.00", "knowledge/keys#0 0.80", "knowledge/plain#0 0.60"];
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
     assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
@@ -289,34 +299,36 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!(count(&collection_of(login)), Some(2));
 
     // An entry whose feature is another one moves, when there is time to look where it was.
-    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Patience::Query).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Timeouts::Query).unwrap();
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(2), Some(2)));
-    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1", "knowledge/wal#0/1"]);
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // One that lies where nobody looks is listed, and storing or removing it mends that.
-    let shared = settings::Qdrant { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
-    let shared = Qdrant::new(&shared, "all-minilm").unwrap();
-    shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Patience::Batch).unwrap();
+    let shared = settings::QdrantSettings { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
+    let shared = QdrantClient::new(&shared, "all-minilm").unwrap();
+    shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");
-    qdrant.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1");
     assert_eq!(stored(&shared), ["knowledge/plain#0/1"]);
 
     // Removed wherever it is, and only this project's.
     let other = home.open_other();
-    other.put(&[point("knowledge/wal", 0, 1, x, Some(login))], Patience::Batch).unwrap();
+    other.put(&[point("knowledge/wal", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
     qdrant.remove(&["knowledge/wal", "knowledge/astray"].map(|id| Id::parse(id).unwrap())).unwrap();
     assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1"]);
     assert_eq!(stored(&other), ["knowledge/wal#0/1"]);
 
     // Of another dimension: nothing is done as long as others' points are in a collection that is needed.
     let anew = qdrant.recreate(3, &[Some(login)]).unwrap();
-    assert_eq!(anew, Anew::Shared { collection: collection_of(login), others: 1 });
+    assert_eq!(anew, RecreateOutcome::Shared { collection: collection_of(login), others: 1 });
     assert_eq!(stored(&qdrant).len(), 2);
     // The collection of a feature that is not given goes with what is in it.
-    let Anew::Made(prepared) = qdrant.recreate(3, &[None]).unwrap() else { panic!("nobody else's is needed") };
+    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(3, &[None]).unwrap() else {
+        panic!("nobody else's is needed")
+    };
     assert_eq!(made_of(&prepared), [base.as_str()]);
     assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
     let there = home.raw("GET", &format!("/collections/{}/exists", collection_of(search)), &Value::Null);
@@ -341,18 +353,20 @@ fn what_differs_from_the_settings_is_told() {
             format!("collection `{name}` has `hnsw_config.ef_construct` 100, not 512"),
             format!("collection `{name}` has `hnsw_config.on_disk` false, not true"),
             format!("collection `{name}` has `vectors.on_disk` false, not true"),
-            format!("collection `{name}` is not for vectors compared by Cosine, but: Dot"),
+            format!("collection `{name}` does not compare vectors by Cosine, but has: Dot"),
         ]
     );
     home.raw("DELETE", &path, &Value::Null);
     home.raw("PUT", &path, &json!({ "vectors": { "text": { "size": 4, "distance": "Cosine" } } }));
     let prepared = qdrant.prepare(4, &[None]).unwrap();
     assert!(!prepared.is_usable());
-    let Anew::Made(prepared) = qdrant.recreate(4, &[None]).unwrap() else { panic!("nobody else is there") };
+    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(4, &[None]).unwrap() else {
+        panic!("nobody else is there")
+    };
     assert_eq!(made_of(&prepared), [name.as_str()]);
     // Slower than it should be is no reason to do without.
-    let settings = settings::Qdrant { m: 32, ..home.settings.clone() };
-    let prepared = Qdrant::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
+    let settings = settings::QdrantSettings { m: 32, ..home.settings.clone() };
+    let prepared = QdrantClient::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
     assert_eq!((prepared.differences.len(), prepared.is_usable()), (1, true));
 }
 
@@ -361,7 +375,7 @@ fn several_may_prepare_at_the_same_time() {
     let home = Home::new("race", "shared");
     let made: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| home.open().prepare(4, &[None]).unwrap())).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap().made).collect()
+        threads.into_iter().flat_map(|thread| thread.join().unwrap().created).collect()
     });
     assert_eq!(made, [home.settings.collection.as_str()]);
 }
@@ -369,12 +383,12 @@ fn several_may_prepare_at_the_same_time() {
 #[test]
 fn a_project_without_a_name_has_its_own_entries() {
     let home = Home::new("nameless", "shared");
-    let settings = settings::Qdrant { project: String::new(), ..home.settings.clone() };
-    let nameless = Qdrant::new(&settings, "all-minilm").unwrap();
+    let settings = settings::QdrantSettings { project: String::new(), ..home.settings.clone() };
+    let nameless = QdrantClient::new(&settings, "all-minilm").unwrap();
     let named = home.open();
     named.prepare(4, &[None]).unwrap();
     for qdrant in [&nameless, &named] {
-        qdrant.put(&[point("knowledge/wal", 0, 1, [1.0; 4], None)], Patience::Batch).unwrap();
+        qdrant.put(&[point("knowledge/wal", 0, 1, [1.0; 4], None)], Timeouts::Batch).unwrap();
     }
     assert_eq!(stored(&nameless), ["knowledge/wal#0/1"]);
     nameless.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ralph_memory::semantic::qdrant::{Point, Qdrant};
-use ralph_memory::semantic::{Patience, Trouble};
+use ralph_memory::semantic::qdrant::{Point, QdrantClient};
+use ralph_memory::semantic::{RequestError, Timeouts};
 use ralph_memory::{Id, settings};
 use serde_json::json;
 
@@ -15,29 +15,29 @@ use crate::standin::qdrant::Standin;
 
 const X: [f32; 4] = [1.0, 0.0, 0.0, 0.0];
 
-fn open(url: &str, change: impl Fn(&mut settings::Qdrant)) -> Qdrant {
-    let mut settings = settings::Qdrant { url: url.to_owned(), ..settings::Qdrant::default() };
+fn open(url: &str, change: impl Fn(&mut settings::QdrantSettings)) -> QdrantClient {
+    let mut settings = settings::QdrantSettings { url: url.to_owned(), ..settings::QdrantSettings::default() };
     change(&mut settings);
-    Qdrant::new(&settings, "all-minilm").unwrap()
+    QdrantClient::new(&settings, "all-minilm").unwrap()
 }
 
 /// A server with one entry.
-fn filled() -> (Standin, Qdrant) {
+fn filled() -> (Standin, QdrantClient) {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     qdrant.prepare(4, &[None]).unwrap();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
     (standin, qdrant)
 }
 
 /// Makes every call there is, and gives each result's trouble.
-fn troubles(qdrant: &Qdrant) -> Vec<Trouble> {
+fn troubles(qdrant: &QdrantClient) -> Vec<RequestError> {
     let entry = Id::parse("knowledge/wal").unwrap();
     vec![
         qdrant.check().unwrap_err(),
         qdrant.prepare(4, &[None]).unwrap_err(),
         qdrant.recreate(4, &[None]).unwrap_err(),
-        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap_err(),
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap_err(),
         qdrant.remove(&[entry]).unwrap_err(),
         qdrant.search(&X, 5, 0.0, None, None).unwrap_err(),
         qdrant.stored().unwrap_err(),
@@ -45,7 +45,7 @@ fn troubles(qdrant: &Qdrant) -> Vec<Trouble> {
 }
 
 /// Answers each call with this, and returns what a search makes of it.
-fn searched(status: u16, body: &str) -> Result<Vec<String>, Trouble> {
+fn searched(status: u16, body: &str) -> Result<Vec<String>, RequestError> {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
     let found = qdrant.search(&X, 2, 0.5, None, None)?;
@@ -58,7 +58,7 @@ fn nobody_there() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     for trouble in troubles(&open(&url, |_| {})) {
-        assert_eq!(trouble, Trouble::Unreachable("the connection was refused".to_owned()));
+        assert_eq!(trouble, RequestError::Unreachable("the connection was refused".to_owned()));
     }
 }
 
@@ -68,7 +68,7 @@ fn silence_takes_the_time_of_one_call() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let qdrant = open(&url, |settings| settings.timeout_ms = 60);
     let begun = Instant::now();
-    assert_eq!(troubles(&qdrant), vec![Trouble::TimedOut(60); 7]);
+    assert_eq!(troubles(&qdrant), vec![RequestError::TimedOut(60); 7]);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
@@ -77,7 +77,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
-    let slow = |settings: &mut settings::Qdrant| settings.collections = settings::CollectionLayout::PerFeature;
+    let slow = |settings: &mut settings::QdrantSettings| settings.collections = settings::CollectionLayout::PerFeature;
     open(&standin.url, slow).prepare(4, &features).unwrap();
     standin.knobs.delay_ms.store(60, Ordering::SeqCst);
     let qdrant = open(&standin.url, |settings| {
@@ -86,14 +86,14 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     });
     // Each of the 22 calls is answered in time, and all of them together are not.
     let begun = Instant::now();
-    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(Trouble::TimedOut(300)));
+    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     // So do the 40 that store this take, where somebody waits for something else.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
     let begun = Instant::now();
-    assert_eq!(qdrant.put(&points, Patience::Query), Err(Trouble::TimedOut(300)));
+    assert_eq!(qdrant.put(&points, Timeouts::Query), Err(RequestError::TimedOut(300)));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-    qdrant.put(&points, Patience::Batch).unwrap();
+    qdrant.put(&points, Timeouts::Batch).unwrap();
 }
 
 /// Two projects with a feature of one name, whose models have other dimensions.
@@ -109,7 +109,7 @@ fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
     };
     let (theirs, ours) = (project("theirs"), project("ours"));
     theirs.prepare(4, &[Some("login")]).unwrap();
-    theirs.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Patience::Batch).unwrap();
+    theirs.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
     ours.prepare(3, &[None]).unwrap();
     for feature in [None, Some("login")] {
         assert_eq!(ours.search(&X[..3], 5, 0.0, feature, None), Ok(Vec::new()));
@@ -125,12 +125,12 @@ fn a_server_that_fails_now_and_then_is_asked_again() {
     standin.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
         assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
-        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
+        qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
         assert!(qdrant.check().unwrap().is_prepared);
     }
     standin.knobs.fail_every.store(1, Ordering::SeqCst);
     for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, Trouble::Refused { status: 500, .. }), "{trouble}");
+        assert!(matches!(trouble, RequestError::Refused { status: 500, .. }), "{trouble}");
     }
 }
 
@@ -139,16 +139,16 @@ fn a_connection_that_ends_is_told() {
     let (standin, qdrant) = filled();
     standin.knobs.drop_every.store(1, Ordering::SeqCst);
     for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, Trouble::Unreachable(_) | Trouble::Broken(_)), "{trouble}");
+        assert!(matches!(trouble, RequestError::Unreachable(_) | RequestError::Broken(_)), "{trouble}");
     }
     standin.knobs.drop_every.store(0, Ordering::SeqCst);
     standin.knobs.is_cut.store(true, Ordering::SeqCst);
     for trouble in troubles(&qdrant) {
-        assert_eq!(trouble, Trouble::Broken("it ends too early".to_owned()));
+        assert_eq!(trouble, RequestError::Broken("it ends too early".to_owned()));
     }
     // All of it can be done again when it is well again.
     standin.knobs.is_cut.store(false, Ordering::SeqCst);
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
 }
 
@@ -160,12 +160,12 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
         for trouble in troubles(&qdrant) {
             assert!(trouble.is_denied(), "{trouble}");
             let message = "Must provide an API key or an Authorization bearer token".to_owned();
-            assert_eq!(trouble, Trouble::Refused { status: 401, message });
+            assert_eq!(trouble, RequestError::Refused { status: 401, message });
         }
     }
     let qdrant = open(&standin.url, |settings| "sesame".clone_into(&mut settings.api_key));
     assert!(!qdrant.check().unwrap().is_prepared);
-    let settings = settings::Qdrant { api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
+    let settings = settings::QdrantSettings { api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
     assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
     // A server that repeats the key, in a refusal or in an answer that is none.
     for status in [403, 200] {
@@ -183,7 +183,7 @@ fn a_collection_that_is_gone_is_told() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
-    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Patience::Batch).unwrap_err().is_missing_collection());
+    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap_err().is_missing_collection());
     assert!(qdrant.search(&X, 5, 0.0, None, None).unwrap_err().is_missing_collection());
     assert!(qdrant.stored().unwrap_err().is_missing_collection());
     // There is nothing to remove, so all is as it should be.
@@ -196,20 +196,20 @@ fn another_server_at_that_address_is_told() {
     *standin.knobs.instead.lock().unwrap() = Some((404, "404 page not found".to_owned()));
     for trouble in troubles(&qdrant) {
         assert!(!trouble.is_missing_collection());
-        assert_eq!(trouble, Trouble::Refused { status: 404, message: "404 page not found".to_owned() });
+        assert_eq!(trouble, RequestError::Refused { status: 404, message: "404 page not found".to_owned() });
     }
     *standin.knobs.instead.lock().unwrap() = Some((200, "<html>".to_owned()));
     for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, Trouble::Broken(_)), "{trouble}");
+        assert!(matches!(trouble, RequestError::Broken(_)), "{trouble}");
     }
     for (title, version, said) in [
-        ("ollama", "1.18.3", "it is no Qdrant server"),
-        ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is no Qdrant server"),
-        ("qdrant - vector search engine", "1.10.1", "it is Qdrant 1.10.1, and 1.11 is the oldest that will do"),
+        ("ollama", "1.18.3", "it is not a Qdrant server"),
+        ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is not a Qdrant server"),
+        ("qdrant - vector search engine", "1.10.1", "it is Qdrant 1.10.1, and the oldest supported version is 1.11"),
     ] {
         let body = json!({ "title": title, "version": version }).to_string();
         *standin.knobs.instead.lock().unwrap() = Some((200, body));
-        assert_eq!(qdrant.check(), Err(Trouble::Broken(said.to_owned())));
+        assert_eq!(qdrant.check(), Err(RequestError::Broken(said.to_owned())));
     }
 }
 
@@ -217,17 +217,17 @@ fn another_server_at_that_address_is_told() {
 fn what_a_server_refuses_is_told_in_its_words() {
     let said = json!({ "status": { "error": "Validation error in JSON body: [limit: too large]" }, "time": 0.0 });
     let message = "Validation error in JSON body: [limit: too large]".to_owned();
-    assert_eq!(searched(422, &said.to_string()), Err(Trouble::Refused { status: 422, message }));
+    assert_eq!(searched(422, &said.to_string()), Err(RequestError::Refused { status: 422, message }));
     let Err(trouble) = searched(400, "plain\u{1b}[2J text\nmore") else { panic!("it was refused") };
     assert_eq!(trouble.to_string(), "it answered 400: plain [2J text");
     // The collection is there when it is looked for, and made by somebody else before it is made here.
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((409, "exists".to_owned()));
-    assert!(matches!(qdrant.stored(), Err(Trouble::Refused { status: 409, .. })));
+    assert!(matches!(qdrant.stored(), Err(RequestError::Refused { status: 409, .. })));
     // A vector with a number that is none is refused, and replaces nothing.
     *standin.knobs.instead.lock().unwrap() = None;
     let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
-    assert!(matches!(qdrant.put(&[broken], Patience::Batch), Err(Trouble::Refused { status: 400, .. })));
+    assert!(matches!(qdrant.put(&[broken], Timeouts::Batch), Err(RequestError::Refused { status: 400, .. })));
     assert_eq!(qdrant.search(&X, 5, 0.9, None, None).unwrap().len(), 1);
 }
 
@@ -255,7 +255,7 @@ fn only_what_can_be_true_is_believed() {
     let body = json!({ "result": { "points": points } }).to_string();
     assert_eq!(searched(200, &body).unwrap(), ["knowledge/first 1", "knowledge/second 0.8"]);
     for body in ["", "{}", "null", r#"{"result":{}}"#, r#"{"result":{"points":{}}}"#, r#"{"result":{"points":[1]}}"#] {
-        assert!(matches!(searched(200, body), Err(Trouble::Broken(_))), "{body}");
+        assert!(matches!(searched(200, body), Err(RequestError::Broken(_))), "{body}");
     }
 }
 
@@ -265,7 +265,7 @@ fn a_list_without_an_end_ends() {
     for points in [json!([]), json!([{ "id": "1" }])] {
         let body = json!({ "result": { "points": points, "next_page_offset": "again" } }).to_string();
         *standin.knobs.instead.lock().unwrap() = Some((200, body));
-        assert_eq!(qdrant.stored(), Err(Trouble::Broken("its list of points has no end".to_owned())));
+        assert_eq!(qdrant.stored(), Err(RequestError::Broken("its listing of points does not end".to_owned())));
     }
 }
 
@@ -283,7 +283,7 @@ fn more_collections_than_can_be_looked_at_are_refused() {
 #[test]
 fn no_text_of_an_entry_is_sent() {
     let (standin, qdrant) = filled();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Patience::Batch).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
     assert_eq!(standin.count("ralph-memory"), Some(1));
     let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
         "feature": "login", "kind": "knowledge", "model": "all-minilm" });

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ralph_memory::semantic::qdrant::Qdrant;
+use ralph_memory::semantic::qdrant::QdrantClient;
 use ralph_memory::settings;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -58,8 +58,9 @@ fn asked(standin: &Standin, trusted: &str) -> String {
 fn the_process_that_asks() {
     // Among all the others it is not that process, and has nothing to do.
     let Ok(url) = std::env::var(ADDRESS) else { return };
-    let settings = settings::Qdrant { url, api_key: "sesame".to_owned(), ..settings::Qdrant::default() };
-    let result = Qdrant::new(&settings, "all-minilm").unwrap().check();
+    let settings =
+        settings::QdrantSettings { url, api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
+    let result = QdrantClient::new(&settings, "all-minilm").unwrap().check();
     let said = result.map_or_else(|trouble| trouble.to_string(), |checked| format!("version {}", checked.version));
     let mut out = std::io::stdout();
     writeln!(out, "\n<{said}>").unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::memory::Filter;
+use ralph_memory::memory::EntryFilter;
 use ralph_memory::{Hit, Id, Knowledge, Memory, Query};
 
 /// One thing that a person, an editor, git or the program does.
@@ -148,7 +148,7 @@ fn answers(memory: &Memory) -> (Vec<Vec<Hit>>, Vec<String>, usize) {
     let archived = Query { text: QUERIES[0].to_owned(), archived: true, ..Query::default() };
     let mut hits: Vec<Vec<Hit>> = QUERIES.iter().map(search).collect();
     hits.push(memory.search(&archived, 50).unwrap().hits);
-    let listed = memory.list(&Filter { archived: true, ..Filter::default() }).unwrap();
+    let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
     (hits, listed.entries.into_iter().map(|entry| format!("{entry:?}")).collect(), listed.problems.len())
 }
 

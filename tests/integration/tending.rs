@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{Filter, Report, Run, Tended};
+use ralph_memory::memory::{EntryFilter, Report, Run, Tended};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -272,7 +272,7 @@ fn folds(it: &Garden) -> Vec<String> {
     }
     let attempts = it.memory.attempts_of_run("run-1");
     folds.extend(attempts.iter().map(|(id, attempt)| format!("{id} {}", attempt.head.outcome.as_str())));
-    let all = it.memory.list(&Filter { archived: true, ..Filter::default() }).unwrap().entries;
+    let all = it.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries;
     let ids: BTreeSet<Id> =
         all.into_iter().map(|item| item.id).filter(|id| id.as_str().starts_with("knowledge/")).collect();
     folds.extend(ids.iter().map(|id| format!("{id} {:?}", it.memory.show(id).unwrap().entry.usage)));
@@ -309,7 +309,7 @@ proptest! {
                     it.attempt(TOPICS[usize::from(topic)], Outcome::ALL[outcome]);
                 }
                 Step::Supersede { old, new } => {
-                    let all = it.memory.list(&Filter::default()).unwrap().entries;
+                    let all = it.memory.list(&EntryFilter::default()).entries;
                     let all: Vec<Id> = all.into_iter().map(|item| item.id).filter(|id| id.as_str().starts_with("knowledge/")).collect();
                     if all.len() > 1 {
                         let (old, new) = (&all[usize::from(old) % all.len()], &all[usize::from(new) % all.len()]);
@@ -321,7 +321,7 @@ proptest! {
                     let before = folds(&it);
                     it.tend(Memory::prune);
                     prop_assert_eq!(folds(&it), before);
-                    let live = it.memory.list(&Filter::default()).unwrap().entries;
+                    let live = it.memory.list(&EntryFilter::default()).entries;
                     let events = |scope: &str| live.iter().filter(|item| {
                         item.category.as_deref() == Some("hint") && item.scope.to_string() == scope && !item.superseded
                     }).count();
@@ -332,7 +332,7 @@ proptest! {
                     it.tend(Memory::consolidate);
                 }
                 Step::Restore(which) => {
-                    let all = it.memory.list(&Filter { archived: true, ..Filter::default() }).unwrap().entries;
+                    let all = it.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries;
                     let archived: Vec<Id> = all.into_iter().filter(|item| item.archived).map(|item| item.id).collect();
                     if !archived.is_empty() {
                         it.memory.restore(&archived[usize::from(which) % archived.len()]).unwrap();

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use ralph_memory::Error;
-use ralph_memory::error::ErrorKind;
+use ralph_memory::error::{Argument, ErrorKind};
 use ralph_memory::memory::record_command;
 
 /// Where a bug is reported.
@@ -52,7 +52,7 @@ impl Advice {
                 "another process is writing; call again in a few seconds",
             ),
             Error::ForeignOwner { path, .. } => foreign_owner(path),
-            Error::Invalid { what, .. } if what == "body" => both(
+            Error::Invalid { what: Argument::Body, .. } => both(
                 "give it with `--body TEXT` or on standard input, at most 1 MiB",
                 "give what is to be known as markdown, at most 1 MiB",
             ),

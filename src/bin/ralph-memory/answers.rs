@@ -2,9 +2,9 @@
 //!
 //! `docs/src/reference/json.md` says what they mean, and `docs/json-schema.json` how they look.
 
-use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::knowledge::timestamp;
-use ralph_memory::memory::{Action, Added, Iteration};
+use ralph_memory::entry::{EntryPath, EntrySummary};
+use ralph_memory::memory::{AddAction, Added, Iteration};
 use ralph_memory::text::with_invisible_shown;
 use ralph_memory::{Id, Memory};
 use serde::Serialize;
@@ -14,7 +14,7 @@ const EXCERPT: usize = 200;
 
 /// An entry in a list.
 #[derive(Serialize)]
-pub(crate) struct ListedExcerpt {
+pub(crate) struct ListedEntry {
     #[serde(flatten)]
     pub(crate) entry: EntrySummary,
     /// The line of its text that has most to do with what was asked, else its first.
@@ -26,15 +26,15 @@ pub(crate) fn listed<'a>(
     memory: &Memory,
     entries: impl Iterator<Item = &'a EntrySummary> + Clone,
     query: &str,
-) -> Vec<ListedExcerpt> {
+) -> Vec<ListedEntry> {
     let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
-    entries.zip(excerpts).map(|(entry, excerpt)| ListedExcerpt { entry: entry.clone(), excerpt }).collect()
+    entries.zip(excerpts).map(|(entry, excerpt)| ListedEntry { entry: entry.clone(), excerpt }).collect()
 }
 
 /// Returns the same for an agent, with the characters that no reader sees shown. Programs get texts as they are.
-pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<ListedExcerpt> {
+pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<ListedEntry> {
     let mut listed = listed(memory, entries.iter(), query);
-    for ListedExcerpt { entry, excerpt } in &mut listed {
+    for ListedEntry { entry, excerpt } in &mut listed {
         let texts = [&mut entry.title, excerpt].into_iter().chain(&mut entry.tags);
         for text in texts.chain(&mut entry.category).chain(&mut entry.feature) {
             *text = with_invisible_shown(text);
@@ -46,12 +46,12 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
 /// What became of an entry that was written.
 #[derive(Serialize)]
 pub(crate) struct EntryChange<'a> {
-    pub(crate) action: Action,
+    pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
-    pub(crate) path: &'a str,
+    pub(crate) path: &'a EntryPath,
     /// Where its version before is.
-    pub(crate) previous: Option<&'a str>,
+    pub(crate) previous: Option<&'a EntryPath>,
     pub(crate) similar: &'a [Id],
 }
 
@@ -62,7 +62,7 @@ impl EntryChange<'_> {
             id: &added.id,
             title: &added.title,
             path: &added.path,
-            previous: added.archived.as_deref(),
+            previous: added.archived.as_ref(),
             similar: &added.similar,
         }
     }

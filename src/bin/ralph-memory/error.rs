@@ -138,6 +138,8 @@ pub(crate) fn guarded(run: impl FnOnce() -> Exit) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use ralph_memory::error::Argument;
+
     use super::*;
 
     #[test]
@@ -146,7 +148,7 @@ mod tests {
         let io = || io::Error::from(io::ErrorKind::StorageFull);
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
-        check(Error::Invalid { what: "a".into(), reason: "b".into() }, Exit::Usage);
+        check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
         check(Error::NoMemory { start: "a".into(), above: None }, Exit::NoMemory);
         check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);

@@ -62,7 +62,7 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, ne
     let base: Vec<String> = parts(base).into_iter().map(fold).collect();
     let (ours_side, theirs_side) = (Side::new(&base, ours), Side::new(&base, theirs));
     let begins_blank = ours.starts_with(['\n', '\r']) || ours.is_empty();
-    let mut merged = Merged { text: String::new(), newline, begins_blank };
+    let mut merged = MergedBlocks { text: String::new(), newline, begins_blank };
     let mut n_conflicts = 0;
     let mut at = 0;
     loop {
@@ -106,14 +106,14 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, ne
 }
 
 /// A body that is being put together.
-struct Merged<'a> {
+struct MergedBlocks<'a> {
     text: String,
     newline: &'a str,
     /// Whether a blank line stands between the frontmatter and the first block.
     begins_blank: bool,
 }
 
-impl Merged<'_> {
+impl MergedBlocks<'_> {
     /// Adds a part, with a blank line before it where there is none.
     fn push(&mut self, part: &str) {
         let ends_blank = self.text.ends_with("\n\n") || self.text.ends_with("\n\r\n");

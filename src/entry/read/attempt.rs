@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Reader;
+use super::EntryReader;
 use crate::entry::frontmatter::Fields;
 use crate::entry::{AttemptHead, Difficulty, Id, Outcome, Validation};
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     /// Reads what an attempt must have, and what it may.
     pub(super) fn attempt(&mut self, fields: &Fields) {
         self.head.valid = true;

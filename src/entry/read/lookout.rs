@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Reader;
+use super::EntryReader;
 use crate::entry::frontmatter::Fields;
 use crate::entry::{guard, merge};
 use crate::error::Severity;
@@ -11,7 +11,7 @@ use crate::text::invisible;
 /// What is said of characters that no reader sees.
 const UNSEEN_HINT: &str = "delete what nobody can review; it is shown escaped";
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     /// Reports the values that lost when two versions were merged, which stand in comments.
     pub(super) fn look_for_lost_values(&mut self, body_start: usize) {
         let head = &self.text[self.head_start..body_start];

@@ -1,6 +1,6 @@
 //! Looks for names of keys and categories that are probably misspelt.
 
-use super::Reader;
+use super::EntryReader;
 use crate::entry::knowledge::{EVENTS, LEARNINGS};
 use crate::error::Severity;
 use crate::text::nearest;
@@ -27,7 +27,7 @@ const KNOWLEDGE_KEYS: [&str; 18] = [
     "details",
 ];
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     /// Reports keys that are none and look like one: other programs have keys of their own, which are nobody's business.
     pub(super) fn look_for_misspelt(&mut self) {
         let is_there = |key: &str| self.keys.iter().any(|known| known.name == key);

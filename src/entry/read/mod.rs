@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
+use super::path::display_path;
 use super::place::place;
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source};
 use crate::error::{MAX_OF_FILE, Message, Problem, Severity};
@@ -23,7 +24,7 @@ use crate::text::{fold_tag, nfc};
 /// can be told from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
-    let mut reader = Reader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
+    let mut reader = EntryReader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
     let lossy;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -82,7 +83,7 @@ pub fn body_fingerprint(body: &str) -> (u64, u32) {
     (fingerprint, n_words)
 }
 
-struct Reader<'a> {
+struct EntryReader<'a> {
     path: &'a str,
     head: Head,
     keys: Vec<Key>,
@@ -90,7 +91,7 @@ struct Reader<'a> {
     text: &'a str,
 }
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     /// Reports a problem; `offset` is in the file.
     fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
         // Of errors there are a handful; a warning there may be for each item of a list.
@@ -102,15 +103,8 @@ impl Reader<'_> {
             let (line, column) = place(self.text, offset);
             (Some(line), Some(column))
         });
-        self.head.problems.push(Problem {
-            path: format!(".ralph/{}", self.path),
-            line,
-            column,
-            severity,
-            code: code.to_owned(),
-            message: message.into(),
-            hint: hint.into(),
-        });
+        let problem = Problem::new(severity, display_path(self.path), code, message, hint);
+        self.head.problems.push(Problem { line, column, ..problem });
     }
 
     /// Returns the entry, with what was measured of its body.

@@ -1,31 +1,33 @@
-//! The collections of a Qdrant server: made where they are missing, and read back, as a server says nothing of what
-//! it does not understand.
+//! The collections of a Qdrant server: created where they are missing, and read back, since a server ignores settings
+//! that it does not know.
+//!
+//! A collection with points of other projects is never deleted.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, Collection, Count};
-use super::{Qdrant, path};
-use crate::semantic::http::{Clock, Trouble};
+use super::wire::{self, Collection, PointCount};
+use super::{QdrantClient, path};
+use crate::semantic::http::{RequestError, TimeLimit};
 
-/// The fields by which points are looked for.
+/// The fields by which points are filtered.
 const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
 /// How vectors are compared.
 const DISTANCE: &str = "Cosine";
 
-/// The collections as they are.
+/// The collections as they are after [`QdrantClient::prepare`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prepared {
-    /// Those that were made, by name.
-    pub made: Vec<String>,
-    /// What is not as the settings say.
+pub struct CollectionsReport {
+    /// The names of those that were created.
+    pub created: Vec<String>,
+    /// Where they differ from the settings.
     pub differences: Vec<Difference>,
 }
 
-impl Prepared {
-    /// Returns the number of dimensions that a collection has where it has another than it should: nothing can be
-    /// stored there or found before it is [made anew](Qdrant::recreate).
+impl CollectionsReport {
+    /// Returns the number of dimensions that a collection has where that is the wrong one: nothing can be stored or
+    /// found there before it is [recreated](QdrantClient::recreate).
     pub fn wrong_dimension(&self) -> Option<usize> {
         self.differences.iter().find_map(|difference| match difference {
             Difference::Dimensions { found, .. } => Some(*found),
@@ -39,26 +41,26 @@ impl Prepared {
     }
 }
 
-/// Something about a collection that is not as the settings say.
+/// A difference between a collection and the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// Its vectors have another number of dimensions: another model made them.
+    /// Its vectors have another number of dimensions: they are of another model.
     Dimensions {
         /// The collection.
         collection: String,
         /// The number that the model's vectors have.
         wanted: usize,
-        /// The number that it takes.
+        /// The number that the collection has.
         found: usize,
     },
-    /// It has vectors with names or none, or compares them in another way: something else made it.
+    /// It has vectors with names or none, or compares them in another way: another program created it.
     Vectors {
         /// The collection.
         collection: String,
         /// How it compares them.
         found: String,
     },
-    /// It is slower or larger than it should be, and no worse.
+    /// It is slower or larger than it should be, and otherwise usable.
     Setting {
         /// The collection.
         collection: String,
@@ -78,7 +80,7 @@ impl fmt::Display for Difference {
                 write!(formatter, "collection `{collection}` takes vectors of {found} dimensions, not of {wanted}")
             }
             Difference::Vectors { collection, found } => {
-                write!(formatter, "collection `{collection}` is not for vectors compared by {DISTANCE}, but: {found}")
+                write!(formatter, "collection `{collection}` does not compare vectors by {DISTANCE}, but has: {found}")
             }
             Difference::Setting { collection, name, wanted, found } => {
                 write!(formatter, "collection `{collection}` has `{name}` {found}, not {wanted}")
@@ -87,49 +89,56 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What became of collections that were to be made anew.
+/// Whether collections were recreated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Anew {
-    /// They were.
-    Made(Prepared),
-    /// Nothing was done: deleting this one would delete points of other projects, and it cannot stay as it is.
+pub enum RecreateOutcome {
+    /// They were recreated.
+    Recreated(CollectionsReport),
+    /// Nothing was done: this collection cannot stay as it is, and deleting it would delete points of other projects.
     Shared {
-        /// The collection. Another name in `qdrant.collection` is the way out, or deleting it by hand.
+        /// The collection. Set another name in `qdrant.collection`, or delete it by hand.
         collection: String,
         /// How many points of other projects are in it.
         others: u64,
     },
 }
 
-impl Qdrant {
-    /// Makes the collections that are missing, and in each the indexes that are, and says what is not as the settings
-    /// say.
+impl QdrantClient {
+    /// Creates the collections and the indexes that are missing, and reports where they differ from the settings.
     ///
-    /// Of the features, those are looked at that entries have or will have; in one collection for all they do not
-    /// matter. It changes nothing that is there, may be called again, and by several at the same time.
-    pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Prepared, Trouble> {
-        let mut prepared = Prepared::default();
+    /// `features` are those of the entries; they do not matter where there is one collection for all. Nothing that exists
+    /// is changed. It may be repeated, and run by several machines at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<CollectionsReport, RequestError> {
+        let mut prepared = CollectionsReport::default();
         for name in self.homes(features) {
-            self.prepare_one(&self.each(), &name, dimensions, &mut prepared)?;
+            self.prepare_one(&self.limit_each(), &name, dimensions, &mut prepared)?;
         }
         Ok(prepared)
     }
 
     /// Deletes the collections with all that this project has in them, also those of features that are not given, and
-    /// makes those of the given ones anew.
+    /// creates those of the given ones.
     ///
-    /// One with points of other projects in it is not deleted: where it has the right dimension, this project's points
-    /// are removed from it, else nothing at all is done. (A project that stores its first points in the very
-    /// moment between looking and deleting has to fill its index again.)
-    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<Anew, Trouble> {
+    /// A collection with points of other projects is not deleted: where it has the right dimension, this project's
+    /// points are removed from it, else nothing at all is done. (A project that stores its first points in the very
+    /// moment between the check and the deletion has to fill its index again.)
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<RecreateOutcome, RequestError> {
         let wanted = self.homes(features);
-        let mut names = self.collections(&self.together())?;
+        let mut names = self.collections(&self.limit_all())?;
         names.extend(wanted.iter().cloned());
         names.sort();
         names.dedup();
         let (mut to_delete, mut to_empty) = (Vec::new(), Vec::new());
         for name in names {
-            let Some(collection) = self.look(&self.each(), &name)? else { continue };
+            let Some(collection) = self.get(&self.limit_each(), &name)? else { continue };
             let own = self.count(&name, &json!({ "must": [self.own()] }))?;
             let others = self.count(&name, &json!({ "must_not": [self.own()] }))?;
             let is_right =
@@ -139,19 +148,19 @@ impl Qdrant {
             } else if is_right && own > 0 {
                 to_empty.push(name);
             } else if others > 0 && !is_right && (own > 0 || wanted.contains(&name)) {
-                return Ok(Anew::Shared { collection: name, others });
+                return Ok(RecreateOutcome::Shared { collection: name, others });
             }
         }
         for name in to_delete {
-            self.call::<Value>(&self.each(), "DELETE", &path(&name), None::<&()>)?;
+            self.call::<Value>(&self.limit_each(), "DELETE", &path(&name), None::<&()>)?;
         }
         for name in to_empty {
-            self.delete(&self.each(), &name, &json!({ "must": [self.own()] }))?;
+            self.delete(&self.limit_each(), &name, &json!({ "must": [self.own()] }))?;
         }
-        self.prepare(dimensions, features).map(Anew::Made)
+        self.prepare(dimensions, features).map(RecreateOutcome::Recreated)
     }
 
-    /// Returns the collections in which entries of these features lie, and the one for all in any case.
+    /// Returns the collections of entries of these features, and the one for all in any case.
     fn homes(&self, features: &[Option<&str>]) -> Vec<String> {
         let mut names: Vec<String> = features.iter().map(|feature| self.home(*feature)).collect();
         names.push(self.collection.clone());
@@ -160,23 +169,23 @@ impl Qdrant {
         names
     }
 
-    /// Makes a collection if it is missing, and the indexes that it lacks.
+    /// Creates a collection if it is missing, and the indexes that it lacks.
     pub(super) fn prepare_one(
         &self,
-        clock: &Clock,
+        time: &TimeLimit,
         name: &str,
         dimensions: usize,
-        prepared: &mut Prepared,
-    ) -> Result<(), Trouble> {
-        let mut collection = self.look(clock, name)?;
+        prepared: &mut CollectionsReport,
+    ) -> Result<(), RequestError> {
+        let mut collection = self.get(time, name)?;
         if collection.is_none() {
-            if self.make(clock, name, dimensions)? {
-                prepared.made.push(name.to_owned());
+            if self.create(time, name, dimensions)? {
+                prepared.created.push(name.to_owned());
             }
-            collection = self.look(clock, name)?;
+            collection = self.get(time, name)?;
         }
         let Some(mut there) = collection else {
-            return Err(Trouble::Broken(format!("collection `{name}` is gone as soon as it is made")));
+            return Err(RequestError::Broken(format!("collection `{name}` vanished as soon as it was created")));
         };
         let missing: Vec<&str> =
             INDEXED.into_iter().filter(|field| !there.payload_schema.contains_key(*field)).collect();
@@ -184,45 +193,46 @@ impl Qdrant {
             let is_tenant = *field == "feature" && !self.is_per_feature;
             let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
             let body = json!({ "field_name": field, "field_schema": schema });
-            self.call::<Value>(clock, "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
+            self.call::<Value>(time, "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
         }
         if !missing.is_empty() {
-            there = self
-                .look(clock, name)?
-                .ok_or_else(|| Trouble::Broken(format!("collection `{name}` is gone while its indexes are made")))?;
+            there = self.get(time, name)?.ok_or_else(|| {
+                RequestError::Broken(format!("collection `{name}` vanished while its indexes were created"))
+            })?;
         }
         self.compare(name, dimensions, &there, &mut prepared.differences);
         Ok(())
     }
 
-    /// Makes a collection; returns whether it was this call that did.
-    fn make(&self, clock: &Clock, name: &str, dimensions: usize) -> Result<bool, Trouble> {
+    /// Creates a collection; returns whether this call did.
+    fn create(&self, time: &TimeLimit, name: &str, dimensions: usize) -> Result<bool, RequestError> {
         let graph = self.graph;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
             "on_disk_payload": true,
         });
-        match self.call::<Value>(clock, "PUT", &path(name), Some(&body)) {
+        match self.call::<Value>(time, "PUT", &path(name), Some(&body)) {
             Ok(_) => Ok(true),
-            // Another machine was faster; or this one was, in a try whose answer was lost.
-            Err(Trouble::Refused { status: 409, .. }) => Ok(false),
-            Err(trouble) => Err(trouble),
+            // Another machine was faster, or an earlier try of this one whose response was lost.
+            Err(RequestError::Refused { status: 409, .. }) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
-    /// Returns a collection as the server has it; none where it has none.
-    fn look(&self, clock: &Clock, name: &str) -> Result<Option<Collection>, Trouble> {
-        match self.call(clock, "GET", &path(name), None::<&()>) {
+    /// Returns a collection as the server has it, if it does.
+    fn get(&self, time: &TimeLimit, name: &str) -> Result<Option<Collection>, RequestError> {
+        match self.call(time, "GET", &path(name), None::<&()>) {
             Ok(collection) => Ok(Some(collection)),
-            Err(trouble) if trouble.is_missing_collection() => Ok(None),
-            Err(trouble) => Err(trouble),
+            Err(error) if error.is_missing_collection() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    fn count(&self, name: &str, filter: &Value) -> Result<u64, Trouble> {
+    fn count(&self, name: &str, filter: &Value) -> Result<u64, RequestError> {
         let body = json!({ "filter": filter, "exact": true });
-        let count: Count = self.call(&self.each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
+        let count: PointCount =
+            self.call(&self.limit_each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
         Ok(count.count)
     }
 
@@ -243,9 +253,9 @@ impl Qdrant {
         }
         for field in INDEXED {
             let index = there.payload_schema.get(field);
-            differ(&format!("index of {field}"), &"keyword", &index.map_or("none", |index| shown(&index.data_type)));
+            differ(&format!("index of {field}"), &"keyword", &index.map_or("none", |index| plain(&index.data_type)));
             let is_tenant = index.and_then(|index| index.params.as_ref()?.is_tenant).unwrap_or(false);
-            // A tenant key of one collection for all does no harm where there are several.
+            // Where features have collections of their own, a tenant key does no harm.
             if field == "feature" && !self.is_per_feature {
                 differ("index of feature: is_tenant", &true, &is_tenant);
             }
@@ -256,7 +266,7 @@ impl Qdrant {
         }
         match vectors {
             Some(vectors) if vectors.distance != DISTANCE => {
-                let found = shown(&vectors.distance).to_owned();
+                let found = plain(&vectors.distance).to_owned();
                 differences.push(Difference::Vectors { collection: collection(), found });
             }
             Some(vectors) if vectors.size != dimensions => differences.push(Difference::Dimensions {
@@ -273,12 +283,12 @@ impl Qdrant {
     }
 }
 
-fn vectors(collection: &Collection) -> Option<wire::Vectors> {
+fn vectors(collection: &Collection) -> Option<wire::VectorParams> {
     serde_json::from_value(collection.config.params.vectors.clone()).ok()
 }
 
-/// Returns a word that a server says, where it is one that can be shown.
-fn shown(word: &str) -> &str {
+/// Returns a word of a server if it is plain enough for a message.
+fn plain(word: &str) -> &str {
     let is_plain = word.len() <= 40 && word.chars().all(|character| character.is_ascii_alphanumeric());
     if is_plain { word } else { "something else" }
 }

@@ -1,14 +1,14 @@
 //! Vectors on a Qdrant server, which the machines of a team share.
 //!
-//! Files stay the truth: what is on the server is made from them, and may be deleted at any time. A point is one
-//! chunk of one entry. It says whose vector it is and of which text, but holds no text: whoever can read the server
+//! The files are the truth: what is on the server is computed from them, and may be deleted at any time. A point is one
+//! chunk of one entry. It names its entry and has a hash of the text, but not the text: whoever can read the server
 //! learns the names of entries and features, and what can be guessed from vectors.
 //!
-//! Nothing that the server says is believed before it was looked at: an entry's name that is none and a score that
-//! no cosine has are skipped, and a caller finds only entries that it knows itself.
+//! Every response is checked: a name that is not an entry's and a score that is not a cosine are skipped, and a caller
+//! finds only entries that it knows itself.
 //!
-//! A request takes at most the time that the settings give it, and what looks for something or asks how the server
-//! does takes no longer altogether. What makes more requests ends with the first that fails, and all of it can be done again.
+//! A request takes at most the time that the settings give it, and a search or a check takes no longer altogether.
+//! Operations of several requests end with the first that fails, and can be repeated.
 
 mod collections;
 mod points;
@@ -21,39 +21,39 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::http::{Clock, Server, Trouble};
+use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::entry::{Id, Kind};
 use crate::settings;
 
-pub use collections::{Anew, Difference, Prepared};
-pub use points::Wanted;
+pub use collections::{CollectionsReport, Difference, RecreateOutcome};
+pub use points::PointQuery;
 
-/// What the ids of all points are made in; this never changes, as other machines would then make points anew.
+/// The namespace of the ids of all points. It never changes: other machines would store every point a second time.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_5a0e_93b4_4f6e_8f0c_2a6d_41e7_b935);
-/// With what the names of the features' own collections begin.
+/// The prefix of the names of the features' own collections.
 const FEATURE: &str = "feature-";
-/// How many collections of features are looked at; more are refused rather than left out.
+/// How many collections of features are searched; more are an error, so that none is left out.
 const MAX_FEATURES: usize = 256;
-/// The oldest version that answers as it must: `is_tenant` came with it.
+/// The oldest version that is supported: `is_tenant` came with it.
 const OLDEST: (u32, u32) = (1, 11);
 
-/// A Qdrant server, and what of it is this project's.
+/// A client of a Qdrant server, for the points of one project.
 #[derive(Debug, Clone)]
-pub struct Qdrant {
-    server: Server,
-    longest: Duration,
+pub struct QdrantClient {
+    server: JsonServer,
+    timeout: Duration,
     /// The collection of all features, or of the entries without one.
     collection: String,
     is_per_feature: bool,
     project: String,
     model: String,
-    graph: Graph,
+    graph: GraphSettings,
     hnsw_ef: u32,
 }
 
-/// How vectors are kept and found.
+/// How vectors are stored and found.
 #[derive(Debug, Clone, Copy)]
-struct Graph {
+struct GraphSettings {
     m: u32,
     ef_construct: u32,
     on_disk: bool,
@@ -70,7 +70,7 @@ pub struct Point {
     pub of: u32,
     /// The hash of the chunk's text.
     pub content: u64,
-    /// What the text means.
+    /// The vector of the text.
     pub vector: Vec<f32>,
     /// The entry's feature.
     pub feature: Option<String>,
@@ -78,22 +78,22 @@ pub struct Point {
     pub kind: Kind,
 }
 
-/// An entry that was found, by the chunk of it that fits best.
+/// An entry that was found, by the chunk of it that matches best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Match {
+pub struct PointMatch {
     /// The entry.
     pub entry: Id,
     /// Which of its chunks this is.
     pub number: u32,
     /// The hash of the text that the chunk had when it was stored.
     pub content: u64,
-    /// The cosine of the angle between it and what was looked for.
+    /// The cosine of the angle between it and the query.
     pub score: f32,
 }
 
-/// What the server holds of a chunk.
+/// A point that the server has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredPoint {
     /// The entry.
     pub entry: Id,
     /// Which of its chunks this is.
@@ -104,41 +104,41 @@ pub struct Stored {
     pub content: u64,
     /// The feature the entry had.
     pub feature: Option<String>,
-    /// The model that made the vector, without `:latest`; compare it with [`Qdrant::model`].
+    /// The model that made the vector, without `:latest`; compare it with [`QdrantClient::model`].
     pub model: String,
-    /// Whether it lies where it is looked for. It does not after `qdrant.collections` was changed: then put its entry
-    /// again, or remove it.
+    /// Whether it is in the collection in which it is searched. It is not after `qdrant.collections` was changed: then
+    /// store its entry again, or remove it.
     pub is_in_place: bool,
 }
 
-/// How a server does.
+/// What a server says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct QdrantInfo {
     /// Its version.
     pub version: String,
-    /// Whether the collection named by the settings is there.
+    /// Whether it has the collection that the settings name.
     pub is_prepared: bool,
 }
 
-impl Qdrant {
-    /// Returns the server of the settings; none without an address. No call is made.
-    pub fn new(settings: &settings::Qdrant, model: &str) -> Option<Qdrant> {
+impl QdrantClient {
+    /// Returns the client of the server that the settings name, if any. No request is sent.
+    pub fn new(settings: &settings::QdrantSettings, model: &str) -> Option<QdrantClient> {
         if settings.url.is_empty() {
             return None;
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
         let collection = match settings.collection.as_str() {
-            "" => settings::Qdrant::default().collection,
+            "" => settings::QdrantSettings::default().collection,
             name => name.to_owned(),
         };
-        let graph = Graph { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
-        Some(Qdrant {
-            server: Server::new(settings.url.trim_end_matches('/'), key),
-            longest: Duration::from_millis(settings.timeout_ms),
+        let graph = GraphSettings { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
+        Some(QdrantClient {
+            server: JsonServer::new(settings.url.trim_end_matches('/'), key),
+            timeout: Duration::from_millis(settings.timeout_ms),
             collection,
             is_per_feature: settings.collections == settings::CollectionLayout::PerFeature,
             project: settings.project.clone(),
-            model: bare(model).to_owned(),
+            model: without_latest(model).to_owned(),
             graph,
             hnsw_ef: settings.hnsw_ef,
         })
@@ -150,71 +150,79 @@ impl Qdrant {
     }
 
     /// Returns whether its key goes over a network without TLS.
-    pub fn shows_key(&self) -> bool {
-        self.server.shows_key()
+    pub fn exposes_key(&self) -> bool {
+        self.server.exposes_key()
     }
 
-    /// Returns a word that tells the places of vectors on one server apart.
+    /// Returns whether each feature has a collection of its own.
+    pub fn is_per_feature(&self) -> bool {
+        self.is_per_feature
+    }
+
+    /// Returns a text that distinguishes the places of vectors on one server.
     pub fn place(&self) -> String {
         format!("{}\n{}\n{}", self.collection, self.is_per_feature, self.project)
     }
 
-    /// Returns the model whose vectors are stored and looked for, without `:latest`.
+    /// Returns the model whose vectors are stored and searched, without `:latest`.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Asks the server how it does: that it is a Qdrant new enough, that it takes the key, and whether the collection
-    /// is there.
-    pub fn check(&self) -> Result<Checked, Trouble> {
-        let clock = self.together();
-        let about: wire::About = self.server.call("GET", "/", None::<&()>, &clock)?;
+    /// Checks that the server is a Qdrant that is new enough and accepts the key, and whether it has the collection.
+    ///
+    /// # Errors
+    ///
+    /// Those of the request, and [`RequestError::Broken`] where it is another server or too old.
+    pub fn check(&self) -> Result<QdrantInfo, RequestError> {
+        let time = self.limit_all();
+        let about: wire::ServerAbout = self.server.call("GET", "/", None::<&()>, &time)?;
         let is_version = |version: &str| {
             let is_known = |character: char| character.is_ascii_alphanumeric() || ".-+".contains(character);
             (1..=40).contains(&version.len()) && version.chars().all(is_known)
         };
         if !about.title.to_lowercase().contains("qdrant") || !is_version(&about.version) {
-            return Err(Trouble::Broken("it is no Qdrant server".to_owned()));
+            return Err(RequestError::Broken("it is not a Qdrant server".to_owned()));
         }
         let mut numbers = about.version.split('.').map_while(|part| part.parse::<u32>().ok());
         if let (Some(major), Some(minor)) = (numbers.next(), numbers.next())
             && (major, minor) < OLDEST
         {
             let (at_least, and) = OLDEST;
-            return Err(Trouble::Broken(format!(
-                "it is Qdrant {}, and {at_least}.{and} is the oldest that will do",
+            return Err(RequestError::Broken(format!(
+                "it is Qdrant {}, and the oldest supported version is {at_least}.{and}",
                 about.version
             )));
         }
-        // The first answer needs no key; this one does.
+        // The first response needs no key; this one does.
         let path = format!("{}/exists", path(&self.collection));
-        let exists: wire::Exists = self.call(&clock, "GET", &path, None::<&()>)?;
-        Ok(Checked { version: about.version, is_prepared: exists.exists })
+        let exists: wire::CollectionExists = self.call(&time, "GET", &path, None::<&()>)?;
+        Ok(QdrantInfo { version: about.version, is_prepared: exists.exists })
     }
 
-    /// Makes a call, and returns the answer's result.
+    /// Sends a request, and returns the result in the response.
     fn call<T: DeserializeOwned>(
         &self,
-        clock: &Clock,
+        time: &TimeLimit,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
-    ) -> Result<T, Trouble> {
-        let answer: wire::Answer<T> = self.server.call(method, path, body, clock)?;
+    ) -> Result<T, RequestError> {
+        let answer: wire::QdrantAnswer<T> = self.server.call(method, path, body, time)?;
         Ok(answer.result)
     }
 
-    /// Lets each call take as long as a call may.
-    fn each(&self) -> Clock {
-        Clock::each(self.longest)
+    /// Limits each request.
+    fn limit_each(&self) -> TimeLimit {
+        TimeLimit::each(self.timeout)
     }
 
-    /// Lets several calls take as long as one may.
-    fn together(&self) -> Clock {
-        Clock::together(self.longest)
+    /// Limits several requests together to the time of one.
+    fn limit_all(&self) -> TimeLimit {
+        TimeLimit::together(self.timeout)
     }
 
-    /// Returns the collection in which entries of a feature lie.
+    /// Returns the collection of a feature's entries.
     fn home(&self, feature: Option<&str>) -> String {
         match feature {
             Some(feature) if self.is_per_feature => collection_of(feature),
@@ -223,19 +231,19 @@ impl Qdrant {
     }
 
     /// Returns all collections that can hold points of this project: the one of the settings first, then those of
-    /// features by name, where there are such.
-    fn collections(&self, clock: &Clock) -> Result<Vec<String>, Trouble> {
+    /// features by name, if there are any.
+    fn collections(&self, time: &TimeLimit) -> Result<Vec<String>, RequestError> {
         let mut names = vec![self.collection.clone()];
         if self.is_per_feature {
-            let there: wire::Collections = self.call(clock, "GET", "/collections", None::<&()>)?;
+            let there: wire::CollectionList = self.call(time, "GET", "/collections", None::<&()>)?;
             let there = there.collections.into_iter().map(|there| there.name);
             let mut features: Vec<String> =
                 there.filter(|name| is_of_feature(name) && *name != self.collection).collect();
             features.sort();
             features.dedup();
             if features.len() > MAX_FEATURES {
-                return Err(Trouble::Broken(format!(
-                    "it has {} collections of features, and at most {MAX_FEATURES} can be looked at one by one: \
+                return Err(RequestError::Broken(format!(
+                    "it has {} collections of features, and at most {MAX_FEATURES} can be searched: \
                      set `qdrant.collections` to `shared`",
                     features.len()
                 )));
@@ -245,7 +253,7 @@ impl Qdrant {
         Ok(names)
     }
 
-    /// Returns the id of a point: the same from every machine, so that storing it twice stores it once.
+    /// Returns the id of a point: the same from every machine, so that storing a point again replaces it.
     fn point_id(&self, entry: &str, number: u32) -> String {
         let name = match self.project.as_str() {
             "" => format!("{entry}\n{number}"),
@@ -255,27 +263,27 @@ impl Qdrant {
     }
 }
 
-impl Trouble {
-    /// Returns whether a Qdrant server says that a collection is not there: `index --remote` makes and fills it.
+impl RequestError {
+    /// Returns whether a Qdrant server says that it has no such collection: `index --remote` creates and fills it.
     pub fn is_missing_collection(&self) -> bool {
-        // Something else that listens there has its own way to say that it knows no such path.
-        matches!(self, Trouble::Refused { status: 404, message } if message.contains("Collection"))
+        // Another server at this address reports an unknown path in its own words.
+        matches!(self, RequestError::Refused { status: 404, message } if message.contains("Collection"))
     }
 
-    /// Returns whether a Qdrant server says that vectors have another number of dimensions than its collection:
-    /// another model made it, and only `index --rebuild --remote` mends that.
+    /// Returns whether a Qdrant server says that vectors have another number of dimensions than its collection: it was
+    /// created for another model, and only `index --rebuild --remote` fixes that.
     pub fn is_wrong_dimension(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 400, message } if message.contains("dimension error"))
+        matches!(self, RequestError::Refused { status: 400, message } if message.contains("dimension error"))
     }
 
-    /// Returns whether a server wants another key, or any.
+    /// Returns whether a server rejects the key, or requires one.
     pub fn is_denied(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 401 | 403, .. })
+        matches!(self, RequestError::Refused { status: 401 | 403, .. })
     }
 }
 
-/// Returns the name of a model without the tag that all have: `all-minilm:latest` is `all-minilm`.
-fn bare(model: &str) -> &str {
+/// Returns the name of a model without the default tag: `all-minilm:latest` is `all-minilm`.
+fn without_latest(model: &str) -> &str {
     model.strip_suffix(":latest").unwrap_or(model)
 }
 
@@ -286,13 +294,13 @@ fn collection_of(feature: &str) -> String {
     format!("{FEATURE}{first:016x}")
 }
 
-/// Returns whether a collection has the name of a feature's own one.
+/// Returns whether a name is that of a feature's own collection.
 fn is_of_feature(name: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.strip_prefix(FEATURE).is_some_and(|digits| digits.len() == 16 && digits.bytes().all(is_digit))
 }
 
-/// Returns the path of a collection. Its name comes from the settings and can have a `/`.
+/// Returns the path of a collection, escaped: its name comes from the settings and can have a `/`.
 fn path(collection: &str) -> String {
     let mut path = "/collections/".to_owned();
     for byte in collection.bytes() {
@@ -309,19 +317,19 @@ fn path(collection: &str) -> String {
 mod tests {
     use super::*;
 
-    fn qdrant(project: &str) -> Qdrant {
-        let settings = settings::Qdrant {
+    fn qdrant(project: &str) -> QdrantClient {
+        let settings = settings::QdrantSettings {
             url: "http://127.0.0.1:1".to_owned(),
             api_key: "sesame".to_owned(),
             project: project.to_owned(),
-            ..settings::Qdrant::default()
+            ..settings::QdrantSettings::default()
         };
-        Qdrant::new(&settings, "nomic-embed-text:latest").unwrap()
+        QdrantClient::new(&settings, "nomic-embed-text:latest").unwrap()
     }
 
     #[test]
     fn without_an_address_there_is_no_server() {
-        assert!(Qdrant::new(&settings::Qdrant::default(), "x").is_none());
+        assert!(QdrantClient::new(&settings::QdrantSettings::default(), "x").is_none());
     }
 
     #[test]
@@ -333,8 +341,8 @@ mod tests {
     fn a_key_that_others_can_read_is_known() {
         let shows = |url: &str, key: &str| {
             let (url, api_key) = (url.to_owned(), key.to_owned());
-            let settings = settings::Qdrant { url, api_key, ..settings::Qdrant::default() };
-            Qdrant::new(&settings, "x").unwrap().shows_key()
+            let settings = settings::QdrantSettings { url, api_key, ..settings::QdrantSettings::default() };
+            QdrantClient::new(&settings, "x").unwrap().exposes_key()
         };
         assert!(shows("http://qdrant.example.org:6333", "sesame"));
         assert!(!shows("http://qdrant.example.org:6333", ""));
@@ -361,9 +369,9 @@ mod tests {
     }
 
     #[test]
-    fn a_model_with_the_tag_that_all_have_is_the_model() {
+    fn the_default_tag_of_a_model_is_dropped() {
         assert_eq!(qdrant("").model(), "nomic-embed-text");
-        assert_eq!(bare("all-minilm:33m"), "all-minilm:33m");
+        assert_eq!(without_latest("all-minilm:33m"), "all-minilm:33m");
     }
 
     #[test]

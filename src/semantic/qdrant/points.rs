@@ -1,45 +1,51 @@
-//! Points of a Qdrant server: stored, removed, found and listed.
+//! Points of a Qdrant server: stored, removed, searched and listed.
+//!
+//! Only points of this project are changed, and storing is repeatable: ids depend on the entry and the chunk alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, Found, Page, is, is_any, is_kind};
-use super::{Match, Point, Prepared, Qdrant, Stored, path};
+use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, QueryResult, ScrollPage, is, is_any, is_kind};
+use super::{CollectionsReport, Point, PointMatch, QdrantClient, StoredPoint, path};
 use crate::entry::{Id, Kind};
-use crate::semantic::Patience;
-use crate::semantic::http::{Clock, Trouble};
+use crate::semantic::Timeouts;
+use crate::semantic::http::{RequestError, TimeLimit};
 
-/// How many bytes of points are stored at once, about: a server takes 32 MB, and one call has only so much time.
+/// About how many bytes of points are stored at once: a server accepts 32 MB, and a request has a time limit.
 const MAX_BATCH: usize = 1024 * 1024;
-/// The most bytes that one number of a vector takes as text, with its comma.
+/// How many bytes a number of a vector has at most as text, with its comma.
 const NUMBER_BYTES: usize = 16;
 /// About how many bytes a point has beside its vector and names.
 const POINT_BYTES: usize = 320;
-/// How many entries, or kept points, one call that deletes names.
+/// How many entries, or points to keep, a request to delete names at most.
 const MAX_NAMED: usize = 512;
-/// How many points a page of a list has: about 200 KB.
+/// How many points a page of a listing has: about 200 KB.
 const PAGE: usize = 1_000;
-/// The most points that are listed: a server that sends more has no end.
+/// How many points are listed at most: a server that sends more does not end.
 const MAX_LISTED: usize = 10_000_000;
-/// How many chunks are asked for at first, for each entry that is wanted.
+/// How many chunks are requested at first, for each entry that is wanted.
 const CHUNKS: usize = 4;
-/// How many at most, where a few long entries have all the best ones.
+/// How many at most, where a few long entries have all of the best ones.
 const MAX_CHUNKS: usize = 64;
 
-impl Qdrant {
-    /// Stores points. Those that are there are replaced, so it may be called again.
+impl QdrantClient {
+    /// Stores points, and replaces those that exist.
     ///
-    /// What the server has of the same entries beyond their number of chunks (`of`) is removed afterwards, and what it
-    /// has of them in collections of other features. Chunks that are not given stay as they are, so give all of an
-    /// entry whose number of chunks or feature is another one.
+    /// Afterwards it removes what the server has of the same entries beyond their number of chunks (`of`), and in
+    /// collections of other features. Other chunks stay as they are: give all chunks of an entry whose number of chunks
+    /// or feature changed.
     ///
-    /// With the patience of a query all of it takes no longer than one call may, and what is in collections of other
-    /// features stays until it is done with more of it: there may be many of them.
-    pub fn put(&self, points: &[Point], patience: Patience) -> Result<(), Trouble> {
-        let clock = match patience {
-            Patience::Query => &self.together(),
-            Patience::Batch => &self.each(),
+    /// With [`Timeouts::Query`] all of it takes no longer than one request may, and points in collections of other
+    /// features stay until the next call with [`Timeouts::Batch`]: there may be many collections.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn put(&self, points: &[Point], timeouts: Timeouts) -> Result<(), RequestError> {
+        let time = match timeouts {
+            Timeouts::Query => &self.limit_all(),
+            Timeouts::Batch => &self.limit_each(),
         };
         let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
         for point in points {
@@ -56,21 +62,21 @@ impl Qdrant {
                     .collect();
                 let to = format!("{}/points?wait=true", path(home));
                 let body = json!({ "points": points });
-                match self.call::<Value>(clock, "PUT", &to, Some(&body)) {
+                match self.call::<Value>(time, "PUT", &to, Some(&body)) {
                     // The first of its feature.
-                    Err(trouble) if trouble.is_missing_collection() && *home != self.collection => {
+                    Err(error) if error.is_missing_collection() && *home != self.collection => {
                         let dimensions = batch.first().map_or(0, |point| point.vector.len());
-                        self.prepare_one(clock, home, dimensions, &mut Prepared::default())?;
-                        self.call::<Value>(clock, "PUT", &to, Some(&body))?;
+                        self.prepare_one(time, home, dimensions, &mut CollectionsReport::default())?;
+                        self.call::<Value>(time, "PUT", &to, Some(&body))?;
                     }
                     answer => drop(answer?),
                 }
             }
-            self.remove_surplus(clock, home, points)?;
+            self.remove_surplus(time, home, points)?;
         }
-        if self.is_per_feature && patience == Patience::Batch && !points.is_empty() {
-            for collection in self.collections(&self.together())? {
-                // Of one that was given with two features both stay, rather than none.
+        if self.is_per_feature && timeouts == Timeouts::Batch && !points.is_empty() {
+            for collection in self.collections(&self.limit_all())? {
+                // Where an entry was given with two features, both stay.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
                 let here: HashSet<&Id> = here.iter().map(|point| &point.entry).collect();
                 let elsewhere: BTreeSet<&Id> =
@@ -82,23 +88,30 @@ impl Qdrant {
         Ok(())
     }
 
-    /// Removes all points of entries, whichever model and feature they are of. Entries of other projects stay.
-    pub fn remove(&self, entries: &[Id]) -> Result<(), Trouble> {
+    /// Removes all points of entries, of every model and feature. Entries of other projects stay.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn remove(&self, entries: &[Id]) -> Result<(), RequestError> {
         if entries.is_empty() {
             return Ok(());
         }
         let entries: Vec<&str> = entries.iter().map(Id::as_str).collect();
-        for collection in self.collections(&self.together())? {
+        for collection in self.collections(&self.limit_all())? {
             self.remove_from(&collection, &entries)?;
         }
         Ok(())
     }
 
-    /// Returns the entries whose best chunk fits a vector best, best first, then by id: at most `limit`, and none that
-    /// fits less than `min_score`.
+    /// Returns the entries whose best chunk matches a vector best, best first, then by id: at most `limit`, and none with
+    /// a cosine below `min_score`.
     ///
-    /// All of it takes no longer than one call may. With a feature only its entries are looked at; one that nothing
-    /// was ever stored of has none.
+    /// All of it takes no longer than one request may. With a feature only its entries are searched.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
     pub fn search(
         &self,
         vector: &[f32],
@@ -106,25 +119,29 @@ impl Qdrant {
         min_score: f32,
         feature: Option<&str>,
         kind: Option<Kind>,
-    ) -> Result<Vec<Match>, Trouble> {
-        self.search_with(&Wanted { vector, limit, min_score, feature, kind, also: &[] })
+    ) -> Result<Vec<PointMatch>, RequestError> {
+        self.search_with(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })
     }
 
-    /// Returns what [`search`](Qdrant::search) does, and how well some other entries fit, however little that is, in
-    /// the same calls.
-    pub fn search_with(&self, wanted: &Wanted<'_>) -> Result<Vec<Match>, Trouble> {
-        let Wanted { limit, feature, .. } = *wanted;
-        if limit == 0 && wanted.also.is_empty() {
+    /// Returns what [`search`](QdrantClient::search) does, and the cosines of some other entries, however small, with the
+    /// same requests.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn search_with(&self, query: &PointQuery<'_>) -> Result<Vec<PointMatch>, RequestError> {
+        let PointQuery { limit, feature, .. } = *query;
+        if limit == 0 && query.also.is_empty() {
             return Ok(Vec::new());
         }
-        let clock = self.together();
+        let time = self.limit_all();
         let collections = match feature {
             Some(feature) => vec![self.home(Some(feature))],
-            None => self.collections(&clock)?,
+            None => self.collections(&time)?,
         };
         let (mut near, mut named) = (HashMap::new(), HashMap::new());
         for collection in &collections {
-            match self.search_one(&clock, collection, wanted) {
+            match self.search_one(&time, collection, query) {
                 Ok((found, also)) => {
                     for found in found.into_values() {
                         keep_best(&mut near, found);
@@ -133,28 +150,28 @@ impl Qdrant {
                         keep_best(&mut named, found);
                     }
                 }
-                // Nothing was stored of this feature yet; or it was deleted just now.
-                Err(trouble) if trouble.is_missing_collection() && *collection != self.collection => {
+                // Nothing was stored of this feature yet, or it was deleted just now.
+                Err(error) if error.is_missing_collection() && *collection != self.collection => {
                     let path = path(&self.collection);
-                    self.call::<Value>(&clock, "GET", &path, None::<&()>)?;
+                    self.call::<Value>(&time, "GET", &path, None::<&()>)?;
                 }
-                // What is wrong with the call itself the collection of the settings says too, or else it is this one that
-                // is not for such vectors: another project's, whose features have the same name and whose model is another.
-                Err(trouble @ Trouble::Refused { status: 400, .. }) if *collection != self.collection => {
-                    if feature.is_some() && self.search_one(&clock, &self.collection, wanted).is_err() {
-                        return Err(trouble);
+                // If the request itself is wrong, the collection of the settings refuses it, too. Else this collection is
+                // not for such vectors: it is of another project with a feature of this name, and of another model.
+                Err(error @ RequestError::Refused { status: 400, .. }) if *collection != self.collection => {
+                    if feature.is_some() && self.search_one(&time, &self.collection, query).is_err() {
+                        return Err(error);
                     }
                 }
-                Err(trouble) => return Err(trouble),
+                Err(error) => return Err(error),
             }
         }
-        let sort = |found: &mut Vec<Match>| {
+        let sort = |found: &mut Vec<PointMatch>| {
             found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
         };
-        let mut found: Vec<Match> = near.into_values().collect();
+        let mut found: Vec<PointMatch> = near.into_values().collect();
         sort(&mut found);
         found.truncate(limit);
-        // A graph may miss the best chunk of an entry, and a list of few entries does not.
+        // The graph may miss the best chunk of an entry; a filter by entries does not.
         found.retain(|found| !named.get(&found.entry).is_some_and(|named| named.score >= found.score));
         let near: HashSet<Id> = found.iter().map(|found| found.entry.clone()).collect();
         found.extend(named.into_values().filter(|named| !near.contains(&named.entry)));
@@ -162,12 +179,15 @@ impl Qdrant {
         Ok(found)
     }
 
-    /// Returns what the server has of this project, by any model, in no order.
+    /// Returns the points of this project, of every model, in no order. Where there is one collection for all features,
+    /// only that one is listed.
     ///
-    /// In one collection for all only that one is looked at.
-    pub fn stored(&self) -> Result<Vec<Stored>, Trouble> {
+    /// # Errors
+    ///
+    /// Those of the requests, and [`RequestError::Broken`] where the listing does not end.
+    pub fn stored(&self) -> Result<Vec<StoredPoint>, RequestError> {
         let mut stored = Vec::new();
-        for collection in self.collections(&self.together())? {
+        for collection in self.collections(&self.limit_all())? {
             let mut offset = Value::Null;
             loop {
                 let body = json!({
@@ -178,8 +198,8 @@ impl Qdrant {
                     "offset": offset,
                 });
                 let to = format!("{}/points/scroll", path(&collection));
-                let page: Page = match self.call(&self.each(), "POST", &to, Some(&body)) {
-                    Err(trouble) if trouble.is_missing_collection() && collection != self.collection => break,
+                let page: ScrollPage = match self.call(&self.limit_each(), "POST", &to, Some(&body)) {
+                    Err(error) if error.is_missing_collection() && collection != self.collection => break,
                     page => page?,
                 };
                 stored.extend(page.points.iter().filter_map(|listed| self.read_stored(listed, &collection)));
@@ -188,7 +208,7 @@ impl Qdrant {
                     break;
                 }
                 if next == offset || page.points.is_empty() || stored.len() > MAX_LISTED {
-                    return Err(Trouble::Broken("its list of points has no end".to_owned()));
+                    return Err(RequestError::Broken("its listing of points does not end".to_owned()));
                 }
                 offset = next;
             }
@@ -197,10 +217,10 @@ impl Qdrant {
     }
 
     /// Removes what a collection has of the entries of these points beyond their number of chunks.
-    fn remove_surplus(&self, clock: &Clock, collection: &str, points: &[&Point]) -> Result<(), Trouble> {
+    fn remove_surplus(&self, time: &TimeLimit, collection: &str, points: &[&Point]) -> Result<(), RequestError> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for point in points {
-            // A number that is stored is not removed again, whatever `of` says.
+            // A chunk that was just stored is not removed, whatever `of` says.
             let count = counts.entry(point.entry.as_str()).or_default();
             *count = (*count).max(point.of).max(point.number.saturating_add(1));
         }
@@ -209,138 +229,153 @@ impl Qdrant {
             entries.push(entry);
             kept.extend((0..count).map(|number| self.point_id(entry, number)));
             if entries.len() + kept.len() >= MAX_NAMED {
-                self.remove_but(clock, collection, &std::mem::take(&mut entries), &std::mem::take(&mut kept))?;
+                self.remove_but(time, collection, &std::mem::take(&mut entries), &std::mem::take(&mut kept))?;
             }
         }
-        self.remove_but(clock, collection, &entries, &kept)
+        self.remove_but(time, collection, &entries, &kept)
     }
 
     /// Removes all points of entries but some.
-    fn remove_but(&self, clock: &Clock, collection: &str, entries: &[&str], kept: &[String]) -> Result<(), Trouble> {
+    fn remove_but(
+        &self,
+        time: &TimeLimit,
+        collection: &str,
+        entries: &[&str],
+        kept: &[String],
+    ) -> Result<(), RequestError> {
         if entries.is_empty() {
             return Ok(());
         }
         let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
-        self.delete(clock, collection, &filter)
+        self.delete(time, collection, &filter)
     }
 
-    /// Removes all points of entries from a collection, which need not be there.
-    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), Trouble> {
+    /// Removes all points of entries from a collection, which need not exist.
+    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
         for entries in entries.chunks(MAX_NAMED) {
-            match self.delete(&self.each(), collection, &json!({ "must": [self.own(), is_any("entry", entries)] })) {
-                Err(trouble) if trouble.is_missing_collection() => return Ok(()),
+            match self.delete(
+                &self.limit_each(),
+                collection,
+                &json!({ "must": [self.own(), is_any("entry", entries)] }),
+            ) {
+                Err(error) if error.is_missing_collection() => return Ok(()),
                 result => result?,
             }
         }
         Ok(())
     }
 
-    /// Deletes the points that a filter lets through.
-    pub(super) fn delete(&self, clock: &Clock, collection: &str, filter: &Value) -> Result<(), Trouble> {
+    /// Deletes the points that match a filter.
+    pub(super) fn delete(&self, time: &TimeLimit, collection: &str, filter: &Value) -> Result<(), RequestError> {
         let to = format!("{}/points/delete?wait=true", path(collection));
-        self.call::<Value>(clock, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+        self.call::<Value>(time, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
     }
 
-    /// Finds the best chunk of each entry in a collection: of those that fit best, and of those that are named and lie
-    /// there.
+    /// Finds the best chunk of each entry in a collection: of those that match best, and of those that are named and in
+    /// this collection.
     ///
-    /// Entries have any number of chunks, so more chunks are asked for than entries are wanted, and more again as long
-    /// as there are some and they are of too few entries.
-    fn search_one(&self, clock: &Clock, collection: &str, wanted: &Wanted<'_>) -> Result<(Best, Best), Trouble> {
+    /// Entries have any number of chunks, so more chunks are requested than entries are wanted, and more again as long
+    /// as there are more and they are of too few entries.
+    fn search_one(
+        &self,
+        time: &TimeLimit,
+        collection: &str,
+        query: &PointQuery<'_>,
+    ) -> Result<(BestByEntry, BestByEntry), RequestError> {
         let mut own = vec![self.own(), is("model", &self.model)];
-        own.extend(wanted.feature.map(|feature| is("feature", feature)));
-        own.extend(wanted.kind.map(is_kind));
-        let also = wanted.also.iter().filter(|(_, feature)| self.home(feature.as_deref()) == collection);
+        own.extend(query.feature.map(|feature| is("feature", feature)));
+        own.extend(query.kind.map(is_kind));
+        let also = query.also.iter().filter(|(_, feature)| self.home(feature.as_deref()) == collection);
         let also: Vec<&str> = also.map(|(entry, _)| entry.as_str()).collect();
         let named: Vec<Value> = own.iter().cloned().chain([is_any("entry", &also)]).collect();
-        // It gives what is better than this, and what is as good counts too.
-        let near = json!({ "filter": { "must": own }, "score_threshold": wanted.min_score.next_down() });
-        let mut asked = [
-            Asked { body: near, n_entries: wanted.limit, n_chunks: wanted.limit.saturating_mul(CHUNKS) },
-            Asked {
+        // The server returns what is better than the threshold; what is as good counts, too.
+        let near = json!({ "filter": { "must": own }, "score_threshold": query.min_score.next_down() });
+        let mut pending = [
+            ChunkQuery { body: near, n_entries: query.limit, n_chunks: query.limit.saturating_mul(CHUNKS) },
+            ChunkQuery {
                 body: json!({ "filter": { "must": named } }),
                 n_entries: also.len(),
                 n_chunks: also.len() * CHUNKS,
             },
         ];
-        let mut best = [Best::new(), Best::new()];
+        let mut best = [BestByEntry::new(), BestByEntry::new()];
         loop {
-            let open: Vec<usize> = (0..asked.len()).filter(|number| asked[*number].n_chunks > 0).collect();
+            let open: Vec<usize> = (0..pending.len()).filter(|number| pending[*number].n_chunks > 0).collect();
             if open.is_empty() {
                 let [near, named] = best;
                 return Ok((near, named));
             }
-            let bodies: Vec<Value> = open.iter().map(|number| self.body(wanted, &asked[*number])).collect();
-            let found = self.query(clock, collection, &bodies)?;
+            let bodies: Vec<Value> = open.iter().map(|number| self.body(query, &pending[*number])).collect();
+            let found = self.query(time, collection, &bodies)?;
             for (number, found) in open.into_iter().zip(found) {
-                let (asked, best) = (&mut asked[number], &mut best[number]);
+                let (pending, best) = (&mut pending[number], &mut best[number]);
                 for found in found.points.iter().filter_map(|scored| self.read_match(scored)) {
-                    if number == 1 || found.score >= wanted.min_score {
+                    if number == 1 || found.score >= query.min_score {
                         keep_best(best, found);
                     }
                 }
-                let is_all =
-                    found.points.len() < asked.n_chunks || asked.n_chunks >= asked.n_entries.saturating_mul(MAX_CHUNKS);
-                let is_done = is_all || best.len() >= asked.n_entries;
-                asked.n_chunks = if is_done { 0 } else { asked.n_chunks.saturating_mul(CHUNKS) };
+                let is_all = found.points.len() < pending.n_chunks
+                    || pending.n_chunks >= pending.n_entries.saturating_mul(MAX_CHUNKS);
+                let is_done = is_all || best.len() >= pending.n_entries;
+                pending.n_chunks = if is_done { 0 } else { pending.n_chunks.saturating_mul(CHUNKS) };
             }
         }
     }
 
-    fn body(&self, wanted: &Wanted<'_>, asked: &Asked) -> Value {
-        let mut body = asked.body.clone();
-        body["query"] = json!(wanted.vector);
-        body["limit"] = json!(asked.n_chunks);
+    fn body(&self, query: &PointQuery<'_>, pending: &ChunkQuery) -> Value {
+        let mut body = pending.body.clone();
+        body["query"] = json!(query.vector);
+        body["limit"] = json!(pending.n_chunks);
         body["params"] = json!({ "hnsw_ef": self.hnsw_ef });
         body["with_payload"] = json!(FIELDS_OF_MATCH);
         body
     }
 
-    /// Makes one query, or several in one call.
-    fn query(&self, clock: &Clock, collection: &str, bodies: &[Value]) -> Result<Vec<Found>, Trouble> {
+    /// Runs one query, or several in one request.
+    fn query(&self, time: &TimeLimit, collection: &str, bodies: &[Value]) -> Result<Vec<QueryResult>, RequestError> {
         let to = format!("{}/points/query", path(collection));
         if let [body] = bodies {
-            return Ok(vec![self.call(clock, "POST", &to, Some(body))?]);
+            return Ok(vec![self.call(time, "POST", &to, Some(body))?]);
         }
-        let found: Vec<Found> =
-            self.call(clock, "POST", &format!("{to}/batch"), Some(&json!({ "searches": bodies })))?;
+        let found: Vec<QueryResult> =
+            self.call(time, "POST", &format!("{to}/batch"), Some(&json!({ "searches": bodies })))?;
         if found.len() == bodies.len() {
             return Ok(found);
         }
-        Err(Trouble::Broken(format!("it answers {} queries of {}", found.len(), bodies.len())))
+        Err(RequestError::Broken(format!("it answered {} of {} queries", found.len(), bodies.len())))
     }
 }
 
-/// What is looked for.
+/// What is searched.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// What it means.
+pub struct PointQuery<'a> {
+    /// The vector of the query.
     pub vector: &'a [f32],
-    /// How many entries at most.
+    /// How many entries are returned at most, beside `also`.
     pub limit: usize,
-    /// How well they fit at least.
+    /// The least cosine of an entry that is not in `also`.
     pub min_score: f32,
     /// Their feature.
     pub feature: Option<&'a str>,
     /// Their kind.
     pub kind: Option<Kind>,
-    /// Entries that are told of, however little they fit, beyond the limit, and the feature of each.
+    /// Entries whose cosines are returned in any case, and the feature of each.
     pub also: &'a [(Id, Option<String>)],
 }
 
 /// The best chunk of each entry.
-type Best = HashMap<Id, Match>;
+type BestByEntry = HashMap<Id, PointMatch>;
 
-/// A query, and how much of it is wanted: no chunks any more where all of it is there.
-struct Asked {
+/// A query, and how many chunks it asks for: 0 when it is complete.
+struct ChunkQuery {
     body: Value,
     n_entries: usize,
     n_chunks: usize,
 }
 
-/// Keeps the better one of two chunks of an entry; of two that are equally good the first.
-fn keep_best(best: &mut Best, found: Match) {
-    let is_better = |known: &Match| match found.score.total_cmp(&known.score) {
+/// Keeps the better of two chunks of an entry; of two that are equally good the first.
+fn keep_best(best: &mut BestByEntry, found: PointMatch) {
+    let is_better = |known: &PointMatch| match found.score.total_cmp(&known.score) {
         std::cmp::Ordering::Equal => found.number < known.number,
         order => order.is_gt(),
     };
@@ -349,7 +384,7 @@ fn keep_best(best: &mut Best, found: Match) {
     }
 }
 
-/// Splits points so that each part has no more bytes than are stored at once.
+/// Splits points into batches that have no more bytes than are stored at once.
 fn batches<'a, 'b>(points: &'b [&'a Point]) -> Vec<&'b [&'a Point]> {
     let bytes = |point: &Point| {
         let feature = point.feature.as_ref().map_or(0, String::len);

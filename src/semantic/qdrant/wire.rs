@@ -1,91 +1,93 @@
-//! What a Qdrant server says and is told, as far as it is used here.
+//! The requests to and the responses of a Qdrant server, as far as they are used here.
+//!
+//! A response is checked field by field: a point that is broken or of another project does not hide the others.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Match, Qdrant, Stored, bare};
+use super::{PointMatch, QdrantClient, StoredPoint, without_latest};
 use crate::entry::{Id, Kind};
 
 /// `GET /`.
 #[derive(Deserialize)]
-pub(super) struct About {
+pub(super) struct ServerAbout {
     pub(super) title: String,
     pub(super) version: String,
 }
 
-/// What stands around every other answer.
+/// The envelope of every other response.
 #[derive(Deserialize)]
-pub(super) struct Answer<T> {
+pub(super) struct QdrantAnswer<T> {
     pub(super) result: T,
 }
 
 /// `GET /collections/X/exists`.
 #[derive(Deserialize)]
-pub(super) struct Exists {
+pub(super) struct CollectionExists {
     pub(super) exists: bool,
 }
 
 /// `GET /collections`.
 #[derive(Deserialize)]
-pub(super) struct Collections {
-    pub(super) collections: Vec<Named>,
+pub(super) struct CollectionList {
+    pub(super) collections: Vec<CollectionName>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Named {
+pub(super) struct CollectionName {
     pub(super) name: String,
 }
 
 /// `GET /collections/X`.
 #[derive(Deserialize)]
 pub(super) struct Collection {
-    pub(super) config: Config,
+    pub(super) config: CollectionConfig,
     #[serde(default)]
-    pub(super) payload_schema: BTreeMap<String, Index>,
+    pub(super) payload_schema: BTreeMap<String, PayloadIndex>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Config {
-    pub(super) params: Params,
-    pub(super) hnsw_config: Graph,
+pub(super) struct CollectionConfig {
+    pub(super) params: CollectionParams,
+    pub(super) hnsw_config: HnswConfig,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Params {
-    /// One vector without a name, which is what is made here, or several with names, or none.
+pub(super) struct CollectionParams {
+    /// One vector without a name, as it is created here, or several with names, or none.
     #[serde(default)]
     pub(super) vectors: Value,
 }
 
-/// How the vectors of a collection are kept, where they have no name.
+/// How the vectors of a collection are stored, where they have no name.
 #[derive(Deserialize)]
-pub(super) struct Vectors {
+pub(super) struct VectorParams {
     pub(super) size: usize,
     pub(super) distance: String,
     #[serde(flatten)]
-    pub(super) place: Place,
+    pub(super) place: DiskPlacement,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Graph {
+pub(super) struct HnswConfig {
     pub(super) m: u32,
     pub(super) ef_construct: u32,
     #[serde(flatten)]
-    pub(super) place: Place,
+    pub(super) place: DiskPlacement,
 }
 
-/// Where something is kept.
+/// Whether something is on disk or in memory.
 #[derive(Deserialize)]
-pub(super) struct Place {
+pub(super) struct DiskPlacement {
     on_disk: Option<bool>,
-    /// What is to come after `on_disk`.
+    /// The successor of `on_disk`.
     memory: Option<Value>,
 }
 
-impl Place {
-    /// Returns whether it is on disk; none where that is said in a way that is not known.
+impl DiskPlacement {
+    /// Returns whether it is on disk; `None` where the server says it in another way.
     pub(super) fn on_disk(&self) -> Option<bool> {
         match (self.on_disk, &self.memory) {
             (None, Some(_)) => None,
@@ -95,7 +97,7 @@ impl Place {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Index {
+pub(super) struct PayloadIndex {
     pub(super) data_type: String,
     #[serde(default)]
     pub(super) params: Option<IndexParams>,
@@ -109,19 +111,19 @@ pub(super) struct IndexParams {
 
 /// `POST points/count`.
 #[derive(Deserialize)]
-pub(super) struct Count {
+pub(super) struct PointCount {
     pub(super) count: u64,
 }
 
 /// `POST points/query`.
 #[derive(Deserialize)]
-pub(super) struct Found {
-    pub(super) points: Vec<Scored>,
+pub(super) struct QueryResult {
+    pub(super) points: Vec<ScoredPoint>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Scored {
-    /// Not a number where it is none: a broken point must not hide the others.
+pub(super) struct ScoredPoint {
+    /// Any value: a broken point must not hide the others.
     #[serde(default)]
     score: Value,
     #[serde(default)]
@@ -130,15 +132,15 @@ pub(super) struct Scored {
 
 /// `POST points/scroll`.
 #[derive(Deserialize)]
-pub(super) struct Page {
-    pub(super) points: Vec<Listed>,
-    /// Where the next page begins.
+pub(super) struct ScrollPage {
+    pub(super) points: Vec<ScrolledPoint>,
+    /// Where the next page begins, if there is one.
     #[serde(default)]
     pub(super) next_page_offset: Option<Value>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Listed {
+pub(super) struct ScrolledPoint {
     #[serde(default)]
     payload: Value,
 }
@@ -148,14 +150,14 @@ pub(super) const FIELDS_OF_MATCH: [&str; 4] = ["entry", "number", "content", "pr
 /// The fields of a point that listing reads.
 pub(super) const FIELDS_OF_STORED: [&str; 7] = ["entry", "number", "of", "content", "feature", "model", "project"];
 
-impl Qdrant {
-    /// Reads a point that was found; none where it is not one of ours.
+impl QdrantClient {
+    /// Reads a point that was found, unless it is broken or of another project.
     #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more digits")]
-    pub(super) fn read_match(&self, scored: &Scored) -> Option<Match> {
+    pub(super) fn read_match(&self, scored: &ScoredPoint) -> Option<PointMatch> {
         let payload = &scored.payload;
-        // What the server computes may miss the bounds of a cosine by a little, and no more.
+        // The server's cosines may exceed 1 by rounding, and no more.
         let score = scored.score.as_f64().filter(|score| score.abs() <= 1.001)?;
-        Some(Match {
+        Some(PointMatch {
             entry: self.read_entry(payload)?,
             number: read_number(payload, "number")?,
             content: read_content(payload)?,
@@ -163,18 +165,18 @@ impl Qdrant {
         })
     }
 
-    /// Reads a point that is listed in `collection`.
-    pub(super) fn read_stored(&self, listed: &Listed, collection: &str) -> Option<Stored> {
+    /// Reads a point of `collection`, unless it is broken or of another project.
+    pub(super) fn read_stored(&self, listed: &ScrolledPoint, collection: &str) -> Option<StoredPoint> {
         let payload = &listed.payload;
         let feature = payload.get("feature").and_then(Value::as_str).map(str::to_owned);
-        Some(Stored {
+        Some(StoredPoint {
             entry: self.read_entry(payload)?,
             number: read_number(payload, "number")?,
             of: read_number(payload, "of")?,
             content: read_content(payload)?,
             is_in_place: self.home(feature.as_deref()) == collection,
             feature,
-            model: bare(payload.get("model")?.as_str()?).to_owned(),
+            model: without_latest(payload.get("model")?.as_str()?).to_owned(),
         })
     }
 
@@ -187,12 +189,12 @@ impl Qdrant {
         (is_plain && project == self.project).then_some(entry)
     }
 
-    /// Returns the conditions that points of this project fulfil.
+    /// Returns the condition that a point is of this project.
     pub(super) fn own(&self) -> Value {
         is("project", &self.project)
     }
 
-    /// Returns what a point looks like to the server.
+    /// Returns what the server stores beside a point's vector.
     pub(super) fn payload(&self, point: &super::Point) -> Value {
         json!({
             "project": self.project,
@@ -213,7 +215,7 @@ fn read_number(payload: &Value, key: &str) -> Option<u32> {
 
 fn read_content(payload: &Value) -> Option<u64> {
     let text = payload.get("content")?.as_str()?;
-    // A sign would be read too.
+    // A sign would be accepted, too.
     let is_hash = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }

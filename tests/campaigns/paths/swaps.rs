@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use ralph_memory::memory::{Filter, Report, Run};
+use ralph_memory::memory::{EntryFilter, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Query, Task};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -205,7 +205,7 @@ fn call(memory: &Memory, random: &mut Random, outcome: &mut Outcome, what: &str)
         3 => memory.supersede(&id(random), &id(random)).map(|superseded| format!("{superseded:?}")),
         4 => memory.update_index().map(|rebuilt| format!("{rebuilt:?}")),
         5 => memory.check().map(|checked| format!("{checked:?}")),
-        6 => memory.list(&Filter { archived: true, ..Filter::default() }).map(|listed| format!("{listed:?}")),
+        6 => Ok(format!("{:?}", memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }))),
         _ => {
             let query = Query { text: format!("nightly {CANARY}"), archived: true, ..Query::default() };
             memory.search(&query, 50).map(|found| format!("{found:?}"))

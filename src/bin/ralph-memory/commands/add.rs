@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::MAX_FILE_BYTES;
+use ralph_memory::error::Argument;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
 use crate::answers::EntryChange;
@@ -117,7 +118,7 @@ fn from_stdin() -> anyhow::Result<String> {
     let limit = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
     let unreadable = |source| Error::Io { action: "read", path: "standard input".into(), source };
     stdin.lock().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let invalid = |reason: &str| Error::Invalid { what: "body".to_owned(), reason: reason.to_owned() };
+    let invalid = |reason: &str| Error::Invalid { what: Argument::Body, reason: reason.to_owned() };
     if bytes.len() > MAX_FILE_BYTES {
         return Err(invalid("it is over 1 MiB, which no entry can hold").into());
     }

@@ -6,7 +6,7 @@ use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
-use crate::answers::{self, Begun, ListedExcerpt};
+use crate::answers::{self, Begun, ListedEntry};
 use crate::error::{Exit, UsageError};
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
@@ -113,8 +113,8 @@ impl BudgetArgs {
 struct ContextAnswer<'a> {
     iteration: Option<Begun<'a>>,
     context: &'a str,
-    entries: Vec<ListedExcerpt>,
-    left_out: Vec<ListedExcerpt>,
+    entries: Vec<ListedEntry>,
+    left_out: Vec<ListedEntry>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_memory::Problem;
-use ralph_memory::memory::Embedded;
+use ralph_memory::memory::EmbedReport;
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -53,24 +53,24 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
     let memory = globals.open()?;
     let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
     let mut vectors = if args.remote {
-        Some(memory.share(args.rebuild)?)
+        Some(memory.sync_remote(args.rebuild)?)
     } else {
         let settings = memory.settings();
         let is_wanted =
             !settings.ollama.url.is_empty() && settings.qdrant.url.is_empty() && settings.semantic.weight > 0.0;
-        is_wanted.then(|| memory.embed()).transpose()?
+        is_wanted.then(|| memory.embed_missing()).transpose()?
     };
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {
-        let vectors = vectors.map(|Embedded { entries, new, removed, .. }| VectorState { entries, new, removed });
+        let vectors = vectors.map(|EmbedReport { entries, new, removed, .. }| VectorState { entries, new, removed });
         ui.json(
             IndexAnswer { index: IndexState { path: &index.path, entry_count: index.entries }, vectors },
             &problems,
         )?;
     } else {
         ui.line(format_args!("the index has {}", entries(index.entries)))?;
-        if let Some(Embedded { entries: known, new, removed, .. }) = &vectors {
+        if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {
             let place = if args.remote { "the server has" } else { "vectors are there of" };
             let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
             ui.line(format_args!("{place} {}, {new} new{removed}", entries(*known)))?;

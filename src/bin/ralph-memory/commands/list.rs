@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ralph_memory::memory::Filter;
+use ralph_memory::memory::EntryFilter;
 use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
-use crate::answers::{self, ListedExcerpt};
+use crate::answers::{self, ListedEntry};
 use crate::error::Exit;
 use crate::parse;
 use crate::session::Globals;
@@ -43,7 +43,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Serialize)]
 struct Entries {
-    entries: Vec<ListedExcerpt>,
+    entries: Vec<ListedEntry>,
 }
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ struct TagCounts<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let filter = Filter {
+    let filter = EntryFilter {
         kind: args.kind,
         tags: args.tag,
         feature: args.feature,
@@ -61,7 +61,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         category: args.category,
         archived: args.archived,
     };
-    let listed = memory.list(&filter)?;
+    let listed = memory.list(&filter);
     if ui.json {
         if args.tags {
             ui.json(TagCounts { tag_counts: &listed.tags }, &listed.problems)?;

@@ -1,6 +1,6 @@
 //! `promote`: says whom an entry concerns from now on.
 
-use ralph_memory::memory::Promoted;
+use ralph_memory::memory::{EntryPath, Promoted};
 use ralph_memory::text::for_terminal;
 use ralph_memory::{Id, Scope};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(crate) struct PromoteArgs {
 struct PromoteAnswer<'a> {
     action: &'static str,
     id: &'a Id,
-    path: &'a str,
+    path: &'a EntryPath,
     scope: &'a Scope,
     previous_scope: &'a Scope,
 }

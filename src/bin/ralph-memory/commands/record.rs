@@ -5,7 +5,8 @@ use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{IterationView, Kept, Recorded, Report, Validated, Which, record_command};
+use ralph_memory::error::Argument;
+use ralph_memory::memory::{IterationRef, IterationView, KeptAttempt, Recorded, Report, Validated, record_command};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Memory};
 use serde::Serialize;
@@ -91,7 +92,7 @@ struct RecordAnswer<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
-    let kept = args.file.as_deref().map(Kept::read).transpose();
+    let kept = args.file.as_deref().map(KeptAttempt::read).transpose();
     let recorded = match kept.map(Option::flatten) {
         Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,
         Ok(Some(kept)) => {
@@ -110,10 +111,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyh
 }
 
 /// Writes an attempt down that could not be written when its agent ended.
-fn record_kept(memory: &Memory, kept: Kept, args: &RecordArgs) -> anyhow::Result<Recorded> {
+fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow::Result<Recorded> {
     let RecordArgs { run, iteration, task_id, .. } = args;
     let names_one = run.is_some() || iteration.is_some() || task_id.is_some();
-    let is_begun = matches!(kept.which(), Which::Begun(_));
+    let is_begun = matches!(kept.which(), IterationRef::Begun(_));
     if args.says_how_it_ended() || is_begun && names_one {
         let message = format!("`{}` is an attempt that was kept, and says itself how it ended", kept.path().display());
         let hint = "leave the other options out".to_owned();
@@ -218,13 +219,13 @@ fn keep(
     }
     let root = root.unwrap_or_else(|| project_of(&start));
     let root = root.canonicalize().unwrap_or(root);
-    let which = Which::Named { run, number: args.iteration, task_id: args.task_id.clone() };
+    let which = IterationRef::Named { run, number: args.iteration, task_id: args.task_id.clone() };
     let kept = match state_folders().keep(&root, which, report, globals.now()) {
         Ok(kept) => kept,
         Err(Error::NotKept { root, text, reason, .. }) => {
             let source = error
                 .downcast::<Error>()
-                .unwrap_or_else(|error| Error::Invalid { what: "iteration".to_owned(), reason: error.to_string() });
+                .unwrap_or_else(|error| Error::Invalid { what: Argument::Iteration, reason: error.to_string() });
             return Error::NotKept { root, text, reason, source: Box::new(source) }.into();
         }
         Err(_) => return error,
@@ -278,7 +279,7 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     let start = start.canonicalize().unwrap_or(start);
     let root = start.ancestors().find(|folder| folder.join(".ralph").is_dir()).map(Path::to_owned);
     let root = root.unwrap_or_else(|| project_of(&start));
-    let which = Which::Named { run: run_of_environment(), number: None, task_id: None };
+    let which = IterationRef::Named { run: run_of_environment(), number: None, task_id: None };
     let report = Report { transcript: Some(transcript), ..Report::default() };
     Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
         Ok(kept) => format!("what came in is kept, and `{}` takes it", record_command(&root, &kept)),
@@ -290,7 +291,7 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
 /// Says what to do where nobody knows which iteration is meant.
 fn which(error: Error) -> anyhow::Error {
     match error {
-        Error::Invalid { what, reason } if what == "iteration" => UsageError {
+        Error::Invalid { what: Argument::Iteration, reason } => UsageError {
             message: format!("cannot tell which iteration ends: {reason}"),
             hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `ralph-memory \
                    context --cancel RUN/NUMBER` gives one up; `--task-id` records an attempt that was not begun here"

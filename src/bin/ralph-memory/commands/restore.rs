@@ -1,7 +1,7 @@
 //! `restore`: brings an archived entry back.
 
 use ralph_memory::Id;
-use ralph_memory::memory::Restored;
+use ralph_memory::memory::{EntryPath, Restored};
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -24,10 +24,10 @@ pub(crate) struct RestoreArgs {
 struct RestoreAnswer<'a> {
     action: &'static str,
     id: &'a Id,
-    path: &'a str,
-    restored_from: &'a str,
+    path: &'a EntryPath,
+    restored_from: &'a EntryPath,
     /// Where the version is that was live.
-    previous: Option<&'a str>,
+    previous: Option<&'a EntryPath>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> anyhow::Result<Exit> {
@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
     let restored = memory.restore(&args.id)?;
     if ui.json {
         let Restored { id, path, from, exchanged, problems } = &restored;
-        let previous = exchanged.then_some(from.as_str());
+        let previous = exchanged.then_some(from);
         ui.json(RestoreAnswer { action: "restored", id, path, restored_from: from, previous }, problems)?;
         return Ok(Exit::Done);
     }

@@ -7,7 +7,7 @@ use ralph_memory::retrieve::Explained;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
-use crate::answers::{self, ListedExcerpt};
+use crate::answers::{self, ListedEntry};
 use crate::error::{Exit, UsageError};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
@@ -73,7 +73,7 @@ struct SearchAnswer<'a> {
 #[derive(Serialize)]
 struct SearchMatch<'a> {
     #[serde(flatten)]
-    listed: ListedExcerpt,
+    listed: ListedEntry,
     score: f64,
     similarity: Option<f64>,
     #[serde(flatten)]

@@ -1,6 +1,6 @@
 //! `show`: one entry with all that it says.
 
-use ralph_memory::memory::{Backlink, EntryView};
+use ralph_memory::memory::{EntryLink, EntryView};
 use ralph_memory::{Id, Kind};
 use serde::Serialize;
 
@@ -86,8 +86,8 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn links(links: &[Backlink]) -> String {
-    let link = |link: &Backlink| match &link.id {
+fn links(links: &[EntryLink]) -> String {
+    let link = |link: &EntryLink| match &link.id {
         Some(id) => id.to_string(),
         None => format!("{} (no such entry)", link.text),
     };

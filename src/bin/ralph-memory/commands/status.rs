@@ -1,7 +1,7 @@
 //! `status`: how much of what there is.
 
 use ralph_memory::entry::knowledge::timestamp;
-use ralph_memory::memory::{Iteration, Status};
+use ralph_memory::memory::{Iteration, MemoryStatus};
 use serde::Serialize;
 
 use crate::answers::Begun;
@@ -19,13 +19,13 @@ pub(crate) struct StatusArgs {}
 #[derive(Serialize)]
 struct StatusAnswer<'a> {
     #[serde(flatten)]
-    status: &'a Status,
+    status: &'a MemoryStatus,
     open: Vec<Begun<'a>>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let status = memory.status()?;
+    let status = memory.status();
     let open = memory.open_iterations();
     if ui.json {
         ui.json(StatusAnswer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;

@@ -106,8 +106,8 @@ impl AgentTool for Add {
         Ok(AddAnswer {
             id: shown::id(&added.id),
             action: added.action.as_str().to_owned(),
-            path: shown::line(&added.path),
-            archived: added.archived.as_deref().map(shown::line),
+            path: shown::line(added.path.as_str()),
+            archived: added.archived.as_ref().map(|path| shown::line(path.as_str())),
             similar: added.similar.iter().map(shown::id).collect(),
             problems: shown::troubles(&added.problems),
         })

@@ -1,7 +1,7 @@
 //! `read_entry`: one entry in full, piece by piece where it is long.
 
 use ralph_memory::Memory;
-use ralph_memory::memory::{Backlink, EntryView};
+use ralph_memory::memory::{EntryLink, EntryView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -146,7 +146,7 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
         id: shown::id(&summary.id),
         kind: summary.kind.as_str().to_owned(),
         title: shown::line(&summary.title),
-        path: shown::line(&summary.path),
+        path: shown::line(summary.path.as_str()),
         archived: summary.archived,
         tags: few(shown::lines(&summary.tags)),
         category: some(&summary.category),
@@ -176,6 +176,6 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
     }
 }
 
-fn linked(links: &[Backlink]) -> Vec<String> {
+fn linked(links: &[EntryLink]) -> Vec<String> {
     links.iter().filter_map(|link| link.id.as_ref()).map(shown::id).collect()
 }

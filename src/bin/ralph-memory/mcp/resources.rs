@@ -1,6 +1,6 @@
 //! The resources: entries as texts that a client can show, pick and put into a prompt.
 
-use ralph_memory::memory::{EntryView, Filter};
+use ralph_memory::memory::{EntryFilter, EntryView};
 use ralph_memory::{Error, Id, Kind, context};
 use rmcp::model::{
     Annotations, ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
@@ -52,7 +52,7 @@ pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResour
     })?;
     let listed = globals
         .open_for_agent()
-        .and_then(|memory| Ok(memory.list(&Filter::default())?))
+        .map(|memory| memory.list(&EntryFilter::default()))
         .map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
     let mut entries = listed.entries;
     entries.retain(|entry| !entry.expired && !entry.superseded && after.as_ref().is_none_or(|after| entry.id > *after));

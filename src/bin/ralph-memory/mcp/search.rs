@@ -1,7 +1,7 @@
 //! `search_memory` and `search_feature_memory`: entries that match.
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::Found;
+use ralph_memory::memory::SearchResults;
 use ralph_memory::{Hit, Kind, Memory, Query, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,7 +170,7 @@ impl AgentTool for SearchFeature {
         let query = Query { text: self.query, in_feature: Some(self.feature.trim().to_owned()), ..Query::default() };
         let mut found = memory.search(&query, limit)?;
         let scores = relative(&found.hits);
-        let fitting = fitting(&found.hits, &scores, self.min_score, memory.least_similarity());
+        let fitting = fitting(&found.hits, &scores, self.min_score, memory.min_similarity());
         let mut kept = fitting.iter();
         found.hits.retain(|_| kept.next().copied().unwrap_or_default());
         let scores = scores.into_iter().zip(fitting).filter(|(_, fits)| *fits).map(|(score, _)| score).collect();
@@ -185,10 +185,10 @@ fn relative(hits: &[Hit]) -> Vec<f64> {
 }
 
 /// Returns which of the hits match well enough: by their meaning, where that of any is known, else by their scores.
-/// Where nobody says what is enough, it is `least_similarity`, which is the model's own.
-fn fitting(hits: &[Hit], scores: &[f64], least: Option<f64>, least_similarity: f64) -> Vec<bool> {
+/// Where nobody says what is enough, it is `min_similarity`, which is the model's own.
+fn fitting(hits: &[Hit], scores: &[f64], least: Option<f64>, min_similarity: f64) -> Vec<bool> {
     let by_meaning = hits.iter().any(|hit| hit.similarity.is_some());
-    let least = least.unwrap_or(if by_meaning { least_similarity } else { 0.0 });
+    let least = least.unwrap_or(if by_meaning { min_similarity } else { 0.0 });
     let value = |(hit, score): (&Hit, &f64)| if by_meaning { hit.similarity.unwrap_or_default() } else { *score };
     hits.iter().zip(scores).map(|pair| value(pair) >= least).collect()
 }
@@ -197,13 +197,13 @@ fn scope(text: &str) -> anyhow::Result<Scope> {
     parse::scope(text).map_err(|reason| unfit(format!("scope is {reason}"), "give one of these, or leave it out"))
 }
 
-fn hits(memory: &Memory, query: &str, found: &Found, scores: Vec<f64>, limit: usize) -> Matches {
+fn hits(memory: &Memory, query: &str, found: &SearchResults, scores: Vec<f64>, limit: usize) -> Matches {
     let excerpts = memory.excerpts(found.hits.iter().map(|hit| &hit.entry), query, EXCERPT);
     let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| SearchAnswer {
         id: shown::id(&hit.entry.id),
         kind: hit.entry.kind.as_str(),
         title: shown::line(&hit.entry.title),
-        path: shown::line(&hit.entry.path),
+        path: shown::line(hit.entry.path.as_str()),
         tags: shown::lines(&hit.entry.tags),
         category: hit.entry.category.as_deref().map(shown::line),
         outcome: hit.entry.outcome.map(Outcome::as_str),
@@ -246,7 +246,7 @@ mod tests {
             entry: entry.clone(),
             score,
             similarity: None,
-            evidence: ralph_memory::retrieve::Evidence::default(),
+            evidence: ralph_memory::retrieve::TermEvidence::default(),
             explanation: Vec::new(),
         };
         assert_eq!(relative(&[hit(8.0), hit(2.0), hit(-1.0)]), [1.0, 0.25, 0.0]);

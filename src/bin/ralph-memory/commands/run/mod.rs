@@ -173,7 +173,7 @@ fn assignment(
 
 /// Shows what a person should know before the run begins.
 fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
-    let meaning = memory.meaning_status();
+    let meaning = memory.semantic_status();
     if meaning.wanted {
         ui.note(&meaning.detail);
         if let Some(fix) = &meaning.mend {

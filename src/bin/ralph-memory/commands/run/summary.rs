@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::memory::{Action, Added, Tended};
+use ralph_memory::memory::{AddAction, Added, Tended};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
@@ -91,7 +91,7 @@ impl RunSummary {
 
     /// An entry that the run created stays created, however often it is updated later.
     fn learn(&mut self, learned: &Added) {
-        if learned.action == Action::Unchanged {
+        if learned.action == AddAction::Unchanged {
             return;
         }
         match self.learned.iter_mut().find(|known| known.id == learned.id) {
@@ -150,15 +150,16 @@ impl RunSummary {
 #[cfg(test)]
 mod tests {
     use ralph_memory::Id;
+    use ralph_memory::memory::EntryPath;
 
     use super::*;
 
-    fn learned(id: &str, action: Action, title: &str) -> Added {
+    fn learned(id: &str, action: AddAction, title: &str) -> Added {
         Added {
             id: Id::parse(id).unwrap(),
             title: title.into(),
             action,
-            path: format!(".ralph/{id}.md"),
+            path: EntryPath::new(&format!("{id}.md")),
             archived: None,
             similar: Vec::new(),
             problems: Vec::new(),
@@ -178,9 +179,9 @@ mod tests {
     }
 
     fn summary() -> RunSummary {
-        let created = learned("knowledge/wal-mode", Action::Created, "WAL mode");
-        let updated = learned("knowledge/wal-mode", Action::Updated, "WAL\u{1b} mode");
-        let same = learned("knowledge/same", Action::Unchanged, "Same");
+        let created = learned("knowledge/wal-mode", AddAction::Created, "WAL mode");
+        let updated = learned("knowledge/wal-mode", AddAction::Updated, "WAL\u{1b} mode");
+        let same = learned("knowledge/same", AddAction::Unchanged, "Same");
         let iterations = [
             iteration(1, Outcome::Failed, "haiku", &[created, same]),
             iteration(2, Outcome::Retried, "sonnet", &[updated]),

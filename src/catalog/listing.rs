@@ -1,0 +1,146 @@
+//! Lists a folder: entry files, folders to look into, and what is a problem.
+
+use std::ffi::OsStr;
+use std::io;
+
+use rustix::io::Errno;
+
+use super::Area;
+use super::table::{Code, FolderRow, fingerprint, is_racy};
+use crate::error::Problem;
+use crate::store::{FileKind, FileStat, Folder, Store};
+
+/// How many folders may lie in each other below the area's first ones.
+const MAX_DEPTH: usize = 32;
+
+/// What a file is like.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seen {
+    Stat(FileStat),
+    Gone,
+    Refused,
+}
+
+/// What is in a folder.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// What the table keeps of the folder, but for its path and first row.
+    pub(super) row: FolderRow,
+    /// The files that have an entry's name, by name.
+    pub(super) files: Vec<(String, Seen)>,
+    /// The folders to look into, by name.
+    pub(super) folders: Vec<String>,
+    /// What is a problem and no entry, by name.
+    pub(super) odd: Vec<(String, Code)>,
+}
+
+/// Returns what stands in the place of the area's folders, where it is something else. That there
+/// is nothing is no problem.
+pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for root in area.roots() {
+        if store.folder(root).is_ok() {
+            continue;
+        }
+        let mut above = String::new();
+        for part in root.split('/') {
+            let stat = store.folder(&above).and_then(|folder| folder.stat_of(part));
+            above = if above.is_empty() { part.to_owned() } else { format!("{above}/{part}") };
+            let code = match stat {
+                Ok(stat) if stat.kind == FileKind::Folder => continue,
+                Ok(stat) if stat.kind == FileKind::Link => Code::Link,
+                Ok(_) => Code::NotAFolder,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(_) => Code::Unreadable,
+            };
+            problems.push(code.problem(&above));
+            break;
+        }
+    }
+    problems
+}
+
+/// Opens and lists a folder; `None` when there is no folder at `path`.
+pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -> Option<Listing> {
+    match store.folder(path).and_then(|folder| Ok((folder.stat()?, folder))) {
+        Ok((stat, folder)) => Some(list(&folder, stat, path, area, start)),
+        Err(error) if is_no_folder(&error) => None,
+        Err(error) => Some(Listing {
+            row: FolderRow { again: true, unreadable: os_number(&error), ..FolderRow::default() },
+            ..Listing::default()
+        }),
+    }
+}
+
+/// The number of an I/O error, the same on every Unix.
+const EIO: u8 = 5;
+
+/// Returns the number of an error of the system; that of an I/O error where it has none.
+fn os_number(error: &io::Error) -> u8 {
+    let number = error.raw_os_error().and_then(|number| u8::try_from(number).ok()).filter(|number| *number > 0);
+    number.unwrap_or(EIO)
+}
+
+pub(super) fn is_no_folder(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// Lists a folder. Its stat was taken before, so that what comes while it is listed shows as a
+/// difference the next time.
+pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
+    let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start), ..FolderRow::default() };
+    let mut listing = Listing { row, ..Listing::default() };
+    let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
+    // In the folder that is open: by now another one may stand at its path.
+    let found = match folder.listing() {
+        Ok(found) => found,
+        Err(error) => {
+            (listing.row.again, listing.row.unreadable) = (true, os_number(&error));
+            return listing;
+        }
+    };
+    for (name, kind) in found {
+        let (is_folder, is_link) = (kind == FileKind::Folder, kind == FileKind::Link);
+        let is_entry = is_entry_name(&name);
+        if is_hidden(&name) || !is_entry && !is_folder && !is_link {
+            continue;
+        }
+        let Some(name) = name.to_str() else {
+            if is_entry || is_folder {
+                listing.odd.push((name.to_string_lossy().into_owned(), Code::NameNotUtf8));
+            }
+            continue;
+        };
+        if !is_entry && is_link {
+            // Where a link leads is never looked at. One whose name could be a folder's is told of,
+            // since a folder's worth of entries may be missing; other files are nobody's business.
+            if !name.contains(['.', '#', '~']) {
+                listing.odd.push((name.to_owned(), Code::Link));
+            }
+            continue;
+        }
+        let seen = if is_entry { folder.stat_of(name).map(Some) } else { Ok(None) };
+        match seen {
+            Ok(Some(stat)) if stat.kind != FileKind::Folder => listing.files.push((name.to_owned(), Seen::Stat(stat))),
+            Ok(_) if is_deepest => listing.odd.push((name.to_owned(), Code::TooDeep)),
+            Ok(_) => listing.folders.push(name.to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => listing.row.again = true,
+            Err(_) => listing.files.push((name.to_owned(), Seen::Refused)),
+        }
+    }
+    listing.files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    listing.folders.sort_unstable();
+    listing.odd.sort_unstable();
+    listing
+}
+
+/// Returns whether a file of this name is an entry: editors' copies and locks are not.
+fn is_entry_name(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.ends_with(b".md") && !name.starts_with(b".") && !name.starts_with(b"#")
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}

@@ -1,0 +1,113 @@
+//! Phase 1: compares every file with what the catalog knows of it, and opens none.
+//!
+//! A known file is asked for by its name, through the descriptor of its folder. A folder is listed
+//! only when its stat says that a name in it came, went or was given to another file. What differs
+//! is left in the rows as flags for phase 2. This file knows nothing of what entries say.
+
+use std::io;
+use std::ops::Range;
+
+use super::listing::{Listing, Seen, is_no_folder, list};
+use super::scan::Scan;
+use super::table::{AGAIN, RowId, Table, fingerprint, id_hash, number};
+use super::{Area, Catalog, merge};
+use crate::store::Store;
+
+/// From how many files on a second thread helps: below, starting it takes longer than it saves.
+const PARALLEL: usize = 5_000;
+
+/// What differs from the table.
+#[derive(Debug, Default)]
+struct FolderListing {
+    files: Vec<(RowId, Seen)>,
+    /// Folders to list: what is in them, or nothing when they could not be opened.
+    folders: Vec<(usize, Option<Listing>)>,
+}
+
+/// Compares the files with what the catalog knows of them.
+pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
+    let found = look_at_all(store, &catalog.table, catalog.area, start);
+    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    let is_any_gone = found.files.iter().any(|(_, seen)| matches!(seen, Seen::Gone));
+    for (row, seen) in found.files {
+        scan.note(row, seen);
+    }
+    let table = &scan.catalog.table;
+    let is_new_root =
+        |root: &&str| table.folder_at(root).is_none() && !store.folder(root).is_err_and(|error| is_no_folder(&error));
+    if !found.folders.is_empty() || scan.catalog.area.roots().iter().any(is_new_root) {
+        merge::rebuild(&mut scan, store, found.folders);
+    } else if is_any_gone {
+        scan.catalog.table.compact();
+    }
+    scan
+}
+
+/// Compares one file with what the catalog knows of it. The stat of its folder stays the old one, so
+/// the next scan lists the folder.
+pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: usize, name: &str) -> Scan {
+    let path = format!("{}/{name}", catalog.table.folder_path(folder));
+    let stat = store.folder(catalog.table.folder_path(folder)).and_then(|folder| folder.stat_of(name));
+    let row = catalog.table.row_at(&path).or_else(|| {
+        catalog.changed = true;
+        catalog.table.insert(folder, name, id_hash(&path))
+    });
+    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    if let Some(row) = row {
+        match stat {
+            Ok(stat) => scan.note(row, Seen::Stat(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                scan.note(row, Seen::Gone);
+                scan.catalog.table.compact();
+            }
+            Err(_) => scan.note(row, Seen::Refused),
+        }
+    }
+    scan
+}
+
+fn look_at_all(store: &Store, table: &Table, area: Area, start: i64) -> FolderListing {
+    let all = 0..table.folders.len();
+    let has_second_core = || std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    if table.rows.len() < PARALLEL || !has_second_core() {
+        return look_at(store, table, area, start, all);
+    }
+    let middle = number(table.rows.len() / 2);
+    let middle = table.folders.partition_point(|folder| folder.first < middle);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| look_at(store, table, area, start, middle..all.end));
+        let mut found = look_at(store, table, area, start, 0..middle);
+        let second = second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        found.files.extend(second.files);
+        found.folders.extend(second.folders);
+        found
+    })
+}
+
+fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<usize>) -> FolderListing {
+    let mut found = FolderListing::default();
+    for at in folders {
+        let path = table.folder_path(at);
+        let opened = store.folder(path).and_then(|folder| Ok((folder.stat()?, folder)));
+        let Ok((stat, folder)) = opened else {
+            found.folders.push((at, None));
+            continue;
+        };
+        let known = &table.folders[at];
+        if known.again || known.stat != fingerprint(&stat) {
+            found.folders.push((at, Some(list(&folder, stat, path, area, start))));
+            continue;
+        }
+        for row in table.rows_of(at) {
+            let known = &table.rows[row];
+            let seen = match folder.stat_of(table.name(known)) {
+                Ok(stat) if known.stat == fingerprint(&stat) && !known.has(AGAIN) => continue,
+                Ok(stat) => Seen::Stat(stat),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::Gone,
+                Err(_) => Seen::Refused,
+            };
+            found.files.push((number(row), seen));
+        }
+    }
+    found
+}

@@ -1,0 +1,33 @@
+//! The arguments that a caller can get wrong.
+//!
+//! Those that answers treat in a way of their own have a variant, so that nobody compares names.
+
+use std::fmt;
+
+/// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. Displayed, it is its name, as the caller knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Argument {
+    /// The text of an entry.
+    Body,
+    /// The iteration that is meant.
+    Iteration,
+    /// Any other, by its name.
+    Named(String),
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Argument::Body => "body",
+            Argument::Iteration => "iteration",
+            Argument::Named(name) => name,
+        })
+    }
+}
+
+impl<Name: Into<String>> From<Name> for Argument {
+    fn from(name: Name) -> Argument {
+        Argument::Named(name.into())
+    }
+}

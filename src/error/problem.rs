@@ -1,0 +1,203 @@
+//! What is wrong with one file, reported beside a result.
+
+use std::fmt;
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+
+use crate::secret;
+use crate::text::floor;
+
+/// The most of a message that is kept, in bytes: several lines of a terminal. Messages quote values of files, and a
+/// value may be as long as its file.
+const MAX_MESSAGE: usize = 1_000;
+/// How much of a message's text is searched for secrets, in bytes: more than a message and the longest secret that
+/// may begin in it.
+const MAX_SEARCHED: usize = 24 * 1024;
+
+/// How bad a [`Problem`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing is wrong with the file; somebody may want to know all the same.
+    Notice,
+    /// The file works, and would work better fixed.
+    Warning,
+    /// Something the file says is lost to readers until it is fixed.
+    Error,
+}
+
+/// Something wrong with one file, found while a call went on with the others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Problem {
+    /// The file, relative to the folder that holds `.ralph/`, with `/` between its parts.
+    pub path: String,
+    /// The line, counted from 1, where one is to blame.
+    pub line: Option<u32>,
+    /// The column in that line, counted in characters from 1.
+    pub column: Option<u32>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A short name that stays the same between versions, such as `frontmatter-unclosed`.
+    pub code: String,
+    /// What is wrong, in one line without a final period.
+    pub message: Message,
+    /// How to fix it.
+    pub hint: Message,
+}
+
+/// A sentence for people that may quote what a file says.
+///
+/// It can only be made from text, and making it replaces the secrets in that text by `[redacted: PATTERN]` and cuts
+/// the text at 1,000 bytes. Values with an allowed fingerprint are redacted as well.
+///
+/// ```
+/// use ralph_memory::error::Message;
+/// let value = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+/// assert_eq!(Message::from(format!("`scope` is `{value}`")), "`scope` is `[redacted: github-token]`");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Message(String);
+
+impl From<&str> for Message {
+    fn from(text: &str) -> Message {
+        let searched = &text[..floor(text, MAX_SEARCHED)];
+        let end = floor(text, MAX_MESSAGE);
+        let mut message = secret::redact_part(searched, 0..end, &secret::find(searched));
+        if end < text.len() {
+            message.push('…');
+        }
+        Message(message)
+    }
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message::from(text.as_str())
+    }
+}
+
+impl Message {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deref for Message {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, formatter)
+    }
+}
+
+impl Problem {
+    /// Returns a problem of the file at `path`, which is relative to the folder that holds `.ralph/`, without a place
+    /// in it.
+    pub fn new(
+        severity: Severity,
+        path: impl Into<String>,
+        code: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        let (path, code) = (path.into(), code.into());
+        Problem { path, line: None, column: None, severity, code, message: message.into(), hint: hint.into() }
+    }
+
+    /// Returns an error of the file at `path`: see [`Severity::Error`].
+    pub fn error(
+        path: impl Into<String>,
+        code: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        Problem::new(Severity::Error, path, code, message, hint)
+    }
+
+    /// Returns a warning of the file at `path`: see [`Severity::Warning`].
+    ///
+    /// ```
+    /// use ralph_memory::error::Problem;
+    /// let problem = Problem::warning(".ralph/knowledge/a.md", "no-tags", "it has no tags", "add `tags`").at_line(Some(2));
+    /// assert_eq!(problem.to_string(), ".ralph/knowledge/a.md:2: it has no tags");
+    /// ```
+    pub fn warning(
+        path: impl Into<String>,
+        code: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        Problem::new(Severity::Warning, path, code, message, hint)
+    }
+
+    /// Returns a notice of the file at `path`: see [`Severity::Notice`].
+    pub fn notice(
+        path: impl Into<String>,
+        code: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        Problem::new(Severity::Notice, path, code, message, hint)
+    }
+
+    /// Returns the problem with this line, where it is known.
+    #[must_use]
+    pub fn at_line(self, line: Option<u32>) -> Problem {
+        Problem { line, ..self }
+    }
+
+    /// Returns the problem with this line and column.
+    #[must_use]
+    pub fn at(self, line: u32, column: u32) -> Problem {
+        Problem { line: Some(line), column: Some(column), ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(formatter, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(formatter, ":{column}")?;
+            }
+        }
+        write!(formatter, ": {}", self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_short_and_holds_no_half_of_a_secret() {
+        let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+        for before in (0..2 * MAX_MESSAGE).filter(|before| before % 97 == 0 || (940..1_010).contains(before)) {
+            let message = Message::from(format!("{} {token} {}", "x".repeat(before), "y".repeat(3 * MAX_MESSAGE)));
+            assert!(!message.contains("gh"), "{message}");
+            assert!(message.len() < MAX_MESSAGE + 40 && message.ends_with('…'), "{message}");
+        }
+        assert_eq!(Message::from("short").to_string(), "short");
+    }
+}

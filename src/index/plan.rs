@@ -1,0 +1,239 @@
+//! What a query looks for: its terms in both streams, where the segments have them, and the tags that give points.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "points are rounded to millionths on purpose, and counts have far fewer than 2^52"
+)]
+
+use std::collections::HashMap;
+
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+
+use super::document::{N_OF_STREAM, TAG_SEPARATOR};
+use super::query::{TextQuery, Weights};
+use super::snapshot::Snapshot;
+use super::tokens::{self, Stems};
+
+/// BM25's saturation, at the value of Robertson and of every engine.
+pub(super) const K1: f32 = 1.2;
+/// Scores are counted in millionths.
+pub(super) const UNIT: f64 = 1_000_000.0;
+/// A document's matched terms are bits of a `u16` while coverage is counted.
+const MAX_COVERAGE_TERMS: usize = 16;
+
+/// What a query looks for in a snapshot.
+#[derive(Default)]
+pub(super) struct QueryPlan {
+    pub(super) terms: Vec<PlannedTerm>,
+    pub(super) tags: Vec<TagPoints>,
+    pub(super) coverage_total: f64,
+    /// What the words of the query are worth in all, known or not, by stream.
+    pub(super) asked: [f64; 2],
+}
+
+/// A term to look for in one stream, the same in all segments.
+pub(super) struct PlannedTerm {
+    text: String,
+    /// For each of the stream's fields: its index, the factor of its BM25 score, and where the
+    /// segments have it.
+    pub(super) fields: Vec<PlannedField>,
+    /// The term's weight in the coverage, and its bit.
+    pub(super) coverage: f64,
+    pub(super) bit: u16,
+    /// Its worth for the choice of terms: how rare it is, times its weight in the query.
+    worth: f64,
+    /// What it says of a document that the document has it.
+    pub(super) says: f64,
+}
+
+pub(super) struct PlannedField {
+    pub(super) field: usize,
+    pub(super) factor: f32,
+    pub(super) postings: Vec<Option<TermInfo>>,
+}
+
+/// A tag in one segment that gives points to the documents that have it.
+pub(super) struct TagPoints {
+    pub(super) segment: usize,
+    pub(super) postings: TermInfo,
+    pub(super) points: [i64; 3],
+}
+
+/// Puts the plan of a query together.
+struct Planner<'a> {
+    snapshot: &'a Snapshot,
+    weights: Weights,
+    plan: QueryPlan,
+}
+
+impl QueryPlan {
+    /// Returns what a query looks for.
+    pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<QueryPlan> {
+        let mut planner = Planner { snapshot, weights, plan: QueryPlan::default() };
+        let mut stems = Stems::new();
+        if weights.text > 0.0 {
+            planner.plan_text(query, &mut stems)?;
+        }
+        planner.plan_tags(query, &mut stems)?;
+        Ok(planner.plan)
+    }
+}
+
+impl Planner<'_> {
+    fn plan_text(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
+        let weights = self.weights;
+        let field_weights = [weights.title, weights.tags, weights.body, weights.questions];
+        for stream in 0..2 {
+            let share = if stream == 0 { 1.0 - weights.parts_share } else { weights.parts_share };
+            let mut terms = Vec::new();
+            for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
+                let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
+                let looked_up = [0, 1, 2, 3].map(|within| self.look_up(stream * N_OF_STREAM + within, &term.text));
+                let mut most_frequent = 0;
+                let mut postings = Vec::with_capacity(N_OF_STREAM);
+                for result in looked_up {
+                    let (infos, frequency) = result?;
+                    most_frequent = most_frequent.max(frequency);
+                    postings.push((infos, frequency));
+                }
+                // A word is as rare as it is in the field that has it most often. By the field's own
+                // count, an everyday word that few titles happen to have would weigh like a name.
+                let rarity = self.idf(most_frequent) * f64::from(K1 + 1.0) * query_weight * share * weights.text;
+                for (within, (postings, frequency)) in postings.into_iter().enumerate() {
+                    if frequency > 0 {
+                        let factor = (rarity * field_weights[within]) as f32;
+                        term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });
+                    }
+                }
+                term.coverage = self.idf(most_frequent);
+                // What no entry has is no more telling than what one has: in a small memory most of a task is unknown.
+                term.says = self.idf(most_frequent.max(1)) * query_weight;
+                term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
+                terms.push(term);
+            }
+            if stream == 0 && terms.len() <= weights.coverage_terms.min(MAX_COVERAGE_TERMS) && weights.coverage > 0.0 {
+                self.plan.coverage_total = terms.iter().map(|term| term.coverage).sum();
+                for (index, term) in terms.iter_mut().enumerate() {
+                    term.bit = 1 << index;
+                }
+            }
+            self.plan.asked[stream] = heaviest(&terms, weights.max_terms);
+            terms.retain(|term| !term.fields.is_empty());
+            if terms.len() > weights.max_terms {
+                terms.sort_by(|one, other| other.worth.total_cmp(&one.worth).then_with(|| one.text.cmp(&other.text)));
+                terms.truncate(weights.max_terms);
+            }
+            self.plan.terms.extend(terms);
+        }
+        Ok(())
+    }
+
+    /// Returns where the segments have a term, and how many live documents do.
+    fn look_up(&self, field: usize, term: &str) -> tantivy::Result<(Vec<Option<TermInfo>>, u64)> {
+        let field = self.snapshot.fields.text[field];
+        let mut frequency = 0;
+        let mut infos = Vec::with_capacity(self.snapshot.segments.len());
+        for segment in &self.snapshot.segments {
+            let inverted = segment.reader.inverted_index(field)?;
+            let info = inverted.get_term_info(&tantivy::Term::from_field_text(field, term))?;
+            if let Some(info) = &info {
+                frequency += if segment.dead.is_empty() {
+                    u64::from(info.doc_freq)
+                } else {
+                    segment.live_frequency(&inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
+                };
+            }
+            infos.push(info);
+        }
+        Ok((infos, frequency))
+    }
+
+    fn idf(&self, frequency: u64) -> f64 {
+        let (all, frequency) = (self.snapshot.n_live as f64, frequency as f64);
+        (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
+    }
+
+    /// Finds the tags all of whose words are in the task's text, in the feature's name or in a path.
+    fn plan_tags(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
+        let text = if query.tag_text.is_empty() { &query.text } else { &query.tag_text };
+        let task = tokens::tag_words(text, stems);
+        let feature = query.feature.as_deref().map(|feature| tokens::tag_words(feature, stems)).unwrap_or_default();
+        let short = self.weights.short_path_part;
+        let path_words = |path: &String| {
+            let parts: Vec<&str> = path
+                .split(|character: char| !character.is_alphanumeric())
+                .filter(|part| part.chars().count() > short)
+                .collect();
+            parts.join(" ")
+        };
+        let paths: Vec<Vec<String>> =
+            query.paths.iter().map(|path| tokens::tag_words(&path_words(path), stems)).collect();
+        let mut first_words: Vec<&String> = task.iter().chain(&feature).chain(paths.iter().flatten()).collect();
+        first_words.sort_unstable();
+        first_words.dedup();
+        let points = [self.weights.task_tag, self.weights.feature_tag, self.weights.path_tag]
+            .map(|points| (points * UNIT).round() as i64);
+        for (index, segment) in self.snapshot.segments.iter().enumerate() {
+            let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
+            for first in &first_words {
+                // Every tag whose first word this is: the word alone, or the word and a separator.
+                let end = format!("{first}{}", char::from(TAG_SEPARATOR as u8 + 1));
+                let mut tags = inverted.terms().range().ge(first.as_bytes()).lt(end.as_bytes()).into_stream()?;
+                while let Some((term, info)) = tags.next() {
+                    let Ok(term) = std::str::from_utf8(term) else { continue };
+                    let is_in = |words: &Vec<String>| {
+                        term.split(TAG_SEPARATOR)
+                            .all(|word| words.binary_search_by(|known| known.as_str().cmp(word)).is_ok())
+                    };
+                    let matches = [is_in(&task), is_in(&feature), paths.iter().any(is_in)];
+                    if matches.contains(&true) {
+                        let points = std::array::from_fn(|part| if matches[part] { points[part] } else { 0 });
+                        self.plan.tags.push(TagPoints { segment: index, postings: info.clone(), points });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what the `n` terms that say most say together.
+fn heaviest(terms: &[PlannedTerm], n: usize) -> f64 {
+    let mut says: Vec<f64> = terms.iter().map(|term| term.says).collect();
+    says.sort_unstable_by(|one, other| other.total_cmp(one));
+    says.iter().take(n).sum()
+}
+
+/// Returns the distinct terms of a query in one stream, each with its weight: more for a term that
+/// occurs often, and for one in the first of several lines.
+fn query_terms(text: &str, stream: usize, first_line: f64, stems: &mut Stems) -> Vec<(String, f64)> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let title = lines.next().unwrap_or_default();
+    let has_title = lines.next().is_some();
+    let mut counts: Vec<(String, u32)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let each = |text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)| {
+        if stream == 0 { tokens::words(text, stems, give) } else { tokens::parts(text, give) }
+    };
+    each(text, stems, &mut |token| {
+        let place = *places.entry(token.to_owned()).or_insert_with(|| {
+            counts.push((token.to_owned(), 0));
+            counts.len() - 1
+        });
+        counts[place].1 += 1;
+    });
+    let mut weights: Vec<(String, f64)> =
+        counts.into_iter().map(|(token, count)| (token, 1.0 + f64::from(count).ln())).collect();
+    if has_title {
+        let mut in_title = vec![false; weights.len()];
+        each(title, stems, &mut |token| in_title[places[token]] = true);
+        for ((_, weight), in_title) in weights.iter_mut().zip(in_title) {
+            if in_title {
+                *weight *= first_line;
+            }
+        }
+    }
+    weights
+}

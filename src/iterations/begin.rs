@@ -1,0 +1,192 @@
+//! The beginning of an iteration: its number, its model and what its agent should know.
+//!
+//! From the moment that it has a number, an iteration that is cut off leaves a trace, and whoever begins the task again
+//! writes it to the journal as interrupted. One that is refused leaves none.
+
+use std::time::{Duration, Instant};
+
+use super::begun::{begun, close, keep_begun};
+use super::gather::{check_task, context_budget, gather, instructions};
+use super::iteration::{Iteration, Run};
+use super::kept::{is_kept, kept_problems};
+use super::kept_file::KeptAttempt;
+use super::model_choice::configured_models;
+use super::process_identity::ProcessIdentity;
+use super::refusal::{is_of_one, reason_of};
+use super::state_folders::StateFolders;
+use super::work_tree::work_tree_state;
+use crate::context::{Budget, Task};
+use crate::entry::path::display_path;
+use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
+use crate::error::{Argument, Error, Problem, Result, Severity};
+use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
+use crate::semantic::SemanticMemory;
+use crate::store::Lock;
+use crate::strategy::Choice;
+use crate::workspace::Workspace;
+
+/// How long the lock is waited for while an agent runs.
+const LOCK_WHILE_AGENT_RUNS: Duration = Duration::from_millis(250);
+/// How long an agent whose run was killed just now has to end, and how often it is asked for.
+const AGENT_ENDS: Duration = Duration::from_secs(1);
+const AGENT_POLL: Duration = Duration::from_millis(10);
+
+/// Begins an iteration: chooses its model, and gathers what its agent should know.
+pub(crate) fn begin(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    task: &Task,
+    run: &Run,
+) -> Result<Iteration> {
+    check_task(task)?;
+    check_run_name(&run.id)?;
+    let budget = context_budget(workspace, run.budget, &instructions(workspace, task, false))?;
+    configured_models(workspace)?;
+    let task = Task { id: Some(task.own_id()), ..task.clone() };
+    refuse_beside_agents(&begun(workspace)?)?;
+    let (kept, mut problems) = kept_problems(workspace, folders);
+    let mut iteration = {
+        let lock = workspace.lock_entries()?;
+        problems.extend(interrupt_orphans(workspace, &lock, &kept, &task, run)?);
+        let number = next_number(workspace, &run.id)?;
+        check_number(number)?;
+        let holder = run.holder.clone();
+        let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, task, workspace.now()) };
+        // From here on the number is taken, and an iteration that is cut off leaves a trace.
+        keep_begun(workspace, &lock, &iteration)?;
+        iteration
+    };
+    if let Err(error) = prepare(workspace, semantic, &mut iteration, run, budget) {
+        // It was refused, and not cut off: nobody may take it for an attempt.
+        if let Ok(lock) = workspace.lock_within_git() {
+            let _ = close(workspace, &lock, &iteration);
+        }
+        return Err(error);
+    }
+    iteration.problems.extend(problems);
+    Ok(iteration)
+}
+
+/// Refuses to begin anything beside an agent that is at work although nobody waits for it: what it does to the
+/// files would be credited to another one.
+fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
+    let since = Instant::now();
+    let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
+    loop {
+        let orphan = begun.iter().find(|open| !is_alive(&open.holder) && is_alive(&open.agent));
+        let Some(Iteration { run_id, number, agent: Some(agent), .. }) = orphan else { return Ok(()) };
+        if since.elapsed() >= AGENT_ENDS {
+            return Err(Error::StillWorking { run_id: run_id.clone(), number: *number, pid: agent.pid() });
+        }
+        std::thread::sleep(AGENT_POLL);
+    }
+}
+
+/// Writes to the journal as interrupted what an earlier process began of the task in this run, and returns a problem for
+/// each that cannot be written.
+fn interrupt_orphans(
+    workspace: &Workspace,
+    lock: &Lock,
+    kept: &[KeptAttempt],
+    task: &Task,
+    run: &Run,
+) -> Result<Vec<Problem>> {
+    let orphans = begun(workspace)?;
+    if orphans.is_empty() {
+        // Nobody needs what lies there, and it may have come with the repository.
+        let _ = workspace.store.clear_scratch();
+    }
+    let mut problems = Vec::new();
+    for orphan in orphans {
+        let holder = orphan.holder.as_ref().filter(|holder| run.holder.as_ref() != Some(holder));
+        let is_at_work = holder.is_some_and(ProcessIdentity::is_alive);
+        // The attempt that is kept says better what became of it.
+        let is_over = !is_at_work && !is_kept(kept, &orphan);
+        if orphan.run_id == run.id && orphan.task_id() == task.own_id() && is_over {
+            match interrupt(workspace, lock, &orphan) {
+                // What is wrong with the old one does not keep a new one from its work.
+                Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
+                result => result?,
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Writes down that an iteration was begun and never finished; where it is in the journal already,
+/// and only its trace in `state/` was left, that is removed.
+fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+    let written = attempt_at(workspace, &iteration.journal_path());
+    let is_it = |attempt: &Attempt| {
+        attempt.task_id.as_deref() == Some(&iteration.task_id()) && attempt.started_at == iteration.started_at
+    };
+    if !written.as_ref().is_some_and(is_it) {
+        let head = AttemptHead {
+            section: iteration.task.section.clone(),
+            model: Some(iteration.model.clone()).filter(|model| !model.is_empty()),
+            model_rationale: Some(iteration.rationale.clone()).filter(|rationale| !rationale.is_empty()),
+            context: iteration.entries.clone(),
+            ..AttemptHead::new(iteration.number, Outcome::Interrupted)
+        };
+        write_attempt(workspace, lock, iteration.attempt_with(head, Sections::default()))?;
+    }
+    close(workspace, lock, iteration)
+}
+
+/// Says that an iteration which was cut off could not be written down as interrupted.
+fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
+    let reason = reason_of(error);
+    Problem {
+        path: display_path(&iteration.state_path()),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "still-open".to_owned(),
+        message: format!("the iteration was cut off, and cannot be written to the journal: {reason}").into(),
+        hint: "fix what stands in the way, or delete the file".into(),
+    }
+}
+
+/// Gathers what the iteration's agent should know, and keeps that.
+fn prepare(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    iteration: &mut Iteration,
+    run: &Run,
+    budget: Budget,
+) -> Result<()> {
+    let gathered = gather(workspace, semantic, &iteration.task, Some((run, iteration.number)), budget, false)?;
+    iteration.attempt = gathered.record.attempts + 1;
+    iteration.rung = gathered.record.rung;
+    Choice { model: iteration.model, rationale: iteration.rationale } = gathered.choice;
+    iteration.entries = gathered.context.entries;
+    iteration.left_out = gathered.context.left_out;
+    iteration.context = gathered.context.text;
+    iteration.problems = gathered.context.problems;
+    match work_tree_state(workspace) {
+        Ok(state) => iteration.tree = state.map(|state| state.tree),
+        Err(problem) => iteration.problems.push(*problem),
+    }
+    keep_begun(workspace, &workspace.lock_within_git()?, iteration)
+}
+
+/// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.
+pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()> {
+    check_run_name(&iteration.run_id)?;
+    let this = ProcessIdentity::this_process();
+    let other = iteration.holder.as_ref().filter(|holder| this.as_ref() != Some(holder));
+    if let Some(holder) = other.filter(|holder| holder.is_alive()) {
+        return Err(Error::invalid(Argument::Iteration, format!("process {} works on it", holder.pid())));
+    }
+    close(workspace, &workspace.lock_within_git()?, iteration)
+}
+
+/// Notes which process is the agent of an iteration. What stands in the way of noting it changes nothing else.
+pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut Iteration, pid: u32) {
+    iteration.agent = ProcessIdentity::of(pid);
+    // Its output waits meanwhile.
+    if let Ok(lock) = workspace.store.lock(LOCK_WHILE_AGENT_RUNS) {
+        let _ = keep_begun(workspace, &lock, iteration);
+    }
+}

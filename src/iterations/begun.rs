@@ -1,0 +1,222 @@
+//! The iterations that are begun and not finished, one file each in `state/`.
+//!
+//! A file that was not written here is reported and left out (see [`sealed`](super::sealed)). What a file says is data like
+//! an entry all the same, and checked field by field.
+
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::iteration::{Iteration, is_tree};
+use super::process_identity::ProcessIdentity;
+use super::sealed::{state_key, unsealed, write_sealed};
+use crate::context::Task;
+use crate::entry::Id;
+use crate::entry::path::display_path;
+use crate::error::{Argument, Error, Problem, Result, Severity};
+use crate::journal::{BEGUN, check_name, check_number, check_run_name};
+use crate::store::{Lock, Unreadable};
+use crate::text::{for_terminal, shorten};
+use crate::workspace::Workspace;
+
+/// The longest text of a line that is kept, in characters.
+const MAX_LINE: usize = 2_000;
+/// The longest description of a task that is kept, in characters.
+const MAX_DESCRIPTION: usize = 20_000;
+/// How many paths of a task are kept.
+const MAX_FILES: usize = 100;
+/// How many entries an iteration names at most, shown or left out.
+const MAX_IDS: usize = 1_000;
+/// How many files are read: more than a machine works on at a time, and than crashes leave.
+const MAX_BEGUN: usize = 1_000;
+
+/// The files of begun iterations.
+#[derive(Debug, Default)]
+struct BegunFiles {
+    /// By run and number.
+    iterations: Vec<Iteration>,
+    /// Files that are not iterations: paths relative to `.ralph/`, and why.
+    refused: Vec<(String, String)>,
+}
+
+/// Returns the iterations that are begun and not finished, by run and number. Files that were not written here are left
+/// out.
+///
+/// # Errors
+///
+/// [`Error::Io`] where the file system does not let one be read: it is not taken for finished, nor its number for free.
+pub(crate) fn begun(workspace: &Workspace) -> Result<Vec<Iteration>> {
+    Ok(read_all(workspace)?.iterations)
+}
+
+/// Returns what is wrong with the files of iterations.
+pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
+    let refused = match read_all(workspace) {
+        Ok(files) => files.refused,
+        Err(error) => vec![(format!("state/{BEGUN}"), error.to_string())],
+    };
+    let problem = |(path, reason): (String, String)| Problem {
+        path: display_path(&path),
+        line: None,
+        column: None,
+        severity: Severity::Error,
+        code: "bad-iteration".to_owned(),
+        message: format!("this is not an iteration that was begun here, and is ignored: {reason}").into(),
+        hint: "delete the file; if git tracks it, run `git rm -r .ralph/state`".into(),
+    };
+    refused.into_iter().map(problem).collect()
+}
+
+fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
+    let mut files = BegunFiles::default();
+    // Where nothing was locked yet, nothing was begun.
+    let key = state_key(workspace)?;
+    let (stems, n_files) = stems(workspace)?;
+    let is_flood = n_files > MAX_BEGUN;
+    if is_flood {
+        let reason = format!("it holds {n_files} files, and only the {MAX_BEGUN} newest are looked at");
+        files.refused.push((format!("state/{BEGUN}"), reason));
+    }
+    for stem in stems {
+        let path = format!("state/{BEGUN}/{stem}.json");
+        let iteration = match workspace.store.read(&path) {
+            Ok(file) => unsealed(&file.bytes, key).and_then(|bytes| parse(&path, bytes)),
+            // It was finished meanwhile.
+            Err(Unreadable::Missing) => continue,
+            Err(unreadable @ Unreadable::Io(_)) => {
+                return Err(unreadable.into_error(workspace.store.memory().join(path)));
+            }
+            Err(Unreadable::Link) => Err("it is a link".to_owned()),
+            Err(Unreadable::NotAFile) => Err("it is not a regular file".to_owned()),
+            Err(Unreadable::TooLarge { size }) => Err(format!("it has {size} bytes")),
+        };
+        match iteration {
+            Ok(iteration) => files.iterations.push(iteration),
+            // Of so many, one line says enough.
+            Err(_) if is_flood => {}
+            Err(reason) => files.refused.push((path, reason)),
+        }
+    }
+    files.iterations.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
+    Ok(files)
+}
+
+/// Returns the stems of the files to read, at most [`MAX_BEGUN`], and how many files there are.
+fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
+    let names = workspace.store.names(&format!("state/{BEGUN}"))?;
+    // What a crash left has another name.
+    let stem = |name: &OsString| {
+        let stem = name.to_str()?.strip_suffix(".json")?;
+        (!stem.starts_with('.')).then(|| stem.to_owned())
+    };
+    let mut stems: Vec<String> = names.iter().filter_map(stem).collect();
+    let n_files = stems.len();
+    if n_files > MAX_BEGUN {
+        // The newest are those of this machine: whatever a clone brings was there before.
+        let folder = workspace.store.folder(&format!("state/{BEGUN}")).ok();
+        let stat = |stem: &String| folder.as_ref().and_then(|folder| folder.stat_of(&format!("{stem}.json")).ok());
+        stems.sort_by_cached_key(|stem| Reverse(stat(stem).map(|stat| stat.mtime)));
+        stems.truncate(MAX_BEGUN);
+    }
+    Ok((stems, n_files))
+}
+
+/// Makes the folder in which git works. What lies there is of use to begun iterations; where there are none, it is not of
+/// this machine, or of a process that was killed.
+pub(crate) fn scratch(workspace: &Workspace) -> std::io::Result<PathBuf> {
+    clear_unused_scratch(workspace);
+    workspace.store.make_scratch()
+}
+
+/// Clears the folder in which git works, where no iteration is begun that could need it. What stays only costs room.
+fn clear_unused_scratch(workspace: &Workspace) {
+    if begun(workspace).is_ok_and(|iterations| iterations.is_empty()) {
+        // There may be nothing to clear.
+        let _ = workspace.store.clear_scratch();
+    }
+}
+
+/// Keeps an iteration in `state/` until it is finished, in a form that [`begun`] reads: texts of any length and with any
+/// characters may have been asked for.
+pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+    let Iteration { task, .. } = iteration;
+    let some_line = |text: &Option<String>| text.as_deref().map(line);
+    let ids = |ids: &[Id]| ids.iter().filter(|id| is_id(id)).take(MAX_IDS).cloned().collect();
+    let kept = Iteration {
+        task: Task {
+            title: line(&task.title),
+            description: shorten(&for_terminal(&task.description.replace('\r', "")), MAX_DESCRIPTION),
+            id: task.id.clone(),
+            feature: some_line(&task.feature),
+            section: some_line(&task.section),
+            files: task.files.iter().take(MAX_FILES).map(|file| line(file)).collect(),
+        },
+        model: line(&iteration.model),
+        rationale: line(&iteration.rationale),
+        entries: ids(&iteration.entries),
+        left_out: ids(&iteration.left_out),
+        context: String::new(),
+        problems: Vec::new(),
+        ..iteration.clone()
+    };
+    let text =
+        serde_json::to_vec_pretty(&kept).map_err(|error| Error::invalid(Argument::Iteration, error.to_string()))?;
+    write_sealed(workspace, lock, &iteration.state_name(), text)
+}
+
+/// Removes the file of an iteration that is in the journal now, or was given up.
+pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+    workspace.store.remove_state(lock, &iteration.state_name())?;
+    clear_unused_scratch(workspace);
+    Ok(())
+}
+
+/// Reads an iteration as [`keep_begun`] writes it, or says what is wrong with it.
+fn parse(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
+    // Without the text itself: it may be anything, and long.
+    let iteration: Iteration = serde_json::from_slice(bytes)
+        .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))?;
+    let Iteration { task, .. } = &iteration;
+    let some_line = |text: &Option<String>| text.as_deref().is_none_or(is_line);
+    let are_ids = |ids: &[Id]| ids.len() <= MAX_IDS && ids.iter().all(is_id);
+    let is_text = |text: &str| {
+        text.chars().count() <= MAX_DESCRIPTION
+            && !text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
+    };
+    let rules = [
+        ("`run_id` is not the name of a run", check_run_name(&iteration.run_id).is_ok()),
+        ("`number` is not the number of an iteration", check_number(iteration.number).is_ok()),
+        ("`task.id` is not the id of a task", check_name("task id", &task.own_id()).is_ok()),
+        ("its name is not that of its run and number", iteration.state_path() == path),
+        ("`task.title` is not a line of text", is_line(&task.title) && !task.title.trim().is_empty()),
+        ("`task.description` is not a text", is_text(&task.description)),
+        ("`task.feature` is not a line of text", some_line(&task.feature)),
+        ("`task.section` is not a line of text", some_line(&task.section)),
+        ("`task.files` are not paths", task.files.len() <= MAX_FILES && task.files.iter().all(|file| is_line(file))),
+        ("`model` is not a line of text", is_line(&iteration.model)),
+        ("`rationale` is not a line of text", is_line(&iteration.rationale)),
+        ("`entries` are not ids", are_ids(&iteration.entries)),
+        ("`left_out` are not ids", are_ids(&iteration.left_out)),
+        ("`tree` is not the name of a git tree", iteration.tree.as_deref().is_none_or(is_tree)),
+        ("`holder` is not a process", iteration.holder.as_ref().is_none_or(ProcessIdentity::is_possible)),
+        ("`agent` is not a process", iteration.agent.as_ref().is_none_or(ProcessIdentity::is_possible)),
+    ];
+    match rules.into_iter().find(|(_, holds)| !holds) {
+        Some((reason, _)) => Err(reason.to_owned()),
+        None => Ok(iteration),
+    }
+}
+
+/// Returns a text as one line without control characters, of at most [`MAX_LINE`] characters.
+fn line(text: &str) -> String {
+    shorten(&for_terminal(&text.replace(['\n', '\r', '\t'], " ")), MAX_LINE)
+}
+
+fn is_line(text: &str) -> bool {
+    text.chars().count() <= MAX_LINE && !text.chars().any(char::is_control)
+}
+
+/// Returns whether an id is one that a file of this name could have.
+fn is_id(id: &Id) -> bool {
+    Id::parse(id.as_str()).as_ref() == Some(id) && is_line(id.as_str())
+}

@@ -1,0 +1,45 @@
+//! What an agent says, as knowledge and events of its task.
+
+use super::iteration::Iteration;
+use crate::entry::knowledge::Knowledge;
+use crate::entry::{Event, Scope, Source};
+use crate::error::{Error, Result};
+use crate::sigil::{Noted, SuggestedScope, Suggestion};
+
+pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
+    Knowledge {
+        category: noted.category.clone(),
+        feature: iteration.task.feature.clone(),
+        source: Source::Agent,
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        questions: noted.questions.clone(),
+        ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
+    }
+}
+
+/// Returns the event that an agent suggests, its scope completed with the ids of the task.
+pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
+    let task = &iteration.task;
+    let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
+        let reason = format!("the task has no {name}");
+        id.clone().map(scope).ok_or(Error::invalid("scope", reason))
+    };
+    let scope = match suggestion.scope {
+        SuggestedScope::Task => Scope::Task(iteration.task_id()),
+        SuggestedScope::Section => of("section", &task.section, Scope::Section)?,
+        SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
+        SuggestedScope::Project => Scope::Project,
+    };
+    Ok(Event {
+        tags: suggestion.tags.clone(),
+        scope,
+        source: Source::Agent,
+        importance: suggestion.importance,
+        feature: task.feature.clone(),
+        task_id: Some(iteration.task_id()),
+        run_id: Some(iteration.run_id.clone()),
+        details: suggestion.details.clone(),
+        ..Event::new(&suggestion.event, &suggestion.summary)
+    })
+}

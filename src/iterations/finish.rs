@@ -1,0 +1,183 @@
+//! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
+//!
+//! An attempt is kept outside of the project before anything else is touched, so neither an error nor a bug costs it.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use super::begun::begun;
+use super::ended::{EndedAttempt, Recorded};
+use super::iteration::Iteration;
+use super::kept::{keep_ahead, not_recorded, settle};
+use super::kept_file::{IterationRef, KeptAttempt, canonical};
+use super::record::record;
+use super::resume::resume;
+use super::state_folders::StateFolders;
+use super::work_tree::changes_since;
+use crate::error::{Error, Result};
+use crate::history::Report;
+use crate::journal::{attempts_of_task, check_name, check_number, check_run_name};
+use crate::semantic::SemanticMemory;
+use crate::sigil::{self, Said, Sigil};
+use crate::transcript::{Format, Options, Reader, Transcript};
+use crate::workspace::Workspace;
+
+/// Returns a reader for an agent's output.
+pub(crate) fn reader(workspace: &Workspace, format: Format) -> Reader {
+    // As the agent sees it, which may have been started with a path through links.
+    let root = std::fs::canonicalize(workspace.root()).unwrap_or_else(|_| workspace.root().to_owned());
+    Reader::new(Options {
+        format,
+        root: root.to_string_lossy().into_owned(),
+        allowed_secrets: workspace.settings.allowed_secrets.clone(),
+    })
+}
+
+fn transcript<'a>(workspace: &Workspace, report: &'a Report) -> Cow<'a, Transcript> {
+    if let Some(transcript) = &report.transcript {
+        return Cow::Borrowed(transcript);
+    }
+    let mut reader = reader(workspace, Format::Auto);
+    reader.push(report.text.as_bytes());
+    Cow::Owned(reader.finish())
+}
+
+/// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
+pub(crate) fn finish(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    iteration: &Iteration,
+    report: &Report,
+) -> Result<Recorded> {
+    check_run_name(&iteration.run_id)?;
+    check_name("task id", &iteration.task_id())?;
+    check_number(iteration.number)?;
+    let transcript = transcript(workspace, report);
+    let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
+    let Some(kept) = keep_ahead(workspace, folders, &ended) else {
+        see_changes(workspace, &mut ended);
+        return record(workspace, semantic, &ended)
+            .map_err(|error| not_recorded(workspace, folders, &ended, None, error));
+    };
+    // A bug must not cost an attempt, nor leave its user without a word of where it is.
+    let recorded = catch_unwind(AssertUnwindSafe(|| {
+        see_changes(workspace, &mut ended);
+        record(workspace, semantic, &ended)
+    }));
+    match recorded.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))) {
+        Ok(mut recorded) => {
+            recorded.problems.extend(settle(&recorded.attempt, &kept));
+            Ok(recorded)
+        }
+        Err(error) => Err(not_recorded(workspace, folders, &ended, Some(kept), error)),
+    }
+}
+
+fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt<'_>) {
+    (ended.changes, ended.unknown_changes) = changes_since(workspace, ended.iteration.tree.as_deref());
+}
+
+/// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
+pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Vec<String> {
+    let transcript = transcript(workspace, report);
+    let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
+    see_changes(workspace, &mut ended);
+    let files = ended.files(report, &Said::default());
+    files.created.into_iter().chain(files.modified).collect()
+}
+
+/// Keeps an attempt whose agent has ended, and returns the file; `None` where no folder can be written.
+pub(crate) fn keep(
+    workspace: &Workspace,
+    folders: &StateFolders,
+    iteration: &Iteration,
+    report: &Report,
+) -> Option<PathBuf> {
+    let transcript = transcript(workspace, report);
+    keep_ahead(workspace, folders, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+}
+
+/// Writes an attempt to the journal that was kept, as [`finish`] would have done in time, and removes the file. Where the
+/// journal has it already, only that.
+pub(crate) fn record_kept(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    kept: &KeptAttempt,
+) -> Result<Recorded> {
+    let root = canonical(workspace.root());
+    if !kept.is_of(&root) {
+        let reason = format!(
+            "it belongs to the memory in `{}`, and this one is in `{root}`; where the project was moved, change \
+             `root` in the file",
+            kept.file.root
+        );
+        return Err(Error::invalid(format!("`{}`", kept.path.display()), reason));
+    }
+    let file = &kept.file;
+    let transcript = file.report.transcript.clone().unwrap_or_default();
+    let iteration = iteration_of(workspace, kept, &transcript)?;
+    let ended = EndedAttempt {
+        unknown_changes: None,
+        iteration: &iteration,
+        report: &file.report,
+        transcript: &transcript,
+        changes: file.changes.clone(),
+        at: file.kept_at,
+        was_kept: true,
+        is_redacted: file.redacted,
+    };
+    match record(workspace, semantic, &ended) {
+        Ok(mut recorded) => {
+            // What somebody put elsewhere is theirs.
+            if folders.hold(&kept.path) {
+                recorded.problems.extend(settle(&recorded.attempt, &kept.path));
+            }
+            Ok(recorded)
+        }
+        Err(source) => Err(Error::NotRecorded {
+            root: workspace.root().to_owned(),
+            kept: kept.path.clone(),
+            source: Box::new(source),
+        }),
+    }
+}
+
+/// Returns the iteration that a kept attempt belongs to.
+fn iteration_of(workspace: &Workspace, kept: &KeptAttempt, transcript: &Transcript) -> Result<Iteration> {
+    let (run, number, task_id) = match &kept.file.which {
+        IterationRef::Begun(iteration) => return Ok((**iteration).clone()),
+        IterationRef::Named { run, number, task_id } => (run.as_deref(), *number, task_id.as_deref()),
+    };
+    let resume = |task_id| resume(workspace, run, number, task_id, kept.file.kept_at);
+    match task_named(&transcript.text).filter(|_| task_id.is_none()) {
+        // What is open by now may be another task. Of one that nobody knows only the agent speaks.
+        Some(named) if knows_task(workspace, &named)? => resume(Some(&named)),
+        Some(named) => resume(None).or_else(|_| resume(Some(&named))),
+        None => resume(task_id),
+    }
+}
+
+/// Returns whether a task is one that is worked on, or was.
+fn knows_task(workspace: &Workspace, task_id: &str) -> Result<bool> {
+    let is_begun = begun(workspace)?.iter().any(|open| open.task_id() == task_id);
+    Ok(is_begun || !attempts_of_task(workspace, task_id).is_empty())
+}
+
+/// Returns the task that an agent said last that it had done, or failed.
+fn task_named(text: &str) -> Option<String> {
+    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
+        Sigil::Done(id) | Sigil::Failed(id) => Some(id),
+        _ => None,
+    });
+    named.filter(|id| check_name("task id", id).is_ok())
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+    Error::Panicked { message: message.unwrap_or_else(|| "it does not say how".to_owned()) }
+}

@@ -1,0 +1,236 @@
+//! The material of a context: what was tried, what was learned, and what comes back.
+//!
+//! It decides nothing about the text: [`context`](crate::context) does, within a budget. A file that vanished since the scan
+//! is no longer known, and never stops the rest.
+
+use super::iteration::Run;
+use super::model_choice::{choose_model, loop_status};
+use super::recurring::recurring;
+use crate::catalog::{Area, Catalog};
+use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Task};
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Entry, Head, Kind, Scope, read};
+use crate::error::{Error, Problem, Result};
+use crate::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::index::Snapshot;
+use crate::journal::{self, check_name};
+use crate::knowledge::{Staleness, events_for, journal_events, staleness};
+use crate::queries::hits;
+use crate::retrieve::{Hit, Meaning, Query};
+use crate::semantic::SemanticMemory;
+use crate::strategy::Choice;
+use crate::workspace::{View, Workspace};
+
+/// How many attempts at a task are read for its context: many more than its budget has room for.
+const MAX_READ: usize = 30;
+/// How many of its own iterations a run's context has.
+const OWN_ITERATIONS: usize = 5;
+/// How many iterations of other runs a context has.
+const OTHER_ITERATIONS: usize = 5;
+
+/// A context, and what it was made from.
+pub(super) struct Gathered {
+    pub(super) context: Context,
+    pub(super) choice: Choice,
+    pub(super) record: TaskRecord,
+}
+
+/// What the journal has of a task and a run.
+struct Precedents {
+    /// The attempts at the task, oldest first.
+    of_task: Vec<AttemptSummary>,
+    /// The attempts of the run, oldest first.
+    of_run: Vec<AttemptSummary>,
+    record: TaskRecord,
+    run_record: RunRecord,
+}
+
+/// Entries that match a task, best first.
+struct TaskMatches {
+    learnings: Vec<Reference>,
+    knowledge: Vec<Reference>,
+    /// Attempts of other runs at other tasks.
+    attempts: Vec<AttemptSummary>,
+    /// Why entries could not be found by their meaning.
+    problems: Vec<Problem>,
+}
+
+/// Returns the budget of a context: the one that was asked for, else that of the settings. A budget that has no room for the
+/// instructions is an error.
+pub(super) fn context_budget(
+    workspace: &Workspace,
+    asked: Option<Budget>,
+    instructions: &Instructions,
+) -> Result<Budget> {
+    let budget = asked.unwrap_or_else(|| context::default_budget(workspace.settings.context_budget, instructions));
+    budget.check(instructions)?;
+    Ok(budget)
+}
+
+/// Returns what a context says of how to write to this memory.
+pub(super) fn instructions(workspace: &Workspace, task: &Task, by_tools: bool) -> Instructions {
+    let suggests_events = workspace.settings.events_from_output;
+    let models = workspace.settings.models.clone();
+    Instructions { models, suggests_events, by_tools, ..Instructions::new(task.own_id()) }
+}
+
+/// Returns what an agent should know before it begins a task, without beginning it.
+pub(crate) fn context(workspace: &Workspace, semantic: &SemanticMemory, request: &Request) -> Result<Context> {
+    check_task(&request.task)?;
+    let budget = context_budget(workspace, request.budget, &instructions(workspace, &request.task, request.by_tools))?;
+    Ok(gather(workspace, semantic, &request.task, None, budget, request.by_tools)?.context)
+}
+
+/// Refuses a task that cannot be begun.
+pub(super) fn check_task(task: &Task) -> Result<()> {
+    if task.title.trim().is_empty() {
+        return Err(Error::invalid("task", "its title is empty"));
+    }
+    task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
+}
+
+/// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
+pub(super) fn gather(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    task: &Task,
+    run: Option<(&Run, u32)>,
+    budget: Budget,
+    by_tools: bool,
+) -> Result<Gathered> {
+    let task = &Task { id: Some(task.own_id()), ..task.clone() };
+    workspace.answer(&[Area::Live], |views, snapshot| {
+        let archive = workspace.catalog(Area::Archive);
+        let catalogs = [&views[0].catalog, &archive];
+        let precedents = precedents(workspace, &catalogs, task, run);
+        let Precedents { record, run_record, .. } = &precedents;
+        let choice = choose_model(workspace, run.map(|(run, _)| run), record, run_record)?;
+        let matches = matches(workspace, semantic, (views, snapshot), task, run, &precedents)?;
+        let instructions = instructions(workspace, task, by_tools);
+        let status = loop_status(workspace, run, record, run_record, &choice);
+        let problems = matches.problems.clone();
+        let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
+        let material = Material { status, ..material };
+        let mut context = context::build(&material, budget, workspace.settings.body_words);
+        context.problems = catalogs[0].problems();
+        context.problems.extend(workspace.settings_problems.clone());
+        context.problems.extend(problems);
+        Ok(Gathered { context, choice, record: precedents.record })
+    })
+}
+
+fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: Option<(&Run, u32)>) -> Precedents {
+    let task_id = task.own_id();
+    let summaries = |rows: &dyn Fn(&Catalog) -> _| journal::summaries(workspace.now(), catalogs, rows);
+    let of_task = summaries(&|catalog| catalog.rows_of_task(&task_id));
+    let of_run = run.map(|(run, _)| summaries(&|catalog| catalog.rows_of_run(&run.id))).unwrap_or_default();
+    let (record, run_record) = (TaskRecord::of(&of_task), RunRecord::of(&of_run));
+    Precedents { of_task, of_run, record, run_record }
+}
+
+/// Puts together what a context may say, but for how the loop is going.
+fn material(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    task: &Task,
+    precedents: &Precedents,
+    matches: TaskMatches,
+    instructions: Instructions,
+) -> Material {
+    let Precedents { of_task, of_run, .. } = precedents;
+    let with_attempt = |summary: &AttemptSummary| {
+        let number = of_task.iter().position(|known| known.id == summary.id).map_or(0, |at| at + 1);
+        let attempt = journal::attempt(workspace, catalogs, &summary.id)?;
+        Some(context::Past { id: summary.id.clone(), number, attempt })
+    };
+    let first_read = of_task.len().saturating_sub(MAX_READ);
+    let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);
+    let mut events = events_for(workspace, catalogs[0], task);
+    let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
+    events.extend(journal_events(workspace, catalogs, task, n_noted));
+    Material {
+        instructions,
+        n_attempts: of_task.len(),
+        attempts: of_task[first_read..].iter().filter_map(with_attempt).collect(),
+        learnings: matches.learnings,
+        status: None,
+        recurring: recurring(workspace, catalogs, task, of_task),
+        journal: of_run[first_own..].iter().filter_map(with_attempt).collect(),
+        matching: matches.attempts.iter().filter_map(with_attempt).collect(),
+        knowledge: matches.knowledge,
+        events,
+    }
+}
+
+/// Finds the entries that match a task.
+fn matches(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    (views, snapshot): (&[View], &Snapshot),
+    task: &Task,
+    run: Option<(&Run, u32)>,
+    precedents: &Precedents,
+) -> Result<TaskMatches> {
+    let query = query(task, &precedents.record, &precedents.run_record);
+    let (meaning, problems) = semantic.search(workspace, views, snapshot, &query);
+    let find = |kind: Kind, limit: usize, keep: &dyn Fn(&Head) -> bool| -> Result<Vec<Hit>> {
+        let query = Query { kind: Some(kind), ..query.clone() };
+        let meaning: Option<&Meaning> = meaning.as_ref();
+        let keep = |head: &Head| head.valid && keep(head);
+        Ok(context::relevant(hits(workspace, views, snapshot, &query, meaning, limit, &keep)?))
+    };
+    let found = find(Kind::Knowledge, context::MAX_CANDIDATES, &|head| {
+        class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
+    })?;
+    let (learnings, knowledge) = references(workspace, found);
+    let attempts = find(Kind::Journal, OTHER_ITERATIONS, &|head| {
+        head.task_id.as_ref() != task.id.as_ref() && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
+    })?;
+    let catalog = &views[0].catalog;
+    let summary =
+        |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
+    Ok(TaskMatches { learnings, knowledge, attempts: attempts.into_iter().filter_map(summary).collect(), problems })
+}
+
+/// Returns the learnings and the plain knowledge among the hits. What may no longer hold comes behind what does.
+fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
+    let read_hit = |hit: Hit| {
+        let path = hit.entry.path.as_relative();
+        let entry = read(path, &workspace.store.read(path).ok()?.bytes);
+        Some((hit, entry))
+    };
+    let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();
+    let stale = staleness(workspace, &found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
+    let mut found: Vec<(Hit, (Entry, Option<Staleness>))> =
+        found.into_iter().zip(stale).map(|((hit, entry), staleness)| (hit, (entry, staleness))).collect();
+    context::doubt(&mut found, |(_, staleness)| staleness.is_some());
+    let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
+    for (hit, (entry, staleness)) in found {
+        let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
+        let reference = Reference {
+            id: hit.entry.id,
+            title: hit.entry.title,
+            tags: hit.entry.tags,
+            recency: entry.head.clone().as_of(workspace.now()).recency(),
+            category: entry.head.category,
+            body: entry.body,
+            unverified: staleness.map(|staleness| staleness.short_commit().to_owned()),
+        };
+        if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
+    }
+    (learnings, knowledge)
+}
+
+/// Returns what is searched for: the task's words, the kind of its last error and the paths it names;
+/// tags of the paths that were touched last count, too.
+fn query(task: &Task, record: &TaskRecord, run: &RunRecord) -> Query {
+    let recent = if record.files.is_empty() { &run.files } else { &record.files };
+    let category = record.error_category.iter().filter(|category| *category != "unknown").cloned();
+    Query {
+        text: task.text(),
+        more: category.chain(task.files.iter().cloned()).collect::<Vec<_>>().join("\n"),
+        feature: task.feature.clone(),
+        files: task.files.iter().chain(recent).cloned().collect(),
+        ..Query::default()
+    }
+}

@@ -1,0 +1,147 @@
+//! A run, and an iteration of it from its beginning to its entry in the journal.
+//!
+//! Plain data: an iteration is kept in a file between two processes, so no field is renamed.
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::process_identity::ProcessIdentity;
+use crate::context::{Budget, Task};
+use crate::entry::{Attempt, AttemptHead, Id, Sections, Source};
+use crate::error::Problem;
+use crate::journal::{BEGUN, journal_path};
+use crate::strategy::Strategy;
+
+/// One invocation of a loop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, the first one no `.`; and
+    /// no name that Windows gives a meaning of its own.
+    pub id: String,
+    /// How models are chosen; without one, as the settings say.
+    pub strategy: Option<Strategy>,
+    /// How many iterations it has at most; told to the agent, and kept by the caller.
+    pub limit: Option<u32>,
+    /// How much text a context has at most; without one, as the settings say.
+    pub budget: Option<Budget>,
+    /// The process that works on its iterations from beginning to end: while it is there, nobody else takes
+    /// one of them for interrupted. Without one, whoever begins next does.
+    pub holder: Option<ProcessIdentity>,
+}
+
+impl Run {
+    /// Returns a run of this name, with nothing but what the settings say.
+    pub fn named(id: impl Into<String>) -> Run {
+        Run { id: id.into(), ..Run::default() }
+    }
+}
+
+/// One iteration, from its beginning to its entry in the journal.
+///
+/// It is plain data: what [`Memory::begin`](crate::Memory::begin) returns is kept in `.ralph/state/` until it is finished,
+/// so that another process can finish it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Iteration {
+    /// The run.
+    pub run_id: String,
+    /// Its number in the run, from 1.
+    pub number: u32,
+    /// The task.
+    pub task: Task,
+    /// The number of this attempt at the task, from 1.
+    pub attempt: usize,
+    /// The model that should work on it.
+    pub model: String,
+    /// Why this one.
+    pub rationale: String,
+    /// How often the task failed in a row, and one more when it goes in circles: see [`rung`](crate::history::rung).
+    pub rung: u32,
+    /// When it began, in whole seconds.
+    pub started_at: DateTime<Utc>,
+    /// The knowledge that its context shows.
+    pub entries: Vec<Id>,
+    /// What its context left out for space.
+    pub left_out: Vec<Id>,
+    /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.
+    pub tree: Option<String>,
+    /// The process that works on it, where one does from beginning to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<ProcessIdentity>,
+    /// The process of its agent, where that was [noted](crate::Memory::note_agent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<ProcessIdentity>,
+    /// What the agent should know: markdown. Not kept in `state/`.
+    #[serde(skip)]
+    pub context: String,
+    /// What is wrong with files that were looked at. Not kept in `state/`.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+impl Iteration {
+    /// Returns an iteration of which no more is known.
+    pub(crate) fn new(run_id: String, number: u32, task: Task, started_at: DateTime<Utc>) -> Iteration {
+        Iteration {
+            run_id,
+            number,
+            task,
+            attempt: 1,
+            model: String::new(),
+            rationale: String::new(),
+            rung: 0,
+            // As exact as the journal has it.
+            started_at: started_at.trunc_subsecs(0),
+            entries: Vec::new(),
+            left_out: Vec::new(),
+            tree: None,
+            holder: None,
+            agent: None,
+            context: String::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Returns the id of its task.
+    pub fn task_id(&self) -> String {
+        self.task.own_id()
+    }
+
+    /// Returns the id that its entry in the journal gets, were it the only one of its number.
+    pub fn id(&self) -> String {
+        self.journal_path().trim_end_matches(".md").to_owned()
+    }
+
+    /// Returns the attempt of this iteration that has this head and these sections.
+    pub(super) fn attempt_with(&self, head: AttemptHead, sections: Sections) -> Attempt {
+        Attempt {
+            run_id: self.run_id.clone(),
+            task_id: Some(self.task_id()),
+            task_title: self.task.title.clone(),
+            feature: self.task.feature.clone(),
+            source: Source::Agent,
+            started_at: self.started_at,
+            head,
+            sections,
+        }
+    }
+
+    /// Returns the path of its file in the journal, were it the only one of its number.
+    pub(crate) fn journal_path(&self) -> String {
+        journal_path(&self.run_id, self.number)
+    }
+
+    /// Returns the path of its file in `state/`.
+    pub(crate) fn state_path(&self) -> String {
+        format!("state/{}", self.state_name())
+    }
+
+    /// Returns the same path, below `state/`.
+    pub(crate) fn state_name(&self) -> String {
+        format!("{BEGUN}/{}-{:04}.json", self.run_id, self.number)
+    }
+}
+
+/// Returns whether a text can be the name of a git tree: nothing that git could take for an option or a revision.
+pub(super) fn is_tree(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}

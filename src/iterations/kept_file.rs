@@ -1,0 +1,303 @@
+//! The file of an attempt that is kept outside of the project, until the journal has it.
+//!
+//! A file may come from anywhere, so all that it says is checked. It holds no secrets. Its keys are a format that later
+//! versions must read.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::iteration::{Iteration, is_tree};
+use super::process_identity::ProcessIdentity;
+use super::state_folders::{NAME, StateFolders};
+use super::work_tree::WorkTreeChanges;
+use crate::context::Task;
+use crate::error::{Error, Problem, Result, Severity};
+use crate::history::Report;
+use crate::journal::{check_name, check_number, check_run_name};
+use crate::secret::redact;
+use crate::store::{read_if_begins, write_private};
+use crate::transcript::Transcript;
+
+/// The format of the files.
+const VERSION: u64 = 1;
+/// How each of them begins, of whatever version.
+const START: &[u8] = b"{\"ralph_memory_kept\":";
+/// The largest file that is read, in bytes: an answer of the longest text that is read, escaped at its worst, and all
+/// that belongs to it.
+const MAX_BYTES: u64 = 128 * 1024 * 1024;
+
+/// Which iteration an attempt belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IterationRef {
+    /// This one.
+    Begun(Box<Iteration>),
+    /// One that [`Memory::resume`](crate::Memory::resume) finds by what was known of it.
+    #[serde(rename_all = "snake_case")]
+    Named {
+        /// The run.
+        run: Option<String>,
+        /// The number in the run.
+        number: Option<u32>,
+        /// The task.
+        task_id: Option<String>,
+    },
+}
+
+/// An attempt that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptAttempt {
+    pub(super) path: PathBuf,
+    pub(super) file: KeptFile,
+}
+
+/// The contents of such a file. Its first key tells it from the output of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeptFile {
+    pub(super) ralph_memory_kept: u64,
+    /// The folder that holds `.ralph/`, without links.
+    pub(super) root: String,
+    pub(super) kept_at: DateTime<Utc>,
+    /// Who is writing the attempt to the journal at the moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) holder: Option<ProcessIdentity>,
+    pub(super) which: IterationRef,
+    /// What git saw change.
+    #[serde(rename = "seen")]
+    pub(super) changes: WorkTreeChanges,
+    /// Whether a secret was taken out of what the agent said.
+    pub(super) redacted: bool,
+    pub(super) report: Report,
+}
+
+impl StateFolders {
+    /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
+    /// the file. For a caller that could not even open the memory; [`Memory::finish`](crate::Memory::finish) does it by
+    /// itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotKept`] with what would be kept, and with the error of the last folder that was tried.
+    pub fn keep(&self, root: &Path, which: IterationRef, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
+        let transcript = report.transcript.clone().unwrap_or_default();
+        let file = KeptFile::new(root, which, (report, &transcript), WorkTreeChanges::default(), now, &[]);
+        write_kept(self, &file).map_err(|error| {
+            let nothing = io::Error::other("the attempt belongs to no iteration that is known");
+            not_kept(&file, &error, Error::Io { action: "record", path: root.to_owned(), source: nothing })
+        })
+    }
+}
+
+/// Writes a file into the first of the folders that can be written, and returns its path.
+pub(super) fn write_kept(folders: &StateFolders, file: &KeptFile) -> Result<PathBuf> {
+    let mut failed = None;
+    for folder in &folders.0 {
+        let write = |to: &mut dyn io::Write| Ok(serde_json::to_writer(to, file)?);
+        match write_private(folder, &file.name(), write) {
+            Ok(path) => return Ok(path),
+            Err(source) => failed = Some(Error::Io { action: "write to", path: folder.clone(), source }),
+        }
+    }
+    let nowhere = || Error::Io { action: "find", path: NAME.into(), source: io::ErrorKind::NotFound.into() };
+    Err(failed.unwrap_or_else(nowhere))
+}
+
+impl KeptFile {
+    /// Returns what is kept of an attempt: all of it, without secrets.
+    pub(super) fn new(
+        root: &Path,
+        which: IterationRef,
+        (report, transcript): (&Report, &Transcript),
+        changes: WorkTreeChanges,
+        now: DateTime<Utc>,
+        allowed: &[String],
+    ) -> KeptFile {
+        let which = match which {
+            IterationRef::Begun(iteration) => {
+                let mut iteration = *iteration;
+                let Task { title, description, .. } = &mut iteration.task;
+                (*title, *description) = (redact(title, allowed), redact(description, allowed));
+                IterationRef::Begun(Box::new(iteration))
+            }
+            named @ IterationRef::Named { .. } => named,
+        };
+        let report = report.redacted(transcript, allowed);
+        let is_redacted = report.transcript.as_ref().is_some_and(|safe| safe.text != transcript.text);
+        KeptFile {
+            ralph_memory_kept: VERSION,
+            root: canonical(root),
+            kept_at: now,
+            holder: None,
+            which,
+            changes,
+            redacted: is_redacted,
+            report,
+        }
+    }
+
+    /// Returns the name of its file: the same for the same answer, and another one for any other.
+    fn name(&self) -> String {
+        let text = self.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
+        let (place, text) = (prefix(&self.root), xxh3_64(text.as_bytes()));
+        match &self.which {
+            IterationRef::Begun(iteration) => {
+                format!("{place}{}-{:04}-{text:016x}.json", iteration.run_id, iteration.number)
+            }
+            IterationRef::Named { .. } => format!("{place}unnamed-{text:016x}.json"),
+        }
+    }
+
+    /// Returns what is wrong with it: a file may come from anywhere.
+    fn check(&self) -> Result<()> {
+        let names = match &self.which {
+            IterationRef::Begun(iteration) => {
+                check_number(iteration.number)?;
+                check_tree(iteration.tree.as_deref())?;
+                (Some(iteration.run_id.clone()), Some(iteration.task_id()))
+            }
+            IterationRef::Named { run, number, task_id } => {
+                number.map_or(Ok(()), check_number)?;
+                (run.clone(), task_id.clone())
+            }
+        };
+        names.0.map_or(Ok(()), |run| check_run_name(&run))?;
+        names.1.map_or(Ok(()), |task_id| check_name("task id", &task_id))?;
+        check_tree(self.changes.tree.as_deref())
+    }
+}
+
+impl KeptAttempt {
+    /// Reads a file; `None` where it is another file, such as the output of an agent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NewerFormat`] for a file that a newer version wrote, [`Error::Invalid`] for one that is damaged or says
+    /// what no attempt can be, and [`Error::Io`].
+    pub fn read(path: &Path) -> Result<Option<KeptAttempt>> {
+        let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
+        let Some(bytes) = read_if_begins(path, START, MAX_BYTES).map_err(failed)? else { return Ok(None) };
+        let what = || format!("`{}`", path.display());
+        let digits: Vec<u8> = bytes[START.len()..].iter().copied().take_while(u8::is_ascii_digit).take(18).collect();
+        let found = String::from_utf8_lossy(&digits).parse().unwrap_or(0);
+        if found > VERSION {
+            return Err(Error::NewerFormat { path: path.to_owned(), found, known: VERSION });
+        }
+        let file: KeptFile = serde_json::from_slice(&bytes)
+            .map_err(|error| Error::invalid(what(), format!("it is damaged: {error}")))?;
+        match file.check() {
+            Err(Error::Invalid { what: part, reason }) => Err(Error::invalid(what(), format!("{part}: {reason}"))),
+            checked => checked.map(|()| Some(KeptAttempt { path: path.to_owned(), file })),
+        }
+    }
+
+    /// Returns where it is kept.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns which iteration it belongs to.
+    pub fn which(&self) -> &IterationRef {
+        &self.file.which
+    }
+
+    /// Says which iteration it belongs to, where that is [`IterationRef::Named`]. What is `None` stays as it was.
+    #[must_use]
+    pub fn named(mut self, run: Option<String>, number: Option<u32>, task_id: Option<String>) -> KeptAttempt {
+        if let IterationRef::Named { run: old_run, number: old_number, task_id: old_task } = &mut self.file.which {
+            *old_run = run.or(old_run.take());
+            *old_number = number.or(*old_number);
+            *old_task = task_id.or(old_task.take());
+        }
+        self
+    }
+
+    pub(super) fn is_of(&self, root: &str) -> bool {
+        match self.file.which {
+            IterationRef::Begun(_) => self.file.root == root,
+            // Where there was no memory, nobody knew in which folder it should be.
+            IterationRef::Named { .. } => Path::new(&self.file.root).starts_with(root),
+        }
+    }
+
+    pub(super) fn is_of_iteration(&self, iteration: &Iteration) -> bool {
+        matches!(&self.file.which, IterationRef::Begun(own) if own.run_id == iteration.run_id
+            && own.number == iteration.number && own.started_at == iteration.started_at)
+    }
+
+    pub(super) fn problem(&self, root: &Path) -> Problem {
+        let which = match &self.file.which {
+            IterationRef::Begun(iteration) => format!("iteration {} of {}", iteration.number, iteration.run_id),
+            IterationRef::Named { .. } => "an iteration".to_owned(),
+        };
+        let command = record_command(root, &self.path);
+        problem(
+            &self.path,
+            format!("{which} is not in the journal: it could not be written at {}", self.file.kept_at),
+            format!("`{command}` writes it to the journal"),
+        )
+    }
+}
+
+/// Returns the command that writes a [kept](KeptAttempt) attempt to the journal of the project in `root`, as a shell takes it.
+///
+/// ```
+/// use std::path::Path;
+/// use ralph_memory::memory::record_command;
+/// let command = record_command(Path::new("/src/my app"), Path::new("/home/me/1.json"));
+/// assert_eq!(command, "ralph-memory --root '/src/my app' record /home/me/1.json");
+/// ```
+pub fn record_command(root: &Path, file: &Path) -> String {
+    let quoted = |path: &Path| {
+        let path = path.to_string_lossy().into_owned();
+        shlex::try_quote(&path).map_or_else(|_| path.clone(), Cow::into_owned)
+    };
+    format!("ralph-memory --root {} record {}", quoted(root), quoted(file))
+}
+
+/// Returns the error of what could not be kept, with all of it.
+pub(super) fn not_kept(file: &KeptFile, error: &Error, source: Error) -> Error {
+    let reason = std::error::Error::source(error).map_or_else(String::new, |reason| format!(": {reason}"));
+    let text = serde_json::to_string(file).unwrap_or_default();
+    Error::NotKept {
+        root: file.root.clone().into(),
+        text,
+        reason: format!("{error}{reason}"),
+        source: Box::new(source),
+    }
+}
+
+pub(super) fn problem(path: &Path, message: String, hint: String) -> Problem {
+    Problem {
+        path: path.display().to_string(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "not-recorded".to_owned(),
+        message: message.into(),
+        hint: hint.into(),
+    }
+}
+
+/// Returns how a folder is called whatever leads there. What cannot be looked up has its own name.
+pub(super) fn canonical(root: &Path) -> String {
+    fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).to_string_lossy().into_owned()
+}
+
+/// Returns how the names of the files of a memory begin.
+pub(super) fn prefix(root: &str) -> String {
+    format!("{:016x}-", xxh3_64(root.as_bytes()))
+}
+
+fn check_tree(tree: Option<&str>) -> Result<()> {
+    if tree.is_none_or(is_tree) {
+        return Ok(());
+    }
+    Err(Error::invalid("tree", "it is not a git object's name"))
+}

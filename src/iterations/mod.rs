@@ -1,0 +1,41 @@
+//! Iterations: begun, resumed, and finished.
+//!
+//! `iteration` has the types. `begin` takes a number, chooses a model (`model_choice`) and gathers the material of a
+//! context (`gather`, `recurring`). `begun` keeps an iteration in a file until it is finished, `sealed` tells these files
+//! from others, `resume` finds the iteration that somebody else began. `finish` ends one: `contributions` turns what the
+//! agent said into knowledge, `record` writes that and the journal's entry. `kept` and `kept_file` hold attempts that the
+//! journal does not have yet, in the user's `state_folders`.
+//!
+//! An attempt whose agent has ended is in the journal, or in a file that the error names.
+
+mod begin;
+mod begun;
+mod contributions;
+mod ended;
+mod finish;
+mod gather;
+mod iteration;
+mod kept;
+mod kept_file;
+mod model_choice;
+mod process_identity;
+mod record;
+mod recurring;
+mod refusal;
+mod resume;
+mod sealed;
+mod state_folders;
+mod work_tree;
+
+pub(crate) use begin::{begin, cancel, note_agent};
+pub(crate) use begun::{bad_iterations, begun};
+pub use ended::Recorded;
+pub(crate) use finish::{changed_files, finish, keep, reader, record_kept};
+pub(crate) use gather::context;
+pub use iteration::{Iteration, Run};
+pub(crate) use kept::{kept_attempts, kept_problems};
+pub use kept_file::{IterationRef, KeptAttempt, record_command};
+pub use process_identity::ProcessIdentity;
+pub(crate) use resume::{new_run, newest_run, recent_run, resume};
+pub(crate) use sealed::{keep_options, kept_options};
+pub use state_folders::StateFolders;

@@ -1,0 +1,72 @@
+//! Which process works on an iteration, and whether it still does.
+//!
+//! A process is told from others that get its number later by when it was started.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+/// A process, told from others that get its number later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    pid: u32,
+    /// When it was started, in the system's ticks since the machine was.
+    started: u64,
+}
+
+impl ProcessIdentity {
+    /// Returns this process; `None` where the system says nothing of processes.
+    pub fn this_process() -> Option<ProcessIdentity> {
+        ProcessIdentity::of(std::process::id())
+    }
+
+    /// Returns the process with this number; `None` where there is none, or the system says nothing of processes.
+    pub fn of(pid: u32) -> Option<ProcessIdentity> {
+        Some(ProcessIdentity { pid, started: started(pid)? })
+    }
+
+    /// Returns whether a process can have this number.
+    pub(crate) fn is_possible(&self) -> bool {
+        (1..=i32::MAX.unsigned_abs()).contains(&self.pid)
+    }
+
+    /// Returns its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Returns whether it is still there.
+    pub(crate) fn is_alive(&self) -> bool {
+        started(self.pid) == Some(self.started)
+    }
+}
+
+/// Returns when a process was started, as Linux tells it (`proc(5)`, the 22nd field of `stat`).
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is a name in parentheses, which may hold anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split_whitespace();
+    // One that has ended and was not waited for is no longer at work.
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_until_it_has_ended() {
+        let own = ProcessIdentity::this_process().unwrap();
+        assert!(own.is_alive());
+        // Another one that has its number by now.
+        assert!(!ProcessIdentity { started: own.started + 1, ..own }.is_alive());
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = ProcessIdentity::of(child.id()).unwrap();
+        assert!(process.is_alive());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!process.is_alive());
+    }
+}

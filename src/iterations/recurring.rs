@@ -1,0 +1,45 @@
+//! What comes back in the iterations of a task's feature: files that most of them touch, and errors.
+
+use crate::catalog::Catalog;
+use crate::context::{self, Recurring, Task};
+use crate::entry::path::{MEMORY_FOLDER, is_project_path};
+use crate::history::{self, AttemptSummary};
+use crate::journal::{error_line, recent_attempts};
+use crate::workspace::Workspace;
+
+/// How many files are looked for to be suggested in a context: more than it has, since it names none twice.
+const MAX_FILES: usize = 32;
+/// How many errors are looked up for a context: more than it shows.
+const MAX_ERRORS: usize = 4;
+
+/// Returns what comes back, for the context of a task: in the last iterations of its feature, or, where it has none, in its
+/// own attempts. Of these, `own`, only errors are returned: the files that they touched stand with them.
+pub(super) fn recurring(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    task: &Task,
+    own: &[AttemptSummary],
+) -> Recurring {
+    let feature = task.feature.as_deref().filter(|feature| !feature.trim().is_empty());
+    let of_feature = feature.map(|feature| recent_attempts(workspace.now(), catalogs, feature));
+    let attempts = of_feature.as_deref().unwrap_or(own);
+    let touched = of_feature.as_deref().map(history::touched_files).unwrap_or_default();
+    let files = touched
+        .into_iter()
+        .filter(|file| file.suggested)
+        .map(|file| file.path)
+        .filter(|path| !task.files.contains(path) && has_file(workspace, path))
+        .take(MAX_FILES)
+        .collect();
+    let errors = history::pressing_errors(attempts, own).into_iter().take(MAX_ERRORS);
+    let errors = errors.map(|error| context::RecurringError {
+        attempts: error.attempts().map(|attempt| attempt.id.clone()).collect(),
+        line: error_line(workspace, catalogs, &error).unwrap_or_default(),
+    });
+    Recurring { files, errors: errors.collect() }
+}
+
+/// Returns whether something of the project is at `path`, other than a part of the memory.
+fn has_file(workspace: &Workspace, path: &str) -> bool {
+    is_project_path(path) && !path.starts_with(MEMORY_FOLDER) && workspace.root().join(path).symlink_metadata().is_ok()
+}

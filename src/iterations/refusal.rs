@@ -1,0 +1,67 @@
+//! Which errors concern one fact of an agent's output alone, while the rest is written, and how they are worded.
+//!
+//! What no entry could take goes into the notes of the attempt: nothing that an agent learned is lost because of a file.
+
+use std::io::ErrorKind;
+
+use crate::entry::knowledge::Knowledge;
+use crate::error::Error;
+
+/// Errors of the system that have no kind; their numbers are the same on every Unix.
+const EIO: i32 = 5;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
+/// Returns whether an error is about one thing that the agent said, or the entry that it belongs into. What is about the
+/// whole memory, such as a full disk or a lock, would be met by everything else as well.
+pub(super) fn is_of_one(error: &Error) -> bool {
+    let Error::Io { action, source, .. } = error else {
+        return matches!(
+            error,
+            Error::Invalid { .. }
+                | Error::Secret { .. }
+                | Error::Uneditable { .. }
+                | Error::Conflict { .. }
+                | Error::OutsideRoot { .. }
+        );
+    };
+    match source.kind() {
+        ErrorKind::StorageFull
+        | ErrorKind::QuotaExceeded
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::FileTooLarge
+        | ErrorKind::OutOfMemory => false,
+        // A file that is damaged is one file, a disk that takes nothing is all of them.
+        _ if source.raw_os_error() == Some(EIO) => *action == "read",
+        // Where no new file can be made, no entry is to blame.
+        _ => !matches!(*action, "lock" | "create") && !matches!(source.raw_os_error(), Some(ENFILE | EMFILE)),
+    }
+}
+
+/// Returns whether the agent can do better the next time.
+pub(super) fn is_of_agent(error: &Error) -> bool {
+    matches!(error, Error::Invalid { .. } | Error::Secret { .. })
+}
+
+/// Says why something was refused.
+pub(super) fn reason_of(error: &Error) -> String {
+    match error {
+        // No fingerprint: the journal is committed, and of a weak password it would tell whether a guess is right.
+        Error::Secret { what, line, pattern, .. } => {
+            format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
+        }
+        error => {
+            let reason = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+            format!("{error}{reason}")
+        }
+    }
+}
+
+/// Returns the notes with the knowledge that no entry could take, and why.
+pub(super) fn notes_with(notes: Option<String>, left_over: &[(Knowledge, String)]) -> Option<String> {
+    let refused = left_over.iter().map(|(Knowledge { title, tags, body, .. }, reason)| {
+        format!("Not taken over as knowledge: {reason}\n\n**{title}** ({})\n\n{}", tags.join(", "), body.trim())
+    });
+    let all: Vec<String> = notes.into_iter().chain(refused).collect();
+    Some(all.join("\n\n")).filter(|notes| !notes.is_empty())
+}

@@ -1,0 +1,186 @@
+//! Which run is active, and which iteration a caller means who did not begin it.
+//!
+//! What the journal says of the [future](crate::entry::is_ahead) does not count.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::SystemTime;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::begun::begun;
+use super::iteration::{Iteration, Run};
+use crate::catalog::Area;
+use crate::context::Task;
+use crate::entry::is_ahead;
+use crate::error::{Argument, Error, Result};
+use crate::history::AttemptSummary;
+use crate::journal::{
+    self, both_areas, check_name, check_number, check_run_name, journal_path, latest_start, next_number, run_of,
+};
+use crate::text::shorten;
+use crate::workspace::Workspace;
+
+/// How long a run is taken to go on after its last iteration ended, in hours.
+const ACTIVE_HOURS: i64 = 2;
+/// How much longer ago an iteration may have begun that ended in that time, in hours.
+const LONGEST_HOURS: i64 = 24;
+/// How much of a task's title is shown beside an iteration, in characters.
+const NAMED_TITLE: usize = 60;
+
+/// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
+pub(crate) fn new_run(workspace: &Workspace) -> Run {
+    loop {
+        // Hash keys come from the system's randomness; the rest tells two of one process apart.
+        let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
+        let id = format!("run-{:08x}", random >> 32);
+        if workspace.store.folder(&format!("journal/{id}")).is_err() {
+            return Run::named(id);
+        }
+    }
+}
+
+/// Returns the name of the run that was active last, if that was within [`ACTIVE_HOURS`]: one that ended an iteration, or
+/// began one.
+pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
+    let now = workspace.now();
+    let since = now - TimeDelta::hours(ACTIVE_HOURS);
+    let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
+    let catalog = workspace.catalog(Area::Live);
+    let in_time = first..=latest_start(now);
+    let recent = catalog.journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
+    let finished = recent.filter_map(|row| {
+        let run = run_of(&catalog.id(row)?)?;
+        Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
+    });
+    // One that was begun here was begun, whatever the clock said then.
+    let begun = begun(workspace).unwrap_or_default().into_iter();
+    let begun = begun.map(|iteration| (iteration.started_at.min(now), iteration.run_id));
+    newest(workspace, finished.chain(begun).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
+}
+
+/// Returns the name of the run that began an iteration last, however long ago.
+pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
+    let catalog = workspace.catalog(Area::Live);
+    let now = workspace.now();
+    let latest = latest_start(now);
+    let in_time = catalog.journal_rows().filter(|row| catalog.recency(*row) <= latest);
+    let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+    let begun = begun(workspace).unwrap_or_default().into_iter();
+    let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp(), iteration.run_id));
+    newest(workspace, finished.chain(begun))
+}
+
+/// Returns the run with the latest time. Times are whole seconds; of several runs in one the folder
+/// says which was written to last.
+fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
+    let written = |run: &str| {
+        let folder = workspace.store.folder(&format!("journal/{run}")).and_then(|folder| folder.stat());
+        folder.map_or(i64::MAX, |stat| stat.mtime)
+    };
+    let mut latest: Vec<(T, String)> = Vec::new();
+    for (at, run) in runs {
+        match latest.first().map(|(newest, _)| at.cmp(newest)) {
+            Some(std::cmp::Ordering::Less) => continue,
+            Some(std::cmp::Ordering::Equal) => {}
+            Some(std::cmp::Ordering::Greater) | None => latest.clear(),
+        }
+        if latest.iter().all(|(_, known)| *known != run) {
+            latest.push((at, run));
+        }
+    }
+    latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
+}
+
+/// Returns the iteration that a caller means who did not begin it itself: the open one of this run and number; else the
+/// one that is in the journal already, since it was taken for interrupted; else a new one of the task, in the run that was
+/// active last, or one of its own. A new one began `at` that time.
+pub(crate) fn resume(
+    workspace: &Workspace,
+    run: Option<&str>,
+    number: Option<u32>,
+    task_id: Option<&str>,
+    at: DateTime<Utc>,
+) -> Result<Iteration> {
+    run.map_or(Ok(()), check_run_name)?;
+    task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
+    number.map_or(Ok(()), check_number)?;
+    if let Some(open) = only_begun(workspace, run, number, task_id)? {
+        return Ok(open);
+    }
+    if let (Some(run), Some(number)) = (run, number)
+        && let Some(late) = from_journal(workspace, run, number)
+        && task_id.is_none_or(|task_id| late.task_id() == task_id)
+    {
+        return Ok(late);
+    }
+    let Some(task_id) = task_id else {
+        let reason = "none is begun that could be meant, and no task is named";
+        return Err(Error::invalid(Argument::Iteration, reason));
+    };
+    let run_id = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
+    let number = number.map_or_else(|| next_number(workspace, &run_id), Ok)?;
+    let (task, n_attempts) = known_task(workspace, task_id);
+    Ok(Iteration { attempt: n_attempts + 1, ..Iteration::new(run_id, number, task, at) })
+}
+
+/// Returns the begun iteration that all that is given holds for; an error where there are several.
+fn only_begun(
+    workspace: &Workspace,
+    run: Option<&str>,
+    number: Option<u32>,
+    task_id: Option<&str>,
+) -> Result<Option<Iteration>> {
+    let is_meant = |open: &Iteration| {
+        run.is_none_or(|run| open.run_id == run)
+            && number.is_none_or(|number| open.number == number)
+            && task_id.is_none_or(|task_id| open.task_id() == task_id)
+    };
+    let mut open: Vec<Iteration> = begun(workspace)?.into_iter().filter(is_meant).collect();
+    if open.len() > 1 {
+        let names: Vec<String> = open
+            .iter()
+            .map(|open| format!("{} of {} ({})", open.number, open.run_id, shorten(&open.task.title, NAMED_TITLE)))
+            .collect();
+        let reason = format!("several are begun and not recorded: {}", names.join(", "));
+        return Err(Error::invalid(Argument::Iteration, reason));
+    }
+    Ok(open.pop())
+}
+
+/// Returns an iteration as the journal has it.
+fn from_journal(workspace: &Workspace, run_id: &str, number: u32) -> Option<Iteration> {
+    let attempt = journal::attempt_at(workspace, &journal_path(run_id, number))?;
+    let task = Task {
+        id: attempt.task_id,
+        feature: attempt.feature,
+        section: attempt.head.section,
+        ..Task::new(attempt.task_title)
+    };
+    Some(Iteration {
+        model: attempt.head.model.unwrap_or_default(),
+        rationale: attempt.head.model_rationale.unwrap_or_default(),
+        entries: attempt.head.context,
+        ..Iteration::new(run_id.to_owned(), number, task, attempt.started_at)
+    })
+}
+
+/// Returns the task with this id as the last attempt at it has it, and how many attempts there were.
+fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let known = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+    let newest = known.last().and_then(|newest| journal::attempt(workspace, &catalogs, &newest.id));
+    let task = Task {
+        id: Some(task_id.to_owned()),
+        feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
+        section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
+        // Of a task that nobody named, the id is all there is to call it by.
+        ..Task::new(
+            newest
+                .map(|attempt| attempt.task_title)
+                .filter(|title| !title.is_empty())
+                .unwrap_or_else(|| task_id.to_owned()),
+        )
+    };
+    (task, known.len())
+}

@@ -1,0 +1,68 @@
+//! Files below `state/` that are believed only where this program wrote them, on this machine and in this folder.
+//!
+//! Nothing there belongs into version control, but a repository, an archive or a copy may come with such files. So each
+//! ends with a sum whose key is of this machine and folder (see
+//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says of it.
+
+use std::io;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::error::{Error, Result};
+use crate::git::WorkTree;
+use crate::store::Lock;
+use crate::workspace::Workspace;
+
+/// The file of what the newest run was started with, below `state/`.
+const OPTIONS: &str = "run.json";
+/// The length of the last line of a file, with the line end before it, in bytes.
+const SUM: usize = 18;
+
+/// Writes a file below `state/`, with its sum.
+pub(super) fn write_sealed(workspace: &Workspace, lock: &Lock, name: &str, mut text: Vec<u8>) -> Result<()> {
+    let missing = || no_key(workspace, io::ErrorKind::NotFound.into());
+    // There is one: the lock is held.
+    let key = state_key(workspace)?.ok_or_else(missing)?;
+    let sum = sum(&text, key);
+    text.extend(sum.bytes());
+    workspace.store.write_state(lock, name, &text)
+}
+
+/// Returns what a file says without its last line, if that shows that it was written here; else why it is not believed.
+pub(super) fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
+    let text = bytes.len().checked_sub(SUM).map(|length| &bytes[..length]);
+    let text = text.filter(|text| key.is_some_and(|key| bytes.ends_with(sum(text, key).as_bytes())));
+    text.ok_or_else(|| "it was not written on this machine, in this folder".to_owned())
+}
+
+/// Returns the key of the sums; `None` where nothing was locked yet, so that nothing was written.
+pub(super) fn state_key(workspace: &Workspace) -> Result<Option<u64>> {
+    workspace.store.state_key().map_err(|source| no_key(workspace, source))
+}
+
+fn no_key(workspace: &Workspace, source: io::Error) -> Error {
+    Error::Io { action: "look at", path: workspace.store.state().join("lock"), source }
+}
+
+/// Returns the last line of a file with these bytes before it.
+fn sum(bytes: &[u8], key: u64) -> String {
+    format!("\n{:016x}\n", xxh3_64_with_seed(bytes, key))
+}
+
+/// Keeps what a run was started with: any text. It replaces what was kept of another run.
+pub(crate) fn keep_options(workspace: &Workspace, options: &str) -> Result<()> {
+    write_sealed(workspace, &workspace.lock_within_git()?, OPTIONS, options.as_bytes().to_owned())
+}
+
+/// Returns what [`keep_options`] kept on this machine, in this folder. It may name commands, so nothing is believed that
+/// was written elsewhere, or that git tracks.
+pub(crate) fn kept_options(workspace: &Workspace) -> Option<String> {
+    let path = format!("state/{OPTIONS}");
+    let is_tracked = |tree: WorkTree| tree.tracked(&[&path]).map_or(true, |tracked| !tracked.is_empty());
+    if workspace.work_tree().is_some_and(is_tracked) {
+        return None;
+    }
+    let file = workspace.store.read(&path).ok()?;
+    let bytes = unsealed(&file.bytes, state_key(workspace).ok()?).ok()?;
+    String::from_utf8(bytes.to_owned()).ok()
+}

@@ -1,0 +1,44 @@
+//! The user's folders for attempts that must outlive the project's own files.
+//!
+//! Which folders these are depends on nothing but the variables that it is given and on the user's id.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How the folder in the user's state folder is called, and the beginning of that for temporary files.
+pub(super) const NAME: &str = "ralph-memory";
+
+/// The folders in which attempts are kept until they are in the journal. The first that can be written is taken.
+///
+/// Each gets the mode 0700, and files in it 0600. A folder that belongs to another user is not used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateFolders(pub(super) Vec<PathBuf>);
+
+impl StateFolders {
+    /// Returns these folders, in the order in which they are tried.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> StateFolders {
+        StateFolders(folders.into_iter().collect())
+    }
+
+    /// Returns the folders of a user by the environment `variable`s: `$XDG_STATE_HOME/ralph-memory`, or
+    /// `~/.local/state/ralph-memory`; then `ralph-memory-UID` in the folder for temporary files.
+    ///
+    /// ```
+    /// use ralph_memory::memory::StateFolders;
+    /// let folders = StateFolders::of_user(&|name| std::env::var_os(name));
+    /// ```
+    pub fn of_user(variable: &dyn Fn(&str) -> Option<OsString>) -> StateFolders {
+        let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local").join("state")));
+        let temporary = set("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
+        let own = format!("{NAME}-{}", rustix::process::geteuid().as_raw());
+        StateFolders(state.map(|state| state.join(NAME)).into_iter().chain([temporary.join(own)]).collect())
+    }
+
+    /// Returns whether a file lies in one of them: only what does was kept by this program, for its user.
+    pub fn hold(&self, path: &Path) -> bool {
+        let folder = path.parent().and_then(|folder| if folder == Path::new("") { None } else { Some(folder) });
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        folder.is_ok_and(|folder| self.0.iter().any(|own| own.canonicalize().is_ok_and(|own| own == folder)))
+    }
+}

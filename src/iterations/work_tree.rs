@@ -1,0 +1,80 @@
+//! The state of the work tree's files when an attempt begins and ends.
+//!
+//! Without git, or where git refuses to answer, an attempt goes on without it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::begun::scratch;
+use crate::entry::path::MEMORY_FOLDER;
+use crate::error::{Error, Problem, Severity};
+use crate::git::{Lookup, WorkTree};
+use crate::workspace::{Work, Workspace};
+
+/// The state of the work tree's files, and where git computed it.
+pub(super) struct WorkTreeState {
+    /// The name of the git tree, without `.ralph/`.
+    pub(super) tree: String,
+    work_tree: WorkTree,
+    scratch: PathBuf,
+}
+
+/// What git saw of the work tree when the agent had ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkTreeChanges {
+    pub(super) tree: Option<String>,
+    pub(super) created: Vec<String>,
+    pub(super) modified: Vec<String>,
+}
+
+/// Returns the state of the work tree's files as it is now; `None` where there is no git or no work tree. Where git does
+/// not say, a problem says why.
+pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeState>, Box<Problem>> {
+    let work_tree = match WorkTree::find(workspace.store.memory()) {
+        Lookup::Found(tree) => tree,
+        Lookup::NoGit | Lookup::NoWorkTree => return Ok(None),
+        Lookup::Refused(reason) => return Err(Box::new(unknown(&reason))),
+    };
+    let _asking = workspace.doing(Work::AskingGit, None);
+    let scratch = scratch(workspace);
+    let scratch = scratch.map_err(|source| Error::Io { action: "create", path: workspace.store.state(), source });
+    match scratch.and_then(|scratch| Ok((work_tree.tree(&scratch)?, scratch))) {
+        Ok((tree, scratch)) => Ok(Some(WorkTreeState { tree, work_tree, scratch })),
+        Err(error) => Err(Box::new(unknown(&error.to_string()))),
+    }
+}
+
+/// Returns the tree as it is now, with the files that git saw change since the tree `before`, and, where there was such a
+/// tree, why there is none now.
+pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (WorkTreeChanges, Option<Problem>) {
+    let state = match work_tree_state(workspace) {
+        Ok(Some(state)) => state,
+        Ok(None) => return (WorkTreeChanges::default(), None),
+        Err(problem) => return (WorkTreeChanges::default(), Some(*problem).filter(|_| before.is_some())),
+    };
+    let mut changes = WorkTreeChanges::default();
+    if let Some(before) = before
+        && let Ok(found) = state.work_tree.changes(&state.scratch, before, &state.tree)
+    {
+        changes.created = found.created;
+        changes.modified = found.modified.into_iter().chain(found.deleted).collect();
+    }
+    changes.tree = Some(state.tree);
+    (changes, None)
+}
+
+fn unknown(reason: &str) -> Problem {
+    let message = format!("the attempt goes on without the state of the project's files: {reason}");
+    let hint = "`ralph-memory doctor` looks at git; the attempt is recorded all the same";
+    Problem {
+        path: MEMORY_FOLDER.to_owned(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "no-tree".to_owned(),
+        message: message.into(),
+        hint: hint.into(),
+    }
+}

@@ -1,0 +1,225 @@
+//! Adding knowledge: as a new entry, or into the one that says the same.
+//!
+//! It decides which entry says the same, and where a new one goes. The version that an update replaces is in the archive
+//! before the entry changes.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::write::{edited, write_entry};
+use crate::catalog::{Catalog, RowId};
+use crate::dedup;
+use crate::entry::Id;
+use crate::entry::edit::{self, Change};
+use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
+use crate::entry::path::EntryPath;
+use crate::error::{Error, Problem, Result};
+use crate::retrieve::superseded;
+use crate::store::{Created, Lock, stem_for_title};
+use crate::text::fold;
+use crate::workspace::Workspace;
+
+/// What adding knowledge did to the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddAction {
+    /// There is a new entry.
+    Created,
+    /// The entry that said the same was updated; its old version is in the archive.
+    Updated,
+    /// An entry says exactly this already.
+    Unchanged,
+}
+
+impl AddAction {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AddAction::Created => "created",
+            AddAction::Updated => "updated",
+            AddAction::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// What [`Memory::add`](crate::Memory::add) did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Added {
+    /// The entry.
+    pub id: Id,
+    /// Its title.
+    pub title: String,
+    /// What was done.
+    pub action: AddAction,
+    /// Its file.
+    pub path: EntryPath,
+    /// Where the version that was replaced is now.
+    pub archived: Option<EntryPath>,
+    /// For a new entry, the ids of those that are most like it by title, tags and body, the nearest first. Where one
+    /// says the same, the new entry may replace it.
+    pub similar: Vec<Id>,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
+/// Adds knowledge, as `Memory::add` describes it, without its vectors.
+pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added> {
+    // As it was given: small letters would hide what a tag is.
+    workspace.refuse_secrets(knowledge)?;
+    Workspace::refuse_invisible(knowledge)?;
+    let knowledge = knowledge.normalised()?;
+    let lock = workspace.lock_entries()?;
+    let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
+        let (same, similar) = find_same(workspace, catalog, &knowledge);
+        let added = match same {
+            Some(row) if is_event(&knowledge) => unchanged(catalog, row),
+            Some(row) => update(workspace, &lock, catalog, row, &knowledge),
+            None => create(workspace, &lock, catalog, &knowledge).map(|added| Added { similar, ..added }),
+        }?;
+        let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
+        Ok((added, written))
+    })?;
+    if added.action != AddAction::Unchanged {
+        added.problems.extend(git_problem);
+        added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
+    }
+    Ok(added)
+}
+
+/// Returns the row of the entry that says what the knowledge says, and the ids of those that are like it. Entries that
+/// searches hide are left out, since nobody would find what an update wrote into them.
+fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> (Option<RowId>, Vec<Id>) {
+    let now = workspace.now();
+    let superseded = superseded(&[catalog], now);
+    // One head at a time: all of them together take more memory than the rest of the call.
+    let heads = catalog
+        .knowledge_rows()
+        .filter(|row| catalog.is_indexable(*row) && catalog.is_event(*row) == is_event(knowledge))
+        .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
+        .map(|row| (row, catalog.head(row)))
+        .filter(|(_, head)| !head.is_expired(now));
+    if is_event(knowledge) {
+        return (dedup::find_event(knowledge, heads), Vec::new());
+    }
+    let found = dedup::find(knowledge, heads);
+    for candidate in found.candidates {
+        // The file may be gone since the scan.
+        let Ok((_, entry)) = workspace.read_entry(&catalog.path(candidate.key)) else { continue };
+        if dedup::is_same(knowledge, &candidate, &entry.head.title, &entry.body) {
+            return (Some(candidate.key), Vec::new());
+        }
+    }
+    (
+        None,
+        found
+            .similar
+            .into_iter()
+            .filter_map(|row| catalog.id(row))
+            .filter(|id| !knowledge.supersedes.contains(id))
+            .collect(),
+    )
+}
+
+/// Writes a new entry under a name that is free.
+fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
+    let file = knowledge.to_file(workspace.now());
+    let mut taken: HashSet<String> = archived_stems(workspace, "archive/knowledge").into_iter().collect();
+    // People look for an event by its day.
+    let (folder, name) = if is_event(knowledge) {
+        ("knowledge/events", format!("{} {}", workspace.now().format("%Y-%m-%d"), knowledge.title))
+    } else {
+        ("knowledge", knowledge.title.clone())
+    };
+    loop {
+        let is_taken = |stem: &str| {
+            let id = Id::parse(&format!("knowledge/{stem}"));
+            taken.contains(stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
+        };
+        let stem = stem_for_title(&name, &is_taken);
+        let path = format!("{folder}/{stem}.md");
+        // A folder or a link can have the name of an entry.
+        if workspace.store.create(lock, &path, file.as_bytes())? == Created::Exists {
+            taken.insert(stem);
+            continue;
+        }
+        let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+        let title = knowledge.title.clone();
+        return Ok(Added {
+            id,
+            title,
+            action: AddAction::Created,
+            path: EntryPath::new(&path),
+            archived: None,
+            similar: Vec::new(),
+            problems: Vec::new(),
+        });
+    }
+}
+
+/// Brings an entry up to date; its old version goes to the archive first.
+fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, knowledge: &Knowledge) -> Result<Added> {
+    let (path, id) = (catalog.path(row), catalog.id(row));
+    let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+    let (text, entry) = workspace.read_entry(&path)?;
+    let mut changes = knowledge.changes_to(&entry.head, &entry.body);
+    changes.extend(knowledge.details_change(&text));
+    if changes.is_empty() {
+        return unchanged(catalog, row);
+    }
+    changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now())));
+    let edited = edited(&path, &text, &changes)?;
+    let archived = workspace.store.archive_copy(lock, &path, text.as_bytes(), workspace.now())?;
+    let problems = workspace.replace(lock, &path, &text, &edited).inspect_err(|_| {
+        // Nothing was replaced, so there is no old version. A copy that cannot be removed stays.
+        let _ = workspace.store.discard_copy(lock, &archived, text.as_bytes());
+    })?;
+    Ok(Added {
+        id,
+        title: if fold(&knowledge.title) == fold(&entry.head.title) {
+            entry.head.title
+        } else {
+            knowledge.title.clone()
+        },
+        action: AddAction::Updated,
+        path: EntryPath::new(&path),
+        archived: Some(EntryPath::new(&archived)),
+        similar: Vec::new(),
+        problems,
+    })
+}
+
+/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and a
+/// new entry only needs a free name.
+fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
+    let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
+    let mut stems = Vec::new();
+    for name in open.names().unwrap_or_default() {
+        let Some(name) = name.to_str() else { continue };
+        match name.strip_suffix(".md") {
+            Some(stem) => stems.push(stem.to_owned()),
+            None => stems.extend(archived_stems(workspace, &format!("{folder}/{name}"))),
+        }
+    }
+    stems
+}
+
+fn is_event(knowledge: &Knowledge) -> bool {
+    class(knowledge.category.as_deref()) == Class::Event
+}
+
+/// Returns that an entry says exactly this already.
+fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
+    let path = catalog.path(row);
+    let id = catalog.id(row).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+    let title = catalog.head(row).title;
+    Ok(Added {
+        id,
+        title,
+        action: AddAction::Unchanged,
+        path: EntryPath::new(&path),
+        archived: None,
+        similar: Vec::new(),
+        problems: Vec::new(),
+    })
+}

@@ -1,0 +1,136 @@
+//! Events: what happened, and which tasks see it.
+//!
+//! Some are entries of their own. Others nobody had to note: they follow from the journal's attempts at the other tasks
+//! of a section.
+
+use std::collections::HashSet;
+
+use crate::catalog::{Catalog, RowId};
+use crate::context::{self, Task};
+use crate::entry::{Attempt, Head, Id, Outcome, Scope};
+use crate::history::NO_REPORT;
+use crate::journal;
+use crate::retention;
+use crate::retrieve::superseded;
+use crate::text::{fold, shorten};
+use crate::workspace::Workspace;
+
+/// The importance of an event that nobody noted.
+const IMPORTANCE: u8 = 50;
+/// How much of each section of an attempt other tasks see, in characters.
+const QUOTE_CHARACTERS: usize = 300;
+
+/// Returns the live events that are beyond the caps.
+pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
+    retention::beyond_caps(
+        live_events(workspace, live).iter().map(|(_, id, head)| (id, head)),
+        workspace.settings.events,
+    )
+}
+
+/// Returns the events that a task may see, as its context shows them.
+pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::Event> {
+    let events = live_events(workspace, live);
+    let beyond = retention::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
+    let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
+    let event = |(row, id, head): (RowId, Id, Head)| {
+        // A file that vanished since the scan is no longer known.
+        let (_, entry) = workspace.read_entry(&live.path(row)).ok()?;
+        Some(context::Event {
+            id,
+            recency: head.recency(),
+            category: head.category.unwrap_or_default(),
+            scope: head.scope,
+            source: head.source,
+            importance: head.importance,
+            summary: entry.body,
+        })
+    };
+    seen.filter_map(event).collect()
+}
+
+/// Returns what the journal says of the other tasks in a task's section, as events that nobody had to note: what was
+/// submitted, what was rejected and why, what was approved. Together with `n_noted` events of the section there are
+/// no more than its cap.
+pub(crate) fn journal_events(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    task: &Task,
+    n_noted: usize,
+) -> Vec<context::Event> {
+    let Some(section) = &task.section else { return Vec::new() };
+    let room = workspace.settings.events.per_section.saturating_sub(n_noted);
+    let own = task.own_id();
+    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_section(section));
+    let mut seen = HashSet::new();
+    let events = attempts.into_iter().rev().filter_map(|past| {
+        let attempt =
+            journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
+        let (category, summary) = event_of(&attempt)?;
+        // A rejection that says the same of the same task is one.
+        seen.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::Event {
+            id: past.id,
+            category: category.to_owned(),
+            scope: Scope::Section(section.clone()),
+            source: attempt.source,
+            importance: IMPORTANCE,
+            recency: Some(attempt.started_at),
+            summary,
+        })
+    });
+    events.take(room).collect()
+}
+
+/// Returns the live events that count: valid, not expired, and not replaced.
+fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
+    let mut rows = live.knowledge_rows().filter(|row| live.is_event(*row) && live.is_indexable(*row)).peekable();
+    if rows.peek().is_none() {
+        return Vec::new();
+    }
+    let now = workspace.now();
+    let superseded = superseded(&[live], now);
+    rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).as_of(now))))
+        .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
+        .collect()
+}
+
+/// Returns which sort of event an attempt is to the other tasks of its section, and its summary; `None` where the
+/// attempt says nothing of the task, as one that was interrupted.
+fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
+    let (head, sections) = (&attempt.head, &attempt.sections);
+    let verified = head.validation.as_ref();
+    let some = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!text.is_empty()).then(|| shorten(&text, QUOTE_CHARACTERS))
+    };
+    let why = || some(&sections.why).filter(|why| why != NO_REPORT).map(|why| format!("Why it failed: {why}"));
+    let notes = || some(&sections.notes).or_else(|| some(&sections.summary));
+    let (category, sentences) = match head.outcome {
+        Outcome::Done => match verified {
+            Some(verified) => ("approval", vec![Some(format!("`{}` passed.", verified.command)), notes()]),
+            None => ("submission", vec![notes()]),
+        },
+        Outcome::Retried => {
+            let refuted = verified.map(|by| format!("`{}` ended with {}.", by.command, by.exit_code));
+            ("rejection", vec![refuted, some(&sections.feedback), why()])
+        }
+        // Part of it was done.
+        Outcome::Partial => ("submission", vec![notes()]),
+        Outcome::Failed | Outcome::Blocked => {
+            let tried = some(&sections.tried).map(|tried| format!("Tried: {tried}"));
+            ("rejection", vec![some(&sections.feedback), tried, why()])
+        }
+        Outcome::Interrupted | Outcome::Error => return None,
+    };
+    let next = some(&sections.retry_suggestion).filter(|_| head.outcome != Outcome::Done);
+    let next = next.map(|next| format!("Suggested instead: {next}"));
+    let mut sentences: Vec<String> = sentences.into_iter().chain([next]).flatten().collect();
+    for sentence in &mut sentences {
+        if !sentence.ends_with(['.', '!', '?', '…', '。']) {
+            sentence.push('.');
+        }
+    }
+    // That something failed, without a word of why, helps nobody.
+    let is_of_use = !sentences.is_empty() || head.outcome == Outcome::Done;
+    is_of_use.then(|| (category, [&[format!("{}:", attempt.task_title)], &sentences[..]].concat().join(" ")))
+}

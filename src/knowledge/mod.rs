@@ -1,0 +1,23 @@
+//! Writing knowledge: adding, superseding, restoring and promoting entries, and which events a task sees.
+//!
+//! Every write happens under the lock of the entries, and an update first puts the old version into the archive.
+//! Nothing here knows of vectors: callers make those of what was written.
+
+mod add;
+mod events;
+mod promote;
+mod restore;
+mod staleness;
+mod supersede;
+mod write;
+
+pub(crate) use add::add;
+pub use add::{AddAction, Added};
+pub(crate) use events::{beyond_caps, events_for, journal_events};
+pub use promote::Promoted;
+pub(crate) use promote::promote;
+pub use restore::Restored;
+pub(crate) use restore::restore;
+pub(crate) use staleness::{Staleness, staleness};
+pub use supersede::Superseded;
+pub(crate) use supersede::supersede;

@@ -1,0 +1,81 @@
+//! Promoting: an entry concerns others from now on, such as the project instead of one task.
+
+use serde::Serialize;
+
+use super::write::{edited, write_entry};
+use crate::catalog::Catalog;
+use crate::entry::edit::{self, Change};
+use crate::entry::knowledge::timestamp;
+use crate::entry::path::EntryPath;
+use crate::entry::{Id, Kind, Scope};
+use crate::error::{Error, Problem, Result};
+use crate::store::Lock;
+use crate::workspace::{Workspace, no_such_entry};
+
+/// What [`Memory::promote`](crate::Memory::promote) did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Promoted {
+    /// The entry.
+    pub id: Id,
+    /// Its file.
+    pub path: EntryPath,
+    /// Whom it concerned before.
+    pub from: Scope,
+    /// Whom it concerns now.
+    pub to: Scope,
+    /// Whether anything had to be written.
+    pub changed: bool,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
+/// Gives an entry another scope.
+pub(crate) fn promote(workspace: &Workspace, id: &Id, scope: &Scope) -> Result<Promoted> {
+    if let Scope::Unknown(scope) = scope {
+        let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
+        return Err(Error::invalid("scope", reason));
+    }
+    workspace.refuse_secrets_in("scope", &scope.to_string())?;
+    if id.kind() != Kind::Knowledge {
+        return Err(Error::invalid("ID", "what a journal entry says never changes; name a knowledge entry"));
+    }
+    let lock = workspace.lock_entries()?;
+    let (mut promoted, git_problem) =
+        write_entry(workspace, &lock, |catalog| set_scope(workspace, &lock, catalog, id, scope))?;
+    promoted.problems.extend(git_problem);
+    Ok(promoted)
+}
+
+/// Beside what it did, it returns the path that was written; `None` where the entry has the scope already.
+fn set_scope(
+    workspace: &Workspace,
+    lock: &Lock,
+    catalog: &Catalog,
+    id: &Id,
+    scope: &Scope,
+) -> Result<(Promoted, Option<EntryPath>)> {
+    let row = catalog.row_of_id(id).ok_or_else(|| no_such_entry(&workspace.store, &[catalog], id))?;
+    let path = catalog.path(row);
+    let (text, entry) = workspace.read_entry(&path)?;
+    let mut promoted = Promoted {
+        id: id.clone(),
+        path: EntryPath::new(&path),
+        from: entry.head.scope,
+        to: scope.clone(),
+        changed: false,
+        problems: Vec::new(),
+    };
+    if promoted.from == *scope {
+        return Ok((promoted, None));
+    }
+    let scope = match scope {
+        Scope::Project => Change::Remove("scope"),
+        scope => Change::Set("scope", scope.to_string()),
+    };
+    let updated = Change::Set(edit::updated_key(&text), timestamp(workspace.now()));
+    let edited = edited(&path, &text, &[scope, updated])?;
+    promoted.problems = workspace.replace(lock, &path, &text, &edited)?;
+    promoted.changed = true;
+    let written = promoted.path.clone();
+    Ok((promoted, Some(written)))
+}

@@ -1,0 +1,58 @@
+//! Superseding: an entry says that it replaces another one.
+
+use serde::Serialize;
+
+use super::write::{edited, write_entry};
+use crate::catalog::Catalog;
+use crate::entry::edit::Change;
+use crate::entry::path::EntryPath;
+use crate::entry::{Id, Kind};
+use crate::error::{Error, Problem, Result};
+use crate::store::Lock;
+use crate::workspace::{Workspace, no_such_entry};
+
+/// What [`Memory::supersede`](crate::Memory::supersede) did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Superseded {
+    /// Whether anything had to be written.
+    pub changed: bool,
+    /// What happened on the way that a person should look at.
+    pub problems: Vec<Problem>,
+}
+
+/// Writes into the entry `new` that it replaces the entry `old`.
+pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Superseded> {
+    if old == new {
+        return Err(Error::invalid("NEW", "an entry cannot replace itself"));
+    }
+    if new.kind() != Kind::Knowledge {
+        return Err(Error::invalid("NEW", "what a journal entry says never changes; name a knowledge entry"));
+    }
+    let lock = workspace.lock_entries()?;
+    let (mut superseded, git_problem) =
+        write_entry(workspace, &lock, |catalog| mark_superseded(workspace, &lock, catalog, old, new))?;
+    superseded.problems.extend(git_problem);
+    Ok(superseded)
+}
+
+/// Beside what it did, it returns the path that was written; `None` where the entry says so already.
+fn mark_superseded(
+    workspace: &Workspace,
+    lock: &Lock,
+    catalog: &Catalog,
+    old: &Id,
+    new: &Id,
+) -> Result<(Superseded, Option<EntryPath>)> {
+    let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(&workspace.store, &[catalog], new))?;
+    if catalog.row_of_id(old).is_none() {
+        return Err(no_such_entry(&workspace.store, &[catalog], old));
+    }
+    let path = catalog.path(row);
+    let (text, entry) = workspace.read_entry(&path)?;
+    if entry.head.supersedes.contains(old) {
+        return Ok((Superseded { changed: false, problems: Vec::new() }, None));
+    }
+    let edited = edited(&path, &text, &[Change::AddItems("supersedes", vec![old.to_string()])])?;
+    let problems = workspace.replace(lock, &path, &text, &edited)?;
+    Ok((Superseded { changed: true, problems }, Some(EntryPath::new(&path))))
+}

@@ -1,0 +1,41 @@
+//! Writing one entry while editors may save it: read, edited, and read again where it changed meanwhile.
+//!
+//! The index is up to date with what was written.
+
+use crate::catalog::Catalog;
+use crate::entry::edit::{self, Change};
+use crate::entry::path::{EntryPath, display_path};
+use crate::error::{Error, Problem, Result};
+use crate::workspace::{EntryLock, Workspace};
+
+/// How often an entry is read when an editor saves it at the same time.
+const ATTEMPTS: usize = 3;
+
+/// Calls `write` with the live entries, and brings the index up to date with the file that it says it wrote. Where an
+/// editor saved the entry between reading and replacing it, `write` is called again, up to [`ATTEMPTS`] times in all.
+///
+/// Beside what `write` returns, it returns what git did to the file meanwhile.
+pub(super) fn write_entry<T>(
+    workspace: &Workspace,
+    lock: &EntryLock,
+    write: impl Fn(&Catalog) -> Result<(T, Option<EntryPath>)>,
+) -> Result<(T, Option<Problem>)> {
+    let mut attempt = 1;
+    loop {
+        let pending = workspace.begin_write();
+        match write(&pending.catalog) {
+            Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
+            Err(error) => return Err(error),
+            Ok((written, None)) => return Ok((written, None)),
+            Ok((written, Some(path))) => {
+                workspace.commit_written(pending, path.as_relative());
+                return Ok((written, lock.settled(&[workspace.root().join(&path)])));
+            }
+        }
+    }
+}
+
+/// Returns the text of the entry at `path` with these changes.
+pub(super) fn edited(path: &str, text: &str, changes: &[Change]) -> Result<String> {
+    edit::apply(text, changes).map_err(|reason| Error::Uneditable { path: display_path(path), reason })
+}

@@ -1,0 +1,176 @@
+//! Iterations, from their beginning to their entry in the journal.
+
+use std::path::PathBuf;
+
+use super::Memory;
+use crate::context::{Context, Request, Task};
+use crate::error::Result;
+use crate::history::Report;
+use crate::iterations::{self, Iteration, KeptAttempt, Recorded, Run};
+use crate::transcript::{Format, Reader};
+
+impl Memory {
+    /// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
+    pub fn new_run(&self) -> Run {
+        iterations::new_run(&self.workspace)
+    }
+
+    /// Returns the name of the run that was active last, if that was within two hours: one that ended an
+    /// iteration, or began one. What the journal says of the [future](crate::entry::is_ahead) does not count.
+    pub fn recent_run(&self) -> Option<String> {
+        iterations::recent_run(&self.workspace)
+    }
+
+    /// Returns the name of the run that began an iteration last, however long ago. What the journal says of the
+    /// [future](crate::entry::is_ahead) does not count.
+    pub fn newest_run(&self) -> Option<String> {
+        iterations::newest_run(&self.workspace)
+    }
+
+    /// Keeps what a run was started with, for a caller that resumes it: any text. It replaces what was kept of another
+    /// run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn keep_options(&self, options: &str) -> Result<()> {
+        iterations::keep_options(&self.workspace, options)
+    }
+
+    /// Returns what [`Memory::keep_options`] kept on this machine, in this folder. It may name commands, so nothing is
+    /// believed that was written elsewhere, or that git tracks.
+    pub fn kept_options(&self) -> Option<String> {
+        iterations::kept_options(&self.workspace)
+    }
+
+    /// Begins an iteration: chooses its model, and gathers what its agent should know.
+    ///
+    /// What an earlier process began of the same task in the same run, and never finished, goes into the
+    /// journal as interrupted, unless it is held by a process that is still there. Attempts that could not be written
+    /// to the journal, and are kept, are among [`Iteration::problems`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty, an id is not one, or the budget is too small;
+    /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
+    /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
+    pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
+        iterations::begin(&self.workspace, &self.semantic, &self.state_folders, task, run)
+    }
+
+    /// Returns what an agent should know before it begins a task, without beginning it: what was tried,
+    /// what was learned, and how to write to this memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty, the task's id is not one, or the budget is
+    /// under what the instructions and the first section need, and those of [`Memory::search`].
+    pub fn context(&self, request: &Request) -> Result<Context> {
+        iterations::context(&self.workspace, &self.semantic, request)
+    }
+
+    /// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where another process works on it,
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn cancel(&self, iteration: &Iteration) -> Result<()> {
+        iterations::cancel(&self.workspace, iteration)
+    }
+
+    /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, or that
+    /// were not written here, are left out; [`Memory::check`] names them.
+    pub fn open_iterations(&self) -> Vec<Iteration> {
+        iterations::begun(&self.workspace).unwrap_or_default()
+    }
+
+    /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
+    /// number; else the one that is in the journal already, since it was taken for interrupted; else a
+    /// new one of the task, in the run that was active last, or one of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where several are open that could be meant, or none and no task is
+    /// named, and [`Error::Io`](crate::Error::Io).
+    pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
+        iterations::resume(&self.workspace, run, number, task_id, self.workspace.now())
+    }
+
+    /// Notes which process is the agent of an iteration. Where whoever started it is killed and the agent is not,
+    /// [`Memory::begin`] then begins nothing beside it. What stands in the way of noting it changes nothing else.
+    pub fn note_agent(&self, iteration: &mut Iteration, pid: u32) {
+        iterations::note_agent(&self.workspace, iteration, pid);
+    }
+
+    /// Returns a reader for an agent's output, which may be of any length. What it gives is for
+    /// [`Report::transcript`].
+    ///
+    /// ```
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::transcript::Format;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// let iteration = memory.begin(&Task::new("Add the lock"), &memory.new_run())?;
+    /// let output = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s","total_cost_usd":0.5}"#;
+    /// let transcript = memory.reader(Format::Auto).read(output.as_bytes())?;
+    /// let recorded = memory.finish(&iteration, &Report { transcript: Some(transcript), ..Report::default() })?;
+    /// assert_eq!((recorded.outcome.as_str(), recorded.attempt.head.cost_usd), ("blocked", Some(0.5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reader(&self, format: Format) -> Reader {
+        iterations::reader(&self.workspace, format)
+    }
+
+    /// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
+    ///
+    /// An iteration that is finished for the second time, or was taken for interrupted meanwhile, gets
+    /// an entry of its own, under the run's next number.
+    ///
+    /// With [`Memory::keeping_in`], an attempt that cannot be written is kept in a file outside of the project, from
+    /// which [`Memory::record_kept`] writes it later.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the iteration's ids are none. [`Error::NotRecorded`](crate::Error::NotRecorded), with the file, where the lock or
+    /// the file system stands in the way, [`Error::NotKept`](crate::Error::NotKept) where that cannot be written, either, and without
+    /// folders for it [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io) themselves. Then there is no entry in the journal, and the
+    /// call can be made again: knowledge that was written is found as it is. What concerns one fact alone, such as
+    /// an entry that cannot be edited, is in [`Recorded::refused`], and that fact stands in the notes of the journal's
+    /// entry.
+    pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
+        iterations::finish(&self.workspace, &self.semantic, &self.state_folders, iteration, report)
+    }
+
+    /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
+    pub fn changed_files(&self, iteration: &Iteration, report: &Report) -> Vec<String> {
+        iterations::changed_files(&self.workspace, iteration, report)
+    }
+
+    /// Keeps an attempt whose agent has ended, for a caller who has more to do before [`Memory::finish`], such as a
+    /// verification that takes minutes: whatever ends the process meanwhile, the answer is there. `finish` removes the
+    /// file. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
+    pub fn keep(&self, iteration: &Iteration, report: &Report) -> Option<PathBuf> {
+        iterations::keep(&self.workspace, &self.state_folders, iteration, report)
+    }
+
+    /// Returns the attempts of this memory that are kept outside of it, since they could not be written to the journal.
+    pub fn kept_attempts(&self) -> Vec<KeptAttempt> {
+        iterations::kept_attempts(&self.workspace, &self.state_folders)
+    }
+
+    /// Writes an attempt to the journal that was [kept](KeptAttempt), as [`Memory::finish`] would have done in time, and
+    /// removes the file. Where the journal has it already, only that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where it belongs to a memory in another folder,
+    /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and those of
+    /// [`Memory::resume`].
+    pub fn record_kept(&self, kept: &KeptAttempt) -> Result<Recorded> {
+        iterations::record_kept(&self.workspace, &self.semantic, &self.state_folders, kept)
+    }
+}

@@ -1,0 +1,101 @@
+//! Writing knowledge: the public methods of [`crate::knowledge`], each followed by the vectors of what it wrote.
+
+use super::Memory;
+use crate::entry::knowledge::Knowledge;
+use crate::entry::{Event, Id, Scope};
+use crate::error::Result;
+use crate::knowledge::{self, AddAction, Added, Promoted, Restored, Superseded};
+
+impl Memory {
+    /// Adds knowledge: as a new entry, or to the one that says the same.
+    ///
+    /// An entry says the same when its scope and the title that its writer gave it are equal, or when the new body says
+    /// what it said (see [`dedup::is_same`](crate::dedup::is_same)). It then gets the new title, body, tags and other
+    /// keys, and its old version goes to the archive first. Anything else is a new entry, and the answer names those
+    /// that are like it.
+    ///
+    /// An event, which is knowledge of one of [these categories](crate::entry::knowledge::EVENTS), is never updated: one
+    /// that is known already is left as it is, and any other becomes a file of its own below `knowledge/events/`.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    /// use ralph_memory::memory::AddAction;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// let knowledge = Knowledge::new("WAL mode", ["sqlite"], "Use `PRAGMA journal_mode = WAL`.");
+    /// let added = memory.add(&knowledge)?;
+    /// assert_eq!((added.action, added.path.as_str()), (AddAction::Created, ".ralph/knowledge/wal-mode.md"));
+    /// assert_eq!(memory.add(&knowledge)?.action, AddAction::Unchanged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Invalid`](crate::Error::Invalid) where title, tags or body are missing, or where an agent's knowledge
+    ///   has characters that [no reader sees](crate::text::invisible()).
+    /// * [`Error::Secret`](crate::Error::Secret) where something looks like a secret that neither
+    ///   [`Memory::allow_secrets`] nor the settings allow.
+    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing,
+    ///   [`Error::Conflict`](crate::Error::Conflict) where an editor did.
+    /// * [`Error::Uneditable`](crate::Error::Uneditable) where the entry's frontmatter cannot be edited without harm.
+    /// * [`Error::Io`](crate::Error::Io).
+    pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        let mut added = knowledge::add(&self.workspace, knowledge)?;
+        if added.action != AddAction::Unchanged {
+            added.problems.extend(self.semantic.embed_written(&self.workspace, &[added.path.as_relative().to_owned()]));
+        }
+        Ok(added)
+    }
+
+    /// Adds an event: as a file of its own, unless a live one of the same scope and category says the same in the same
+    /// words.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where it is not an event or its summary is empty or over
+    /// [`MAX_SUMMARY`](crate::entry::MAX_SUMMARY), and those of [`Memory::add`].
+    pub fn note(&self, event: &Event) -> Result<Added> {
+        self.add(&event.to_knowledge()?)
+    }
+
+    /// Writes into the entry `new` that it replaces the entry `old`. Searches and contexts then leave `old` out unless
+    /// it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Invalid`](crate::Error::Invalid) where both are the
+    /// same or `new` is not knowledge, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
+    /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
+    pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
+        knowledge::supersede(&self.workspace, old, new)
+    }
+
+    /// Restores an archived entry. The id of a live entry that has archived versions stands for the newest version. A
+    /// live entry in the place of the archived one changes places with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotArchived`](crate::Error::NotArchived) where the archive has no version of a live entry,
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn restore(&self, id: &Id) -> Result<Restored> {
+        knowledge::restore(&self.workspace, id)
+    }
+
+    /// Changes whom an entry concerns, such as the project instead of one task.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the scope is unknown or the entry is not knowledge,
+    /// [`Error::Secret`](crate::Error::Secret) where the scope looks like one,
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
+    /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
+    pub fn promote(&self, id: &Id, scope: &Scope) -> Result<Promoted> {
+        knowledge::promote(&self.workspace, id, scope)
+    }
+}

@@ -1,0 +1,82 @@
+//! Asking for entries: the public methods of [`crate::queries`].
+
+use std::collections::HashMap;
+
+use super::Memory;
+use crate::entry::{EntrySummary, Id};
+use crate::error::Result;
+use crate::history::Usage;
+use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::retrieve::Query;
+
+impl Memory {
+    /// Returns one entry: the live one with this id, else the archived one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), with ids that look like it, and
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn show(&self, id: &Id) -> Result<ShowResult> {
+        queries::show(&self.workspace, id)
+    }
+
+    /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as
+    /// far as they can be read.
+    ///
+    /// ```
+    /// use ralph_memory::{Kind, Knowledge, Memory};
+    /// use ralph_memory::memory::EntryFilter;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// memory.add(&Knowledge::new("WAL mode", ["sqlite"], "Use `PRAGMA journal_mode = WAL`."))?;
+    /// let listed = memory.list(&EntryFilter { tags: vec!["sqlite".into()], ..EntryFilter::default() });
+    /// assert_eq!(listed.entries[0].title, "WAL mode");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list(&self, filter: &EntryFilter) -> ListResult {
+        queries::list(&self.workspace, filter)
+    }
+
+    /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of
+    /// no entry are left out.
+    pub fn summaries(&self, ids: &[Id]) -> Vec<EntrySummary> {
+        queries::summaries(&self.workspace, ids)
+    }
+
+    /// Returns the counts of entries, and of problems with their files.
+    pub fn status(&self) -> MemoryStatus {
+        queries::status(&self.workspace)
+    }
+
+    /// Returns what became of the attempts whose contexts included an entry, for each entry of which there are any.
+    pub fn usage(&self) -> HashMap<Id, Usage> {
+        queries::usage(&self.workspace)
+    }
+
+    /// Returns the `limit` entries that match best, best first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`](crate::Error::Index) and [`Error::Io`](crate::Error::Io) where the index can neither be read nor
+    /// built.
+    pub fn search(&self, query: &Query, limit: usize) -> Result<SearchResults> {
+        queries::search(&self.workspace, query, limit, |views, snapshot| {
+            self.semantic.search(&self.workspace, views, snapshot, query)
+        })
+    }
+
+    /// Returns, for each of the entries, the line of its text that shares most words with the query, in
+    /// at most `limit` characters; the first line where the query is empty. Headings are left out unless there is
+    /// nothing else, and secrets are redacted. Where the file cannot be read any more, the line is empty.
+    pub fn excerpts<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a EntrySummary>,
+        query: &str,
+        limit: usize,
+    ) -> Vec<String> {
+        queries::excerpts(&self.workspace, entries, query, limit)
+    }
+}

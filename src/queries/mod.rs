@@ -1,0 +1,19 @@
+//! Answers about entries: one of them, lists, counts, and searches.
+//!
+//! Nothing here writes an entry. What cannot be read is left out, and its problems stand beside the answer.
+
+mod list;
+mod search;
+mod show;
+mod status;
+mod usage;
+
+pub use list::{EntryFilter, ListResult};
+pub(crate) use list::{list, summaries};
+pub use search::SearchResults;
+pub(crate) use search::{excerpts, hits, search};
+pub(crate) use show::show;
+pub use show::{EntryLink, EntryView, ShowResult};
+pub(crate) use status::status;
+pub use status::{EntryCounts, MemoryStatus};
+pub(crate) use usage::usage;

@@ -1,0 +1,188 @@
+//! One entry: what its file says, what links to it, and what replaces it.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::usage::usage_of;
+use crate::catalog::{Area, Catalog, RowId};
+use crate::entry::knowledge::timestamp;
+use crate::entry::{self, Entry, EntrySummary, Head, Id, frontmatter};
+use crate::error::{Problem, Result};
+use crate::history::Usage;
+use crate::retrieve::superseded;
+use crate::store::version_of;
+use crate::text::fold;
+use crate::workspace::{Workspace, no_such_entry};
+
+/// An entry with all that it says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EntryView {
+    /// What lists say of it.
+    #[serde(flatten)]
+    pub summary: EntrySummary,
+    /// From 0 to 100.
+    pub importance: u8,
+    /// The task at which it was learned.
+    pub task_id: Option<String>,
+    /// The run in which it was learned.
+    pub run_id: Option<String>,
+    /// When it stops being true, RFC 3339.
+    pub expires_at: Option<String>,
+    /// The entries that it replaces.
+    pub supersedes: Vec<Id>,
+    /// The live entries that replace it.
+    pub superseded_by: Vec<Id>,
+    /// The project paths that it names.
+    pub files: Vec<String>,
+    /// What it answers.
+    pub questions: Vec<String>,
+    /// All of its frontmatter, keys that this program does not know included.
+    pub frontmatter: Value,
+    /// Its body, as in the file.
+    pub body: String,
+    /// The entries that its body links to, and the links that lead to no entry.
+    pub links: Vec<EntryLink>,
+    /// The live entries whose bodies link to it.
+    pub backlinks: Vec<EntryLink>,
+    /// Its archived versions, oldest first.
+    pub versions: Vec<Id>,
+    /// What became of the attempts whose contexts included it; `None` where there are none.
+    pub usage: Option<Usage>,
+}
+
+/// A link between two entries, `[[…]]` in the body of one of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EntryLink {
+    /// The entry at the other end; `None` where there is none.
+    pub id: Option<Id>,
+    /// The text between the brackets, or the title of the entry that links.
+    pub text: String,
+    /// The line of the link in its file.
+    pub line: u32,
+}
+
+/// What [`Memory::show`](crate::Memory::show) returns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShowResult {
+    /// The entry.
+    pub entry: EntryView,
+    /// What is wrong with its file.
+    pub problems: Vec<Problem>,
+}
+
+/// Returns the live entry with this id, else the archived one.
+pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
+    let now = workspace.now();
+    let live = workspace.catalog(Area::Live);
+    let archive = workspace.catalog(Area::Archive);
+    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
+        (Some(row), _) => (&live, row),
+        (None, Some(row)) => (&archive, row),
+        (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
+    };
+    let path = catalog.path(row);
+    let file = workspace.store.read(&path);
+    let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
+    let entry = entry::read(&path, &file.bytes);
+    let others = Others::of(&live, id);
+    let head = entry.head.clone();
+    let view = EntryView {
+        importance: head.importance,
+        task_id: head.task_id.clone(),
+        run_id: head.run_id.clone(),
+        expires_at: head.expires_at.map(timestamp),
+        supersedes: head.supersedes.clone(),
+        superseded_by: others.superseding(now),
+        files: head.files.clone(),
+        questions: head.questions.clone(),
+        summary: EntrySummary::new(id.clone(), &path, head, &superseded(&[&live], now), now),
+        frontmatter: all_fields(&entry, &file.bytes),
+        links: others.links_of(&entry.head),
+        backlinks: others.links_to(&entry.head.title),
+        versions: versions(&archive, id),
+        usage: usage_of(now, &[&live, &archive], id),
+        body: entry.body,
+    };
+    Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
+}
+
+/// Returns all of an entry's frontmatter; null where it cannot be read.
+fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    let split = frontmatter::split(&text).ok().filter(|_| entry.head.valid);
+    let fields = split.and_then(|split| frontmatter::parse(&text[split.head]).ok());
+    fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect()))
+}
+
+/// The live entries as one of all entries sees them.
+struct Others<'a> {
+    live: &'a Catalog,
+    /// The one that sees them.
+    id: &'a Id,
+    heads: Vec<(RowId, Head)>,
+}
+
+impl<'a> Others<'a> {
+    fn of(live: &'a Catalog, id: &'a Id) -> Others<'a> {
+        let rows = live.rows().filter(|row| live.is_indexable(*row));
+        Others { live, id, heads: rows.map(|row| (row, live.head(row))).collect() }
+    }
+
+    /// Returns where the links in the body with this head lead.
+    fn links_of(&self, head: &Head) -> Vec<EntryLink> {
+        let link = |link: &entry::Link| EntryLink {
+            id: self.resolve(&link.target),
+            text: link.target.clone(),
+            line: link.line,
+        };
+        head.links.iter().map(link).collect()
+    }
+
+    /// Returns the first link of each other entry to the id or to `title`.
+    fn links_to(&self, title: &str) -> Vec<EntryLink> {
+        let title = fold(title);
+        let is_meant =
+            |target: &str| Id::parse(target).as_ref() == Some(self.id) || (!title.is_empty() && fold(target) == title);
+        let link = |(row, head): &(RowId, Head)| {
+            let line = head.links.iter().find(|link| is_meant(&link.target))?.line;
+            Some(EntryLink { id: Some(self.other(*row)?), text: head.title.clone(), line })
+        };
+        self.heads.iter().filter_map(link).collect()
+    }
+
+    /// Returns the entries that replace the one with the id. What has expired replaces nothing any more.
+    fn superseding(&self, now: DateTime<Utc>) -> Vec<Id> {
+        let replaces = |head: &Head| head.valid && !head.is_expired(now) && head.supersedes.contains(self.id);
+        self.heads.iter().filter(|(_, head)| replaces(head)).filter_map(|(row, _)| self.other(*row)).collect()
+    }
+
+    fn other(&self, row: RowId) -> Option<Id> {
+        self.live.id(row).filter(|other| other != self.id)
+    }
+
+    /// Returns the live entry that a link means: the one with this id, else the first with this title.
+    fn resolve(&self, target: &str) -> Option<Id> {
+        let by_id = Id::parse(target).filter(|id| self.live.row_of_id(id).is_some());
+        let title = fold(target);
+        let is_meant = |head: &Head| !title.is_empty() && fold(&head.title) == title;
+        by_id.or_else(|| {
+            let (row, _) = self.heads.iter().find(|(_, head)| is_meant(head))?;
+            self.live.id(*row)
+        })
+    }
+}
+
+/// Returns the archived versions of an entry, oldest first.
+fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {
+    let mut versions: Vec<(String, u32, Id)> = archive
+        .rows()
+        .filter_map(|row| archive.id(row))
+        .filter_map(|version| {
+            let (stem, time, number) = version_of(version.stem())?;
+            (stem == id.stem() && version.kind() == id.kind()).then(|| (time.to_owned(), number, version.clone()))
+        })
+        .collect();
+    versions.sort();
+    versions.into_iter().map(|(_, _, version)| version).collect()
+}

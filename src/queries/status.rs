@@ -1,0 +1,85 @@
+//! Status: how many entries there are, and how many problems with their files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::list::{EntryFilter, list_in};
+use super::usage::all_usage;
+use crate::catalog::Area;
+use crate::entry::{EntrySummary, Kind};
+use crate::error::{Message, Problem};
+use crate::workspace::Workspace;
+
+/// What [`Memory::status`](crate::Memory::status) returns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryStatus {
+    /// The folder that holds `.ralph/`.
+    pub root: String,
+    /// How many entries there are.
+    pub counts: EntryCounts,
+    /// How many live knowledge entries have each category; those without one under "".
+    pub categories: BTreeMap<String, usize>,
+    /// What is wrong with the files that were read: the first few.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// Counts of entries, and of what is wrong with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct EntryCounts {
+    /// Live knowledge entries.
+    pub knowledge: usize,
+    /// Live journal entries.
+    pub journal: usize,
+    /// Files in the archive.
+    pub archive: usize,
+    /// Live entries that have expired.
+    pub expired: usize,
+    /// Live entries that another one replaces.
+    pub superseded: usize,
+    /// Live knowledge entries that were included in a context.
+    pub used: usize,
+    /// Those of them that were included only in contexts of attempts that failed.
+    pub never_helped: usize,
+    /// Different tags.
+    pub tags: usize,
+    /// Live entries that the index does not have yet; they are found all the same.
+    pub not_indexed: usize,
+    /// Problems that hide something a file says from readers.
+    pub errors: usize,
+    /// Problems of files that can be read all the same.
+    pub warnings: usize,
+}
+
+/// Returns the counts of entries, and of problems with their files.
+pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
+    let live = workspace.catalog(Area::Live);
+    let archive = workspace.catalog(Area::Archive);
+    let usage = all_usage(workspace.now(), &[&live, &archive]);
+    let listed = list_in(workspace, &live, None, &EntryFilter::default());
+    let count = |keeps: &dyn Fn(&EntrySummary) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
+    let mut categories = BTreeMap::new();
+    for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
+        // As a key among counts it would not be taken for something that an entry says.
+        let category = Message::from(item.category.as_deref().unwrap_or_default()).to_string();
+        *categories.entry(category).or_default() += 1;
+    }
+    let mut findings = live.findings();
+    findings.extend(workspace.settings_problems.clone());
+    let (_, total) = findings.finish();
+    let counts = EntryCounts {
+        knowledge: count(&|item| item.kind == Kind::Knowledge),
+        journal: count(&|item| item.kind == Kind::Journal),
+        archive: archive.len(),
+        expired: count(&|item| item.expired),
+        superseded: count(&|item| item.superseded),
+        used: count(&|item| usage.contains_key(&item.id)),
+        never_helped: count(&|item| usage.get(&item.id).is_some_and(|used| used.failed > 0 && used.succeeded == 0)),
+        tags: listed.tags.len(),
+        not_indexed: live.n_pending(),
+        errors: total.errors,
+        warnings: total.warnings,
+    };
+    MemoryStatus { root: workspace.root().display().to_string(), counts, categories, problems: listed.problems }
+}

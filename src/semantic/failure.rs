@@ -1,0 +1,63 @@
+//! A request to a server that failed, and what its user can do about it.
+//!
+//! It names the setting or the command that fixes the failure. It does not know whether the server is suspended: that is
+//! for the [circuit breaker](super::breaker).
+
+use super::http::RequestError;
+use super::ollama::OllamaClient;
+use super::qdrant::QdrantClient;
+use super::report::warning;
+use crate::error::Problem;
+
+/// A request that failed, and how to fix it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerFailure {
+    pub(super) address: String,
+    pub(super) error: RequestError,
+    hint: String,
+}
+
+impl ServerFailure {
+    /// Describes a failure of Ollama; `timeout` names the setting that limits how long the request may take.
+    pub(super) fn of_ollama(ollama: &OllamaClient, error: RequestError, timeout: &str) -> ServerFailure {
+        let hint = match &error {
+            RequestError::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
+            RequestError::TimedOut(_) => {
+                format!("see whether the model fits into memory with `ollama ps`, or raise `ollama.{timeout}`")
+            }
+            RequestError::Refused { status: 404, .. } => format!("run `ollama pull {}`", ollama.model()),
+            RequestError::Refused { .. } => "look into the log of Ollama".to_owned(),
+            RequestError::Broken(_) => "check that `ollama.url` is the address of an Ollama server, and \
+                                        `ollama.model` an embedding model"
+                .to_owned(),
+        };
+        ServerFailure { address: ollama.url().to_owned(), error, hint }
+    }
+
+    /// Describes a failure of Qdrant.
+    pub(super) fn of_qdrant(qdrant: &QdrantClient, error: RequestError) -> ServerFailure {
+        let hint = if error.is_missing_collection() {
+            "run `ralph-memory index --remote`, which creates and fills it"
+        } else if error.is_wrong_dimension() {
+            "run `ralph-memory index --rebuild --remote`: the model has changed"
+        } else if error.is_denied() {
+            "correct `qdrant.api_key`"
+        } else {
+            match error {
+                RequestError::TimedOut(_) => "check the load of the server, or raise `qdrant.timeout_ms`",
+                RequestError::Unreachable(_) => "start the server, or correct `qdrant.url`",
+                _ => "check that `qdrant.url` is the address of a Qdrant server, and look into its log",
+            }
+        };
+        ServerFailure { address: qdrant.url().to_owned(), error, hint: hint.to_owned() }
+    }
+
+    /// Returns the warning that a user sees.
+    pub(super) fn problem(&self) -> Problem {
+        Problem {
+            message: format!("{}; words alone count", self.error).into(),
+            hint: self.hint.as_str().into(),
+            ..warning("semantic-off", &self.address)
+        }
+    }
+}

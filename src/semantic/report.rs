@@ -1,0 +1,87 @@
+//! What callers learn about vectors and the servers that compute them.
+//!
+//! These types are the same in a build without the feature `semantic`.
+
+use serde::Serialize;
+
+use crate::error::{Message, Problem, Severity};
+
+/// How many entries without a vector are named.
+#[cfg(feature = "semantic")]
+const MAX_NAMED: usize = 5;
+/// The code of the problem of an entry that the model does not accept.
+#[cfg(feature = "semantic")]
+pub(super) const REFUSED_CODE: &str = "semantic-refused";
+
+/// What [`Memory::embed_missing`](crate::memory::Memory::embed_missing) and
+/// [`Memory::sync_remote`](crate::memory::Memory::sync_remote) did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct EmbedReport {
+    /// How many entries have vectors now.
+    pub entries: usize,
+    /// How many of them were embedded, or stored on the server.
+    pub new: usize,
+    /// How many entries were removed from the server: this project had stored them, and no file has them any more.
+    pub removed: usize,
+    /// What went wrong.
+    pub problems: Vec<Problem>,
+}
+
+#[cfg(feature = "semantic")]
+impl EmbedReport {
+    /// Names only a few of the entries that have no vector.
+    pub(super) fn bounded(mut self) -> EmbedReport {
+        let is_refused = |problem: &Problem| problem.code == REFUSED_CODE;
+        let n = self.problems.iter().filter(|problem| is_refused(problem)).count();
+        let mut n_left = MAX_NAMED;
+        self.problems.retain(|problem| {
+            let is_kept = !is_refused(problem) || n_left > 0;
+            n_left = n_left.saturating_sub(usize::from(is_refused(problem)));
+            is_kept
+        });
+        if n > MAX_NAMED
+            && let Some(last) = self.problems.iter_mut().rev().find(|problem| is_refused(problem))
+        {
+            last.message = format!("{}; {} more like this", last.message, n - MAX_NAMED).into();
+        }
+        self
+    }
+}
+
+/// Whether semantic search works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SemanticStatus {
+    /// Whether the settings ask for it: they name a server, and `semantic.weight` is not 0.
+    pub wanted: bool,
+    /// Whether it works.
+    pub active: bool,
+    /// The servers and the model in use, or why there are none, in one line.
+    pub detail: String,
+    /// The command or the setting that fixes it; also where it works in a way that it should not.
+    pub mend: Option<String>,
+}
+
+impl SemanticStatus {
+    /// Reports that the settings do not ask for semantic search.
+    pub(super) fn off(reason: &str) -> SemanticStatus {
+        SemanticStatus { wanted: false, active: false, detail: format!("RAG: off ({reason})"), mend: None }
+    }
+
+    /// Reports that the settings ask for semantic search, and it does not work.
+    pub(super) fn failed(reason: &str, fix: String) -> SemanticStatus {
+        SemanticStatus { wanted: true, mend: Some(fix), ..SemanticStatus::off(reason) }
+    }
+}
+
+/// Returns a warning about a server or an entry, without its message.
+pub(super) fn warning(code: &str, path: &str) -> Problem {
+    Problem {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: code.to_owned(),
+        message: Message::default(),
+        hint: Message::default(),
+    }
+}

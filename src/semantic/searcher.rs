@@ -1,0 +1,343 @@
+//! Semantic search: the cosines of the entries and a query, from the cache or from a Qdrant server.
+//!
+//! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and words alone count. What a
+//! Qdrant server says counts only for entries that are here, and whose text is still the one that was embedded.
+
+use std::time::Instant;
+
+use chrono::{DateTime, Utc};
+
+use super::breaker::CircuitBreaker;
+use super::embedder::{EmbeddedFiles, Embedder, chunks_of};
+use super::failure::ServerFailure;
+use super::http::RequestError;
+use super::ollama::OllamaClient;
+use super::qdrant::{PointMatch, PointQuery, QdrantClient};
+use super::remote::RemoteSync;
+use super::report::{EmbedReport, SemanticStatus, warning};
+use super::vectors::{QueryVector, VectorRecord};
+use crate::catalog::{Catalog, RowId};
+use crate::entry::{Id, Kind};
+use crate::error::{Problem, Result};
+use crate::index::Snapshot;
+use crate::retrieve::{MAX_CANDIDATES, Meaning, Query, by_words, not_in_future};
+use crate::secret::redact;
+use crate::workspace::{View, Work, Workspace};
+
+/// How many entries without a vector a search embeds at most; more are for `index`.
+const MAX_EMBEDDED: usize = 8;
+/// How many times as many entries a server is asked for as are wanted: some of its answers do not count.
+const SPARE: usize = 3;
+
+/// The number of a catalog, a row of it, and the cosine of the entry and a query.
+type Cosine = (usize, RowId, f32);
+
+/// Searches by meaning, and embeds what was written.
+#[derive(Debug)]
+pub(super) struct Searcher {
+    embedder: Embedder,
+    remote: Option<RemoteSync>,
+    breaker: CircuitBreaker,
+}
+
+impl Searcher {
+    /// Returns the search with these servers.
+    pub(super) fn new(ollama: OllamaClient, qdrant: Option<QdrantClient>) -> Searcher {
+        let addresses = [Some(ollama.url()), qdrant.as_ref().map(QdrantClient::url)];
+        let breaker = CircuitBreaker::new(addresses.into_iter().flatten().map(str::to_owned).collect());
+        let remote = qdrant.map(|qdrant| RemoteSync::new(qdrant, ollama.model()));
+        let command = if remote.is_some() { "index --remote" } else { "index" };
+        Searcher { embedder: Embedder::new(ollama, command), remote, breaker }
+    }
+
+    /// Embeds all entries that have no vector.
+    pub(super) fn embed_all(&self, workspace: &Workspace) -> Result<EmbedReport> {
+        self.embedder.embed_all(workspace, &self.breaker)
+    }
+
+    /// Brings the Qdrant server up to date with the files, where there is one.
+    pub(super) fn synchronize(&self, workspace: &Workspace, rebuild: bool) -> Option<Result<EmbedReport>> {
+        let remote = self.remote.as_ref()?;
+        Some(remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild))
+    }
+
+    /// Embeds entries that a call has written, and returns what went wrong.
+    pub(super) fn embed_written(&self, workspace: &Workspace, paths: &[String]) -> Vec<Problem> {
+        if let Some(problem) = self.breaker.suspended(workspace) {
+            return self.breaker.warn_once(vec![problem]);
+        }
+        let started = Instant::now();
+        match self.embed_now(workspace, paths, None) {
+            Ok(embedded) => embedded.problems,
+            Err(failure) => {
+                self.breaker.trip(workspace, &failure, started.elapsed());
+                self.breaker.warn_once(vec![failure.problem()])
+            }
+        }
+    }
+
+    /// Returns the cosines of the entries of the views and a query, unless a server fails, and what went wrong.
+    pub(super) fn search(
+        &self,
+        workspace: &Workspace,
+        views: &[View],
+        snapshot: &Snapshot,
+        query: &Query,
+        weight: f64,
+    ) -> (Option<Meaning>, Vec<Problem>) {
+        if let Some(problem) = self.breaker.suspended(workspace) {
+            return (None, self.breaker.warn_once(vec![problem]));
+        }
+        // People also search for the place of a token that they hold.
+        let text = redact(&query.text, &workspace.settings.allowed_secrets);
+        let query = &Query { text, ..query.clone() };
+        let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
+        let started = Instant::now();
+        let mut problems = Vec::new();
+        let found = match &self.remote {
+            Some(remote) => self.search_remote(remote, workspace, &catalogs, snapshot, query, &mut problems),
+            None => self.search_cache(workspace, &catalogs, query, &mut problems),
+        };
+        let meaning = match found {
+            Ok(mut similar) => {
+                sort(&mut similar, &catalogs, workspace.now());
+                let limit = workspace.settings.semantic.limit;
+                Some(Meaning { similar, weight, limit, min_score: min_cosine(workspace) })
+            }
+            Err(failure) => {
+                self.breaker.trip(workspace, &failure, started.elapsed());
+                problems.push(failure.problem());
+                None
+            }
+        };
+        (meaning, self.breaker.warn_once(problems))
+    }
+
+    /// Computes the cosines from the vectors of the cache.
+    fn search_cache(
+        &self,
+        workspace: &Workspace,
+        catalogs: &[&Catalog],
+        query: &Query,
+        problems: &mut Vec<Problem>,
+    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+        let vector = QueryVector::new(&self.embedder.embed_query(workspace, &query.text)?);
+        let mut scan = self.embedder.cache().scan(&workspace.store, Some(&vector));
+        let pending =
+            self.pending(workspace, catalogs, &|_, catalog, row| scan.best.contains_key(&catalog.fingerprint(row)));
+        for record in self.embed_missing(workspace, catalogs, &pending, vector.dimensions(), problems)? {
+            let best = scan.best.entry(record.file).or_insert(f32::MIN);
+            *best = best.max(record.similarity(&vector));
+        }
+        if is_incomplete(&pending, catalogs) {
+            return Ok(Vec::new());
+        }
+        let mut similar = Vec::new();
+        for (number, catalog) in catalogs.iter().enumerate() {
+            let rows = catalog.rows().filter_map(|row| Some((row, *scan.best.get(&catalog.fingerprint(row))?)));
+            similar.extend(rows.filter(|(_, best)| *best > 0.0).map(|(row, best)| (number, row, best)));
+        }
+        Ok(similar)
+    }
+
+    /// Asks the Qdrant server for the cosines of the best entries, and of those that words find.
+    fn search_remote(
+        &self,
+        remote: &RemoteSync,
+        workspace: &Workspace,
+        catalogs: &[&Catalog],
+        snapshot: &Snapshot,
+        query: &Query,
+        problems: &mut Vec<Problem>,
+    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+        let vector = self.embedder.embed_query(workspace, &query.text)?;
+        // The server has no archived entries.
+        let live = &catalogs[..1];
+        let manifest = remote.manifest().read(workspace);
+        let pending = self.pending(workspace, live, &|_, catalog, row| {
+            let known = catalog.id(row).and_then(|id| manifest.get(id.as_str()).copied());
+            known == Some(catalog.fingerprint(row))
+        });
+        self.embed_missing(workspace, live, &pending, vector.len(), problems)?;
+        if is_incomplete(&pending, live) {
+            return Ok(Vec::new());
+        }
+        let request = PointQuery {
+            vector: &vector,
+            limit: workspace.settings.semantic.limit * SPARE,
+            min_score: min_cosine(workspace),
+            feature: query.in_feature.as_deref(),
+            kind: query.kind,
+            also: &found_by_words(workspace, catalogs, snapshot, query),
+        };
+        let asking = workspace.doing(Work::AskingQdrant, None);
+        let found = remote.qdrant().search_with(&request).map_err(|error| remote.failure(error))?;
+        drop(asking);
+        Ok(found.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
+    }
+
+    /// Returns the entries that should have a vector and have none, without those that the model refused lately.
+    fn pending(
+        &self,
+        workspace: &Workspace,
+        catalogs: &[&Catalog],
+        has_vector: &dyn Fn(usize, &Catalog, RowId) -> bool,
+    ) -> Vec<(usize, RowId)> {
+        let refused = self.embedder.refused().read(workspace);
+        let mut pending = Vec::new();
+        for (number, catalog) in catalogs.iter().enumerate() {
+            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(number, catalog, *row));
+            let rows = rows.filter(|row| !refused.contains(&catalog.fingerprint(*row)));
+            pending.extend(rows.map(|row| (number, row)));
+        }
+        pending
+    }
+
+    /// Embeds the pending entries if they are few, and returns their vectors; else reports how many there are.
+    fn embed_missing(
+        &self,
+        workspace: &Workspace,
+        catalogs: &[&Catalog],
+        pending: &[(usize, RowId)],
+        dimensions: usize,
+        problems: &mut Vec<Problem>,
+    ) -> std::result::Result<Vec<VectorRecord>, ServerFailure> {
+        if pending.len() > MAX_EMBEDDED {
+            let n = pending.len();
+            problems.push(Problem {
+                message: format!("{n} entries have no vector yet and are found by their words alone").into(),
+                hint: format!("run `ralph-memory {}`", self.embedder.command()).into(),
+                ..warning("semantic-pending", self.embedder.ollama().url())
+            });
+            return Ok(Vec::new());
+        }
+        if pending.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
+        match self.embed_now(workspace, &paths, Some(dimensions)) {
+            Ok(embedded) => {
+                problems.extend(embedded.problems);
+                Ok(embedded.records)
+            }
+            // A server that did not answer in time is not asked for more.
+            Err(failure) if matches!(failure.error, RequestError::TimedOut(_)) => Err(failure),
+            Err(failure) => {
+                problems.push(Problem {
+                    message: format!("{}; new entries are found by their words alone", failure.error).into(),
+                    ..failure.problem()
+                });
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Embeds a few entries while somebody waits for something else, and stores them where vectors are kept.
+    fn embed_now(
+        &self,
+        workspace: &Workspace,
+        paths: &[String],
+        dimensions: Option<usize>,
+    ) -> std::result::Result<EmbeddedFiles, ServerFailure> {
+        let embedded = self.embedder.embed_now(workspace, paths, dimensions)?;
+        if let Some(remote) = &self.remote {
+            remote.store_now(workspace, paths, &embedded.records)?;
+        }
+        Ok(embedded)
+    }
+
+    /// Asks the servers whether they work. A failure that this reports is not reported again.
+    pub(super) fn status(&self, workspace: &Workspace) -> SemanticStatus {
+        match self.check(workspace) {
+            Ok(detail) => {
+                self.breaker.reset(workspace);
+                let exposes_key = self.remote.as_ref().is_some_and(|remote| remote.qdrant().exposes_key());
+                let (more, mend) = if exposes_key {
+                    let fix = "give `qdrant.url` an `https://` address".to_owned();
+                    ("; `qdrant.api_key` goes over the network where others can read it", Some(fix))
+                } else {
+                    ("", None)
+                };
+                SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), mend }
+            }
+            Err(failure) => {
+                let _ = self.breaker.report(workspace, &failure);
+                let Problem { message, hint, .. } = failure.problem();
+                SemanticStatus::failed(&format!("{}: {message}", failure.address), hint.to_string())
+            }
+        }
+    }
+
+    /// Asks the servers for what a search needs, and returns which they are.
+    fn check(&self, workspace: &Workspace) -> std::result::Result<String, ServerFailure> {
+        let ollama = self.embedder.ollama();
+        let asking = workspace.doing(Work::AskingOllama, None);
+        ollama.check().map_err(|error| ServerFailure::of_ollama(ollama, error, "check_timeout_ms"))?;
+        let dimensions = self.embedder.embed_query(workspace, "how does it do")?.len();
+        drop(asking);
+        let model = format!("ollama {} {dimensions}d", ollama.model());
+        let Some(remote) = &self.remote else { return Ok(model) };
+        let _asking = workspace.doing(Work::AskingQdrant, None);
+        let info = remote.qdrant().check().map_err(|error| remote.failure(error))?;
+        if !info.is_prepared {
+            let message = "Collection not found".to_owned();
+            return Err(remote.failure(RequestError::Refused { status: 404, message }));
+        }
+        let probe = vec![1.0; dimensions];
+        let found = remote.qdrant().search(&probe, 1, min_cosine(workspace), None, None);
+        found.map_err(|error| remote.failure(error))?;
+        Ok(format!("qdrant ok, {model}"))
+    }
+}
+
+/// Returns the live entries that words find, with their features: a server is asked for their cosines by name.
+fn found_by_words(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    snapshot: &Snapshot,
+    query: &Query,
+) -> Vec<(Id, Option<String>)> {
+    // A context shows both kinds, each beside the best of its own.
+    let kinds = query.kind.map_or_else(|| vec![Kind::Knowledge, Kind::Journal], |kind| vec![kind]);
+    let mut also = Vec::new();
+    for kind in kinds {
+        let query = Query { kind: Some(kind), ..query.weighted(&workspace.settings) };
+        // A broken index is reported by the search itself.
+        let found = by_words(catalogs, snapshot, &query, MAX_CANDIDATES, workspace.now()).unwrap_or_default();
+        let live = found.into_iter().filter(|(catalog, _)| *catalog == 0);
+        also.extend(live.filter_map(|(_, row)| Some((catalogs[0].id(row)?, catalogs[0].head(row).feature))));
+    }
+    also
+}
+
+/// Returns the row of an entry that a server found, where it is here and still says what was embedded.
+fn located(workspace: &Workspace, catalogs: &[&Catalog], found: &PointMatch) -> Option<Cosine> {
+    let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
+    let (number, row) = catalogs.iter().enumerate().find_map(row)?;
+    let path = catalogs[number].path(row);
+    let file = workspace.store.read(&path).ok()?;
+    let chunks = chunks_of(workspace, &path, &file.bytes);
+    let is_current = chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
+    (is_current && found.score > 0.0).then_some((number, row, found.score))
+}
+
+/// Sorts cosines, the greatest first; of equal ones the newer entry first, then by id, as hits are sorted.
+fn sort(similar: &mut [Cosine], catalogs: &[&Catalog], now: DateTime<Utc>) {
+    let recency = |found: &Cosine| not_in_future(catalogs[found.0].recency(found.1), now);
+    let id = |found: &Cosine| catalogs[found.0].id(found.1);
+    similar.sort_by(|one, other| {
+        other.2.total_cmp(&one.2).then_with(|| recency(other).cmp(&recency(one))).then_with(|| id(one).cmp(&id(other)))
+    });
+}
+
+/// Returns whether so many entries have no vector that the others would outrank them for having one.
+fn is_incomplete(pending: &[(usize, RowId)], catalogs: &[&Catalog]) -> bool {
+    let all: usize = catalogs.iter().map(|catalog| catalog.len()).sum();
+    pending.len() > MAX_EMBEDDED && pending.len() * 10 > all
+}
+
+/// Returns the least cosine at which semantic search alone finds an entry, as vectors are compared.
+#[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more than 24 bits")]
+fn min_cosine(workspace: &Workspace) -> f32 {
+    workspace.settings.min_similarity() as f32
+}

@@ -1,0 +1,203 @@
+//! Reads settings from the text of a file and from environment variables.
+//!
+//! Its own code and not serde with figment: each key keeps its line for messages, an unknown one gets the nearest known
+//! one, and what a project's file may not say is reported and left out, while the rest is taken over.
+
+use toml::de::{DeTable, DeValue};
+
+use super::table::{RawValue, Setting, SettingKind};
+use super::{ALL, FORMAT, Origin, Settings};
+use crate::error::{Error, Message, Problem, Result};
+use crate::text::{floor, nearest};
+
+/// The largest settings file, in bytes: ten times the one that has all settings, with room for thousands of
+/// fingerprints. Every command reads it.
+const MAX_BYTES: usize = 64 * 1024;
+/// How many unknown keys of a file are reported one by one.
+const MAX_UNKNOWN: usize = 10;
+/// From how many bytes on a key is not compared with the known ones, which have at most 30.
+pub(super) const LONG_KEY: usize = 100;
+
+/// A settings file that is being read.
+struct SettingsFile<'a> {
+    text: &'a str,
+    /// As problems and errors name it.
+    path: &'a str,
+}
+
+impl SettingsFile<'_> {
+    /// Returns the line of an offset, counted from 1.
+    fn line(&self, offset: usize) -> u32 {
+        let before = &self.text[..offset.min(self.text.len())];
+        u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX)
+    }
+
+    fn refuse(&self, offset: Option<usize>, reason: &str) -> Error {
+        let path = self.path;
+        Error::Settings {
+            place: offset.map_or_else(|| path.to_owned(), |offset| format!("{path}:{}", self.line(offset))),
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn warning(
+        &self,
+        offset: Option<usize>,
+        code: &str,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        Problem::warning(self.path, code, message, hint).at_line(offset.map(|offset| self.line(offset)))
+    }
+
+    /// Refuses the format of a newer program.
+    fn check_format(&self, offset: usize, value: &DeValue<'_>) -> Result<()> {
+        let format = number(value).filter(|format| *format >= 1.0 && format.fract() == 0.0);
+        let format = format.ok_or_else(|| self.refuse(Some(offset), "`format` is not a whole number"))?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole and positive, and formats are counted on fingers"
+        )]
+        let found = format as u64;
+        if found > FORMAT {
+            return Err(Error::NewerFormat { path: self.path.into(), found, known: FORMAT });
+        }
+        Ok(())
+    }
+
+    /// Reports a setting that a project's file cannot have.
+    fn not_for_projects(&self, setting: &Setting, offset: usize) -> Problem {
+        let (code, what) = match setting.kind {
+            SettingKind::Place(_) => ("address-in-project", "names a place on a server"),
+            SettingKind::Address(_) => ("address-in-project", "names an address to send text to"),
+            SettingKind::Key(_) => ("key-in-project", "is a secret"),
+            SettingKind::Command(_) => ("command-in-project", "names a command"),
+            SettingKind::Folders => ("trust-in-project", "says whose memories are used"),
+            SettingKind::Choice { .. } if setting.key == "git.commit" => {
+                ("commit-in-project", "lets the program write to the repository")
+            }
+            _ => ("server-in-project", "says how a server is asked"),
+        };
+        let message = format!("`{}` {what}, and a file that comes with a repository cannot", setting.key);
+        let hint = format!("put it into your own settings file, or set `{}`", setting.env());
+        self.warning(Some(offset), code, message, hint)
+    }
+
+    fn unknown(&self, key: &str, offset: usize) -> Problem {
+        let hint = nearest(key, ALL.iter().map(|setting| setting.key));
+        let hint = hint.map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?"));
+        self.warning(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint)
+    }
+}
+
+impl Settings {
+    /// Takes over what the text of a settings file says. `path` is named in problems and errors.
+    ///
+    /// Keys that are not known are reported with the nearest one that is, and so are commands, addresses and
+    /// keys of servers in a project's file, which are not taken over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] where the text is not TOML or over 64 KiB, or a value is out of its range, and
+    /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
+    pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
+        let file = SettingsFile { text, path };
+        if text.len() > MAX_BYTES {
+            return Err(file.refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));
+        }
+        let table =
+            DeTable::parse(text).map_err(|error| file.refuse(error.span().map(|span| span.start), error.message()))?;
+        let mut keys = Vec::new();
+        flatten("", table.get_ref(), &mut keys);
+        let (mut problems, mut n_unknown) = (Vec::new(), 0);
+        for (key, offset, value) in keys {
+            match ALL.iter().find(|setting| setting.key == key) {
+                Some(setting) if setting.is_users_own() && origin == Origin::Project => {
+                    problems.push(file.not_for_projects(setting, offset));
+                }
+                Some(setting) => {
+                    setting.set(self, raw_value(value)).map_err(|reason| file.refuse(Some(offset), &reason))?;
+                }
+                None if key == "format" => file.check_format(offset, value)?,
+                // An older program had it; it said whether to learn, and this one always does.
+                None if key == "learn" || key == "execution.learn" => {}
+                None => {
+                    n_unknown += 1;
+                    if n_unknown <= MAX_UNKNOWN {
+                        problems.push(file.unknown(&key, offset));
+                    }
+                }
+            }
+        }
+        if n_unknown > MAX_UNKNOWN {
+            let message = format!("{} more keys are not settings", n_unknown - MAX_UNKNOWN);
+            problems.push(file.warning(None, "unknown-setting", message, "delete these lines as well"));
+        }
+        Ok(problems)
+    }
+
+    /// Takes over the environment variables among `variables` that set something. A list has commas
+    /// between its items.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Settings`] where a value is not what the setting must be.
+    pub fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+        for (name, value) in variables {
+            if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
+                let value = match setting.kind {
+                    SettingKind::Number { .. } => value.trim().parse().map_or(RawValue::Other, RawValue::Number),
+                    SettingKind::Switch(_) => value.trim().parse().map_or(RawValue::Other, RawValue::Bool),
+                    SettingKind::Models | SettingKind::Fingerprints | SettingKind::Folders => {
+                        let items = value.split(',').map(|item| item.trim().to_owned());
+                        RawValue::List(items.filter(|item| !item.is_empty()).collect())
+                    }
+                    SettingKind::Choice { .. }
+                    | SettingKind::Model(_)
+                    | SettingKind::Command(_)
+                    | SettingKind::Address(_)
+                    | SettingKind::Key(_)
+                    | SettingKind::Place(_) => RawValue::Text(value.trim().to_owned()),
+                };
+                setting.set(self, value).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
+    for (key, value) in table {
+        // A long name of a table is not repeated for each key in it.
+        let prefix = &prefix[..floor(prefix, LONG_KEY)];
+        let path = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+        match value.get_ref() {
+            DeValue::Table(inner) => flatten(&path, inner, found),
+            other => found.push((path, key.span().start, other)),
+        }
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
+        DeValue::Float(float) => float.as_str().parse().ok().filter(|value: &f64| value.is_finite()),
+        _ => None,
+    }
+}
+
+fn raw_value(value: &DeValue<'_>) -> RawValue {
+    match value {
+        DeValue::String(text) => RawValue::Text(text.trim().to_owned()),
+        DeValue::Boolean(on) => RawValue::Bool(*on),
+        DeValue::Array(items) => {
+            let text = |item: &toml::Spanned<DeValue<'_>>| match item.get_ref() {
+                DeValue::String(text) => Some(text.trim().to_owned()),
+                _ => None,
+            };
+            items.iter().map(text).collect::<Option<Vec<String>>>().map_or(RawValue::Other, RawValue::List)
+        }
+        value => number(value).map_or(RawValue::Other, RawValue::Number),
+    }
+}
