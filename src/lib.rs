@@ -107,18 +107,17 @@
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
-//! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`retention`] (what goes to the archive), [`store`] (the only module that touches entry files), [`git`],
+//! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the servers), [`context`](mod@context),
-//! [`watch`] (when to look again), [`check`], [`doctor`], [`memory`], which puts them in sequence, and, with
-//! the feature `runner`, the module `runner`, which runs the loop.
+//! [`watch`] (keeps the index up to date while files change), [`maintenance`] (what goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence, and,
+//! with the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 pub mod catalog;
-pub mod check;
 pub mod context;
 pub mod dedup;
-pub mod doctor;
+pub mod diagnostics;
 pub mod entry;
 pub mod error;
 pub mod git;
@@ -127,10 +126,10 @@ pub mod index;
 mod iterations;
 mod journal;
 mod knowledge;
+pub mod maintenance;
 pub mod memory;
 pub mod progress;
 mod queries;
-pub mod retention;
 pub mod retrieve;
 #[cfg(feature = "runner")]
 pub mod runner;

@@ -7,7 +7,7 @@ use crate::entry::Outcome;
 use crate::error::{Problem, Severity};
 use crate::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 
-/// Where problems of an output are said to be: it is no file of the memory.
+/// The path in problems of an output, which is not a file of the memory.
 const PLACE: &str = "agent output";
 
 /// A report with what the agent's output adds to it.

@@ -144,7 +144,7 @@ impl TaskRecord {
 
 /// Returns the rung of the ladder that a task stands on: one for each failure in a row, and one more
 /// when it goes in circles. From 2 on the strongest model is taken, from 3 on (a setting) the agent is
-/// warned, from one more on a person is told.
+/// warned, from one more on it asks for a person.
 pub fn rung(streak: u32, goes_in_circles: bool) -> u32 {
     // One who has not failed stands on the ground.
     if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
@@ -163,7 +163,7 @@ pub struct RunRecord {
     pub counted: usize,
     /// The model that the last one asked for.
     pub hint: Option<String>,
-    /// What the last one said in a way that could not be taken over.
+    /// What the agent of the last one wrote in a way that could not be taken over.
     pub refused: Vec<String>,
     /// The paths that the newest one touched that touched any.
     pub files: Vec<String>,

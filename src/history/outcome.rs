@@ -22,9 +22,9 @@ const MAX_TRACE_BYTES: usize = 64 * 1024;
 
 /// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
 /// status says least: a client that has met a limit has one that is not 0, too.
-pub(crate) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
+pub(crate) fn outcome(output: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
-    match (report.outcome, said.outcome) {
+    match (report.outcome, output.outcome) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
         (None, None) => ended.unwrap_or(match report.agent_exit {
@@ -34,17 +34,20 @@ pub(crate) fn outcome(said: &Said, report: &Report, ended: Option<Outcome>) -> O
     }
 }
 
-pub(crate) fn error_category(said: &Said, outcome: Outcome) -> Option<String> {
-    let reported = said.failure.as_ref().map(|report| report.category.clone());
+/// Returns what kind of error an attempt failed with, as its agent reports; `None` for one that did not fail.
+pub(crate) fn error_category(output: &Said, outcome: Outcome) -> Option<String> {
+    let reported = output.failure.as_ref().map(|report| report.category.clone());
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
-pub(crate) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
-    let failure = said.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
+/// Returns the body of an attempt's journal entry. `text` is what the agent wrote, and `allowed` the fingerprints of what
+/// looks like a secret and may stay.
+pub(crate) fn sections(output: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
+    let failure = output.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
     // Before it is cut, which could leave half of a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
     Sections {
-        notes: said.notes.unwrap_or_default(),
+        notes: output.notes.unwrap_or_default(),
         summary: report.summary.clone(),
         tried: failure.tried,
         why: failure.why,
@@ -54,7 +57,7 @@ pub(crate) fn sections(said: Said, report: &Report, text: &str, outcome: Outcome
             .filter(|part: &String| !part.trim().is_empty())
             .collect::<Vec<_>>()
             .join("\n"),
-        retry_suggestion: said.retry_suggestion.unwrap_or_default(),
+        retry_suggestion: output.retry_suggestion.unwrap_or_default(),
         decisions: report.decisions.clone(),
         errors: errors_of(report, outcome),
         validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
@@ -75,7 +78,7 @@ fn errors_of(report: &Report, outcome: Outcome) -> String {
     }
 }
 
-/// Returns why a caller ended the agent, which is the last line of the errors: the next attempt is told so.
+/// Returns why a caller ended the agent, which is the last line of the errors: the context of the next attempt has it.
 fn ended_by(report: &Report) -> Option<String> {
     let line = report.errors.trim_end().lines().next_back();
     line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)

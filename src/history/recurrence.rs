@@ -12,7 +12,7 @@ use super::AttemptSummary;
 pub const SUGGESTED_FROM: usize = 3;
 /// In so many iterations an error must have occurred to have come back.
 pub const RECURRING_FROM: usize = 2;
-/// An error that has not occurred in so many iterations is over: to tell of it would only be noise.
+/// An error that has not occurred in so many iterations is over: to mention it would only be noise.
 const RECENT: usize = 10;
 
 /// A file that iterations touched.
@@ -121,7 +121,7 @@ pub fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
     errors.into_iter().map(|(_, error)| error).collect()
 }
 
-/// Returns the errors that came back, and that whoever begins the next attempt should hear of: what this task
+/// Returns the errors that came back, and that whoever begins the next attempt should know of: what this task
 /// failed with last before all others, of the others those that occurred lately. `attempts` are those that are
 /// looked at, `own` those at the task, both oldest first.
 pub fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
@@ -152,18 +152,18 @@ mod tests {
     }
 
     /// Returns how often each error came back, and in which iterations first and last.
-    fn told(errors: &[Recurrence<'_>]) -> Vec<(usize, u32, u32)> {
-        let told = |error: &Recurrence<'_>| {
+    fn counted(errors: &[Recurrence<'_>]) -> Vec<(usize, u32, u32)> {
+        let counted = |error: &Recurrence<'_>| {
             assert_eq!(error.attempts().count(), error.count());
             (error.count(), error.first.head.iteration, error.last().head.iteration)
         };
-        errors.iter().map(told).collect()
+        errors.iter().map(counted).collect()
     }
 
     #[test]
     fn an_error_comes_back_from_the_second_time_on() {
         let check = |errors: &[u64], expected: &[(usize, u32, u32)]| {
-            assert_eq!(told(&recurring_errors(&failed_with(errors))), expected, "{errors:?}");
+            assert_eq!(counted(&recurring_errors(&failed_with(errors))), expected, "{errors:?}");
         };
         check(&[], &[]);
         check(&[1], &[]);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn what_is_over_presses_nobody() {
         let check = |errors: &[u64], own: &[u64], expected: &[(usize, u32, u32)]| {
-            assert_eq!(told(&pressing_errors(&failed_with(errors), &failed_with(own))), expected, "{errors:?}");
+            assert_eq!(counted(&pressing_errors(&failed_with(errors), &failed_with(own))), expected, "{errors:?}");
         };
         let old = |n_since| [vec![1, 1], vec![0; n_since]].concat();
         check(&old(9), &[], &[(2, 1, 2)]);

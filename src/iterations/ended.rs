@@ -22,9 +22,9 @@ pub struct Recorded {
     pub path: String,
     /// How the attempt ended.
     pub outcome: Outcome,
-    /// The knowledge that was written down, in the order in which it was said.
+    /// The knowledge that was written down, in the order in which the agent wrote it.
     pub knowledge: Vec<Added>,
-    /// What the agent said in a way that could not be taken over; its next context says so.
+    /// What the agent wrote in a way that could not be taken over; its next context lists it.
     pub refused: Vec<String>,
     /// What the entry in the journal says.
     pub attempt: Attempt,

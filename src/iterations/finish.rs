@@ -1,4 +1,4 @@
-//! The end of an iteration: what its agent said becomes knowledge and one entry of the journal.
+//! The end of an iteration: the agent's output becomes knowledge and one entry of the journal.
 //!
 //! An attempt is kept outside of the project before anything else is touched, so neither an error nor a bug costs it.
 
@@ -167,7 +167,7 @@ fn knows_task(workspace: &Workspace, task_id: &str) -> Result<bool> {
     Ok(is_begun || !attempts_of_task(workspace, task_id).is_empty())
 }
 
-/// Returns the task that an agent said last that it had done, or failed.
+/// Returns the last task of which an agent says that it is done, or failed.
 fn task_named(text: &str) -> Option<String> {
     let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
         Sigil::Done(id) | Sigil::Failed(id) => Some(id),

@@ -20,7 +20,7 @@ pub struct Run {
     pub id: String,
     /// How models are chosen; without one, as the settings say.
     pub strategy: Option<Strategy>,
-    /// How many iterations it has at most; told to the agent, and kept by the caller.
+    /// How many iterations it has at most. The context says so; the caller keeps to it.
     pub limit: Option<u32>,
     /// How much text a context has at most; without one, as the settings say.
     pub budget: Option<Budget>,

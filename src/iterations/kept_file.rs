@@ -72,13 +72,13 @@ pub(super) struct KeptFile {
     /// What git saw change.
     #[serde(rename = "seen")]
     pub(super) changes: WorkTreeChanges,
-    /// Whether a secret was taken out of what the agent said.
+    /// Whether a secret was removed from the agent's output.
     pub(super) redacted: bool,
     pub(super) report: Report,
 }
 
 impl StateFolders {
-    /// Keeps what an agent said of an iteration of the memory in `root`, or of one that should be there, and returns
+    /// Keeps an agent's output in an iteration of the memory in `root`, or of one that should be there, and returns
     /// the file. For a caller that could not even open the memory; [`Memory::finish`](crate::Memory::finish) does it by
     /// itself.
     ///

@@ -1,12 +1,12 @@
 //! Which process works on an iteration, and whether it still does.
 //!
-//! A process is told from others that get its number later by when it was started.
+//! The time when it was started distinguishes a process from others that get its number later.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told from others that get its number later.
+/// A process, distinguished from others that get its number later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     pid: u32,

@@ -32,7 +32,7 @@ const COMMIT_TITLE: usize = 200;
 /// What an agent's output became.
 #[derive(Default)]
 struct Contributions {
-    /// The knowledge that was written down, in the order in which it was said.
+    /// The knowledge that was written down, in the order in which the agent wrote it.
     added: Vec<Added>,
     /// Knowledge that no entry could take, and why.
     left_over: Vec<(Knowledge, String)>,
@@ -45,7 +45,7 @@ struct Contributions {
 pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &EndedAttempt<'_>) -> Result<Recorded> {
     let EndedAttempt { iteration, transcript, .. } = *ended;
     let CompletedReport { report, ended: by_client } = &completed_report(ended.report, transcript, &iteration.model);
-    // What is a file that the agent printed, and what it said itself, only who knows the format can tell.
+    // Without the format, nobody knows which text is the agent's own and which a file that it printed.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
     let mut output = sigil::read(own, &iteration.task_id());
     let outcome = outcome(&output, report, *by_client);
@@ -68,7 +68,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
     problems.extend(semantic.embed_written(workspace, &written));
     let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
-    // Those of the file: what the agent said there may be a secret as well.
+    // Those of the file, where secrets are redacted.
     let refused = attempt.head.refused.clone();
     let knowledge = contributions.added;
     Ok(Recorded { id, path: display_path(&path), outcome, knowledge, refused, attempt, problems })
@@ -77,7 +77,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
 /// Returns what the output says in a way that cannot be taken over, a model that the settings do not name included, which
 /// is removed from it. The model's name is replaced by that of the settings.
 fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
-    // Where nobody asked for suggestions, nothing is said of bad ones.
+    // Where nobody asked for suggestions, bad ones are not reported.
     let is_reported = |refused: &&Refused| workspace.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
     let mut refused: Vec<(u32, String)> =
         output.refused.iter().filter(is_reported).map(|refused| (refused.line, refused.to_string())).collect();

@@ -12,7 +12,7 @@ const EIO: i32 = 5;
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// Returns whether an error is about one thing that the agent said, or the entry that it belongs into. What is about the
+/// Returns whether an error concerns one fact of the agent's output, or the entry that it belongs in. What is about the
 /// whole memory, such as a full disk or a lock, would be met by everything else as well.
 pub(super) fn is_of_one(error: &Error) -> bool {
     let Error::Io { action, source, .. } = error else {

@@ -10,8 +10,7 @@ use crate::context::{self, Task};
 use crate::entry::{Attempt, Head, Id, Outcome, Scope};
 use crate::history::NO_REPORT;
 use crate::journal;
-use crate::retention;
-use crate::retrieve::superseded;
+use crate::retrieve::{self, superseded};
 use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 
@@ -22,7 +21,7 @@ const QUOTE_CHARACTERS: usize = 300;
 
 /// Returns the live events that are beyond the caps.
 pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
-    retention::beyond_caps(
+    retrieve::beyond_caps(
         live_events(workspace, live).iter().map(|(_, id, head)| (id, head)),
         workspace.settings.events,
     )
@@ -31,7 +30,7 @@ pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> 
 /// Returns the events that a task may see, as its context shows them.
 pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::Event> {
     let events = live_events(workspace, live);
-    let beyond = retention::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
+    let beyond = retrieve::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
     let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
     let event = |(row, id, head): (RowId, Id, Head)| {
         // A file that vanished since the scan is no longer known.

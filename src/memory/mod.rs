@@ -3,18 +3,14 @@
 //! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
 //! as they are; nothing is kept between calls but the root and the settings.
 
-mod care;
-mod init;
+mod diagnostics;
 mod iterations;
 mod journal;
 mod knowledge;
-mod mend;
-mod merging;
+mod maintenance;
 mod queries;
-mod source;
-mod tend;
 mod vectors;
-mod watching;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,8 +20,10 @@ use crate::secret;
 use crate::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
-use crate::workspace::Workspace;
+use crate::workspace::{self, CONFIG, Workspace};
 
+pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
+pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, Validated};
 pub use crate::iterations::{
@@ -33,21 +31,14 @@ pub use crate::iterations::{
 };
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
+pub use crate::maintenance::plan::PruneReason;
+pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::queries::{
     EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
 };
 pub use crate::semantic::{EmbedReport, SemanticStatus};
-pub use crate::workspace::{Activity, Rebuilt, Step, Work};
-pub use care::Checked;
-pub use init::Initialised;
-pub use mend::{Mended, Mending};
-pub use merging::Registered;
-pub use source::Sources;
-pub use tend::{Merged, Moved, Tended};
-pub use watching::{Changes, Watched, Watching};
-
-/// The name of the settings file in `.ralph/`.
-const CONFIG: &str = "config.toml";
+pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
+pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 
 /// The memory in one `.ralph/` folder.
 ///
@@ -78,7 +69,7 @@ impl Memory {
     ///
     /// Those of the file system.
     pub fn init(root: &Path) -> Result<Initialised> {
-        init::init(root)
+        workspace::init(root)
     }
 
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that

@@ -3,6 +3,7 @@
 //! The index scores; this module says what is asked of it and what counts how much, and leaves out
 //! what has expired or was superseded.
 
+mod event_caps;
 mod supersede;
 
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
 pub use crate::index::TermEvidence;
+pub use event_caps::beyond_caps;
 pub use supersede::circles;
 
 /// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug

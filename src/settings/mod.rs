@@ -53,7 +53,7 @@ impl Default for EventCaps {
 
 /// When something goes to the archive, by default as the seeds say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tending {
+pub struct MaintenanceRules {
     /// How many days after it was done the attempts at a task go.
     pub done_days: u32,
     /// How many days knowledge must be old.
@@ -70,9 +70,9 @@ pub struct Tending {
     pub automatic: bool,
 }
 
-impl Default for Tending {
-    fn default() -> Tending {
-        Tending {
+impl Default for MaintenanceRules {
+    fn default() -> MaintenanceRules {
+        MaintenanceRules {
             done_days: 7,
             knowledge_days: 90,
             unused_days: 30,
@@ -126,7 +126,7 @@ pub struct Settings {
     /// `events.per_task` and so on: how many events there may be.
     pub events: EventCaps,
     /// `tend.done_days` and so on: when something goes to the archive.
-    pub tending: Tending,
+    pub maintenance: MaintenanceRules,
     /// `git.commit`: when the files of the memory are committed.
     pub git_commit: CommitPolicy,
     /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
@@ -165,7 +165,7 @@ impl Default for Settings {
             progress_characters: 500,
             events_from_output: false,
             events: EventCaps::default(),
-            tending: Tending::default(),
+            maintenance: MaintenanceRules::default(),
             git_commit: CommitPolicy::default(),
             allowed_secrets: Vec::new(),
             safe_directories: Vec::new(),
@@ -245,7 +245,7 @@ mod tests {
             progress_characters: 1,
             events_from_output: true,
             events: EventCaps { per_task: 1, per_section: 1, per_feature: 1, per_project: 1, in_all: 1 },
-            tending: Tending {
+            maintenance: MaintenanceRules {
                 done_days: 1,
                 knowledge_days: 1,
                 unused_days: 1,

@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn what_begins_ends_and_lies_in_what_began_before() {
         let calls: [&dyn Fn(&Memory); 6] = [
-            &|memory| drop(memory.check().unwrap()),
-            &|memory| drop(memory.doctor().unwrap()),
+            &|memory| drop(memory.check()),
+            &|memory| drop(memory.doctor()),
             &|memory| drop(memory.prune(false).unwrap()),
             &|memory| drop(memory.consolidate(false).unwrap()),
-            &|memory| drop(memory.mend().unwrap()),
+            &|memory| drop(memory.fix().unwrap()),
             &|memory| drop(memory.add(&crate::Knowledge::new("New", ["y"], "Text.")).unwrap()),
         ];
         for call in calls {

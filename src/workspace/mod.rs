@@ -6,7 +6,9 @@
 mod activity;
 mod entries;
 mod freshness;
+mod init;
 mod locking;
+mod merge_driver;
 mod secrets;
 
 use std::path::Path;
@@ -23,7 +25,10 @@ pub(crate) use activity::{Observer, Ongoing};
 pub(crate) use entries::{no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::View;
+pub use init::Initialised;
+pub(crate) use init::{CONFIG, init};
 pub(crate) use locking::EntryLock;
+pub use merge_driver::MergeDriverRegistration;
 
 /// The files of a memory, and what every call on them needs.
 pub struct Workspace {

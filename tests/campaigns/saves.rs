@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_memory::memory::{EntryFilter, Watched};
-use ralph_memory::watch::Mode;
+use ralph_memory::memory::{EntryFilter, WatchEvent, WatchMode};
 use ralph_memory::{Memory, Query};
 
 use crate::program::{files, word};
@@ -158,9 +157,9 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
         fs::write(path, text(&format!("Entry {number}"), &words[number], 0)).unwrap();
     }
     memory.update_index().unwrap();
-    let watching = memory.watch(Mode::Native).unwrap();
-    let ready = watching.told().recv_timeout(Duration::from_secs(60)).unwrap();
-    assert!(matches!(ready, Watched::Ready { entries: 12, .. }), "{ready:?}");
+    let watching = memory.watch(WatchMode::Native).unwrap();
+    let ready = watching.events().recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(matches!(ready, WatchEvent::Ready { entries: 12, .. }), "{ready:?}");
     let names: BTreeSet<String> = paths.iter().map(|path| format!(".ralph/knowledge/{}", name(path))).collect();
     let mut outcome = Outcome::default();
     for (way, save) in WAYS {
@@ -196,8 +195,8 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
         let begun = Instant::now();
         let mut told = BTreeSet::new();
         while told != saved {
-            let watched = watching.told().recv_timeout(Duration::from_secs(60));
-            let Ok(Watched::Changed(changes)) = watched else { panic!("{way}: {watched:?}") };
+            let watched = watching.events().recv_timeout(Duration::from_secs(60));
+            let Ok(WatchEvent::Changed(changes)) = watched else { panic!("{way}: {watched:?}") };
             assert!(changes.indexed.iter().all(|path| names.contains(path)), "{way}: {changes:?}");
             told.extend(changes.indexed);
         }

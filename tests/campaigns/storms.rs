@@ -8,8 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_memory::memory::{EntryFilter, Watched, Watching};
-use ralph_memory::watch::Mode;
+use ralph_memory::memory::{EntryFilter, WatchEvent, WatchHandle, WatchMode};
 use ralph_memory::{Memory, Query};
 
 use crate::program::{files, word};
@@ -58,9 +57,9 @@ pub(crate) fn run(
             Memory::init(&root).unwrap();
             prepare(&root, name, size, &mut random);
             let memory = Arc::new(Memory::open(&root).unwrap());
-            let watching = memory.watch(Mode::Native).unwrap();
-            let ready = watching.told().recv_timeout(LONGEST).unwrap();
-            assert!(matches!(ready, Watched::Ready { polling: false, .. }), "{ready:?}");
+            let watching = memory.watch(WatchMode::Native).unwrap();
+            let ready = watching.events().recv_timeout(LONGEST).unwrap();
+            assert!(matches!(ready, WatchEvent::Ready { polling: false, .. }), "{ready:?}");
             let mut view = on_disk(&root);
             // Nobody takes what is told while it storms.
             storm(&root, size, &mut random);
@@ -81,18 +80,18 @@ pub(crate) fn run(
 }
 
 /// Takes what is told until the view is this one.
-fn catch_up(watching: &Watching, view: &mut BTreeSet<String>, expected: &BTreeSet<String>, storm: &str) {
+fn catch_up(watching: &WatchHandle, view: &mut BTreeSet<String>, expected: &BTreeSet<String>, storm: &str) {
     let begun = Instant::now();
     while view != expected {
-        match watching.told().recv_timeout(LONGEST.saturating_sub(begun.elapsed())) {
-            Ok(Watched::Changed(changes)) => {
+        match watching.events().recv_timeout(LONGEST.saturating_sub(begun.elapsed())) {
+            Ok(WatchEvent::Changed(changes)) => {
                 view.extend(changes.indexed);
                 for path in &changes.removed {
                     view.remove(path);
                 }
             }
-            Ok(Watched::Notice { message }) => panic!("{storm}: {message}"),
-            Ok(Watched::Ready { .. }) => {}
+            Ok(WatchEvent::Notice { message }) => panic!("{storm}: {message}"),
+            Ok(WatchEvent::Ready { .. }) => {}
             Err(error) => panic!("{storm}: {error}; {} of {}", view.len(), expected.len()),
         }
     }
@@ -102,7 +101,7 @@ fn catch_up(watching: &Watching, view: &mut BTreeSet<String>, expected: &BTreeSe
 fn is_indexed(memory: &Memory, storm: &str) {
     let begun = Instant::now();
     loop {
-        let findings = memory.doctor().unwrap().findings;
+        let findings = memory.doctor().findings;
         let index: Vec<String> = findings
             .into_iter()
             .filter(|finding| finding.what == "index")

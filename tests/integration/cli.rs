@@ -686,7 +686,7 @@ fn check_says_where_what_and_how_to_mend_it() {
     9 | See [[bench]] and [[nobody]].
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: write the entry, or take the link out; code belongs in backticks
+      = help: write the entry, or remove the link; code belongs in backticks
 
     0 errors, 1 warning in 4 files
     ");
@@ -709,7 +709,7 @@ fn check_says_where_what_and_how_to_mend_it() {
     9 | See [[bench]] and [[nobody]].
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: write the entry, or take the link out; code belongs in backticks
+      = help: write the entry, or remove the link; code belongs in backticks
 
     1 error, 1 warning in 5 files
     ");
@@ -717,7 +717,7 @@ fn check_says_where_what_and_how_to_mend_it() {
     exit 1
     --- stdout
     ::error file=.ralph/knowledge/odd.md,line=4,col=1,title=yaml::the frontmatter is not valid YAML: did not find expected ',' or ']'%0Aput the value in double quotes, or close the quote or bracket that is open
-    ::warning file=.ralph/knowledge/wal.md,line=9,title=broken-link::the link `[[nobody]]` leads to no entry%0Awrite the entry, or take the link out; code belongs in backticks
+    ::warning file=.ralph/knowledge/wal.md,line=9,title=broken-link::the link `[[nobody]]` leads to no entry%0Awrite the entry, or remove the link; code belongs in backticks
     ");
     let json = base.run(["check", "--format", "json"]);
     assert_eq!(json.json(1)["counts"]["errors"], 1);
@@ -756,8 +756,8 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       conflicts   none
     ok       lock        free
     ok       cache-lock  free
-    ok       git         the memory is in no work tree
-    ok       clock       no file is from the future
+    ok       git         the memory is not in a work tree
+    ok       clock       no file has a time in the future
     ok       semantic    RAG: off (`ollama.url` is not set)
     ");
     base.write(".ralph/cache/index-0123456789abcdef/x", "");
@@ -769,13 +769,13 @@ fn doctor_says_how_the_memory_is_doing() {
     ok       index       live: none, and nothing to index
     ok       index       archive: none, and nothing to index
     warning  old-caches  1 cache of other versions of this program: `.ralph/cache/index-0123456789abcdef`
-                         mend: `ralph-memory doctor --fix` deletes them, unless that version is still in use; nothing is lost
+                         fix: `ralph-memory doctor --fix` deletes them, unless that version is still in use; nothing is lost
     ok       leftovers   none
     ok       conflicts   none
     ok       lock        free
     ok       cache-lock  free
-    ok       git         the memory is in no work tree
-    ok       clock       no file is from the future
+    ok       git         the memory is not in a work tree
+    ok       clock       no file has a time in the future
     ok       semantic    RAG: off (`ollama.url` is not set)
     ");
     let findings = base.run(["doctor", "--json"]).json(0)["findings"].clone();

@@ -46,7 +46,7 @@ fn a_file_is_read_once_for_all_that_is_shown_of_it() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", superseding());
     let memory = Memory::open(&base.root()).unwrap();
-    let mut sources = memory.sources();
+    let mut sources = memory.source_lines();
     assert_eq!(sources.line(".ralph/knowledge/a.md", 2).as_deref(), Some("title: T"));
     fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
     for line in 0..20_000 {
@@ -59,7 +59,7 @@ fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", format!("---\ntitle: T\ntags: [a]\n---\n{}", "[[q]]\n".repeat(170_000)));
     let memory = Memory::open(&base.root()).unwrap();
-    let checked = memory.check().unwrap();
+    let checked = memory.check();
     assert_eq!((checked.problems.len(), checked.total), (COUNTED, Tally { errors: 0, warnings: 1_001, notices: 0 }));
     let shown = base.run(["show", "a", "--json"]).json(0);
     assert_eq!(shown["entry"]["links"].as_array().unwrap().len(), 1_000);

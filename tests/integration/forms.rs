@@ -46,7 +46,7 @@ fn links_and_what_is_superseded_lead_to_the_other_form() {
         let (base, memory) = with_entry(form);
         let body = format!("See [[knowledge/{other}]] and [[The {other} of pools]].");
         base.entry("newer", "Newer", "x", &body);
-        let problems = memory.check().unwrap().problems;
+        let problems = memory.check().problems;
         assert!(problems.iter().all(|problem| problem.code != "broken-link"), "{problems:?}");
         let old = memory.show(&Id::parse(form).unwrap()).unwrap().entry;
         assert_eq!(old.backlinks.len(), 1);
@@ -60,7 +60,7 @@ fn links_and_what_is_superseded_lead_to_the_other_form() {
             listed.iter().any(|item| item.superseded && item.path.as_str().ends_with(&format!("{form}.md"))),
             "{listed:?}"
         );
-        assert_eq!(memory.check().unwrap().problems, []);
+        assert_eq!(memory.check().problems, []);
     }
 }
 

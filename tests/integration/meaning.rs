@@ -416,7 +416,7 @@ fn a_model_that_is_not_there_is_named() {
     assert_eq!(hint, "run `ollama pull mxbai-embed-large`");
     let doctor = missing(base.with(["doctor"]).env(URL, &ollama.url));
     assert!(
-        doctor.stdout.contains("RAG: off") && doctor.stdout.contains("mend: run `ollama pull mxbai-embed-large`"),
+        doctor.stdout.contains("RAG: off") && doctor.stdout.contains("fix: run `ollama pull mxbai-embed-large`"),
         "{doctor}"
     );
     // With its tag it is the same as without.

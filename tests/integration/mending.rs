@@ -49,7 +49,7 @@ fn the_doctor_mends_what_nobody_has_to_decide() {
         "fixed    leftovers   kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
         "fixed    old-caches  removed `.ralph/cache/index-v0-0123`\n",
         "fixed    old-caches  removed `.ralph/cache/catalog-v0`\n",
-        "fixed    index       made the index anew, of 1 live entries\n",
+        "fixed    index       rebuilt the index of 1 live entries\n",
         "ok       leftovers   none\n",
         "ok       old-caches  none\n",
         "1 document for 1 entry, 0 not indexed yet\n",

@@ -93,7 +93,7 @@ fn the_doctor_registers_the_driver_when_asked() {
     let doctor = |arguments: &[&str]| base.with([&["doctor"], arguments].concat()).env("PATH", path()).run();
     let ran = doctor(&["--register-merge-driver"]);
     assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("the memory is in no work tree"), "{ran}");
+    assert!(ran.stderr.contains("the memory is not in a work tree"), "{ran}");
     git(&base, &["init", "--quiet"]);
     let finding = || {
         let found = doctor(&["--json"]).json(0);

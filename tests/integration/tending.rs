@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{EntryFilter, Report, Run, Tended};
+use ralph_memory::memory::{EntryFilter, MaintenanceReport, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ impl Garden {
     }
 
     /// Prunes or consolidates, after a dry run that must say the same and change nothing.
-    fn tend(&self, tend: fn(&Memory, bool) -> ralph_memory::Result<Tended>) -> Tended {
+    fn tend(&self, tend: fn(&Memory, bool) -> ralph_memory::Result<MaintenanceReport>) -> MaintenanceReport {
         let before = self.text();
         let planned = tend(&self.memory, true).unwrap();
         assert_eq!(self.text(), before);
@@ -73,12 +73,12 @@ impl Garden {
             assert!(!self.base.at(&moved.from).exists() && self.base.at(&moved.to).exists(), "{moved:?}");
         }
         // There is nothing left to do.
-        assert_eq!(tend(&self.memory, false).unwrap(), Tended::default());
+        assert_eq!(tend(&self.memory, false).unwrap(), MaintenanceReport::default());
         done
     }
 }
 
-fn ids(moved: &Tended) -> Vec<&str> {
+fn ids(moved: &MaintenanceReport) -> Vec<&str> {
     moved.moved.iter().map(|moved| moved.id.as_str()).collect()
 }
 
@@ -94,7 +94,7 @@ fn what_is_over_goes_to_the_archive_and_comes_back() {
     memory.note(&expiring).unwrap();
     let (old, new) = (it.learn("The old way", &["a"], "Old."), it.learn("Another thing", &["b"], "New."));
     memory.supersede(&old, &new).unwrap();
-    assert_eq!(it.tend(Memory::prune), Tended::default());
+    assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
     it.pass(8);
     let done = it.tend(Memory::prune);
     assert_eq!(ids(&done), ["journal/run-1/0001", "journal/run-1/0002", "knowledge/2026-01-01-for-some-days"]);
@@ -117,10 +117,10 @@ fn knowledge_without_use_goes_once_use_is_recorded_for_long_enough() {
     it.learn("Zebras have stripes", &["zebra"], "Black ones.");
     it.pass(100);
     // Nothing is recorded, so nothing is known.
-    assert_eq!(it.tend(Memory::prune), Tended::default());
+    assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
     for _ in 0..5 {
         assert_eq!(it.attempt("parser", Outcome::Failed).len(), 1);
-        assert_eq!(it.tend(Memory::prune), Tended::default());
+        assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
         it.pass(7);
     }
     it.attempt("parser", Outcome::Failed);
@@ -169,7 +169,7 @@ fn learnings_that_are_alike_become_one() {
     };
     assert_eq!(found("cascades"), std::slice::from_ref(&third));
     assert_eq!(found("block"), [tasks]);
-    assert_eq!(it.memory.check().unwrap().problems, []);
+    assert_eq!(it.memory.check().problems, []);
     // Everything comes back as it was.
     it.memory.restore(&first).unwrap();
     it.memory.restore(&third).unwrap();
@@ -212,7 +212,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
         let arguments = ["run", "--task", task, "--agent", &agent, "--json"];
         base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).now("2026-11-22T10:00:00Z").run().json(0)
     };
-    assert_eq!(run("first").get("tended"), None);
+    assert_eq!(run("first")["maintenance"], serde_json::Value::Null);
     base.write(".ralph/config.toml", "format = 1\n[tend]\nautomatic = true\n");
     let tended = &run("second")["maintenance"];
     assert_eq!(tended["moved"][0]["id"], json!("knowledge/2026-11-20-for-a-day"));

@@ -9,8 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::memory::{Changes, Watched};
-use ralph_memory::watch::Mode;
+use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
 use ralph_memory::{Knowledge, Memory};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -109,7 +108,7 @@ fn the_command_prints_what_it_indexed() {
 fn people_read_lines_without_what_a_terminal_acts_on() {
     let base = TestBase::new();
     let command = Command::start(&base, &["--poll"]);
-    assert_eq!(command.line(), "watching 0 entries in 2 folders, by a look every second; Ctrl-C ends it");
+    assert_eq!(command.line(), "watching 0 entries in 2 folders, by checking every second; Ctrl-C ends it");
     base.entry("a\u{1b}]52;c;x\u{7}\u{202e}", "Alpha", "x", "one");
     let shown = ".ralph/knowledge/a\\u{1b}]52;c;x\\u{7}\\u{202e}.md";
     let warning = "the name of the file has a character that no reader sees: U+202E";
@@ -142,18 +141,18 @@ fn there_must_be_a_memory() {
     assert_eq!(ran.code, Some(3), "{ran}");
 }
 
-fn changes(told: &Receiver<Watched>) -> Changes {
+fn changes(told: &Receiver<WatchEvent>) -> FileChanges {
     loop {
         match told.recv_timeout(LONGEST).expect("a change") {
-            Watched::Changed(changes) => return changes,
-            Watched::Ready { .. } | Watched::Notice { .. } => {}
+            WatchEvent::Changed(changes) => return changes,
+            WatchEvent::Ready { .. } | WatchEvent::Notice { .. } => {}
         }
     }
 }
 
 /// Puts together what is told until the program's own view is this one.
 #[track_caller]
-fn until(told: &Receiver<Watched>, view: &mut BTreeSet<String>, expected: &BTreeSet<String>) {
+fn until(told: &Receiver<WatchEvent>, view: &mut BTreeSet<String>, expected: &BTreeSet<String>) {
     while view != expected {
         let changes = changes(told);
         view.extend(changes.indexed);
@@ -172,34 +171,34 @@ fn files(base: &TestBase) -> BTreeSet<String> {
 
 #[test]
 fn a_channel_tells_callers_of_the_library() {
-    for mode in [Mode::Native, Mode::Poll] {
+    for mode in [WatchMode::Native, WatchMode::Poll] {
         let base = TestBase::new();
         let memory = Arc::new(Memory::open(&base.root()).unwrap());
         let watching = memory.watch(mode).unwrap();
-        let ready = watching.told().recv_timeout(LONGEST).unwrap();
-        assert_eq!(ready, Watched::Ready { entries: 0, folders: 2, polling: mode == Mode::Poll });
+        let ready = watching.events().recv_timeout(LONGEST).unwrap();
+        assert_eq!(ready, WatchEvent::Ready { entries: 0, folders: 2, polling: mode == WatchMode::Poll });
         let mut view = BTreeSet::new();
         // What the caller itself writes is told as well.
         memory.add(&Knowledge::new("Own", ["x"], "own")).unwrap();
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         assert_eq!(view, BTreeSet::from([".ralph/knowledge/own.md".to_owned()]));
         // A folder that is renamed, made anew under its name, moved out, and all of it gone and back.
         for number in 0..3 {
             base.entry(&format!("team/n{number}"), &format!("N{number}"), "x", "n");
         }
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         fs::rename(base.at(".ralph/knowledge/team"), base.at(".ralph/knowledge/crew")).unwrap();
         base.entry("team/fresh", "Fresh", "x", "n");
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         base.entry("crew/later", "Later", "x", "n");
         base.entry("team/later", "Later too", "x", "n");
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         fs::rename(base.at(".ralph"), base.at("aside")).unwrap();
-        until(watching.told(), &mut view, &BTreeSet::new());
+        until(watching.events(), &mut view, &BTreeSet::new());
         fs::rename(base.at("aside"), base.at(".ralph")).unwrap();
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         base.entry("crew/last", "Last", "x", "n");
-        until(watching.told(), &mut view, &files(&base));
+        until(watching.events(), &mut view, &files(&base));
         drop(watching);
     }
 }
@@ -209,15 +208,15 @@ fn reading_is_no_change() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
-    let watching = memory.watch(Mode::Native).unwrap();
-    assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 1, .. }));
+    let watching = memory.watch(WatchMode::Native).unwrap();
+    assert!(matches!(watching.events().recv_timeout(LONGEST).unwrap(), WatchEvent::Ready { entries: 1, .. }));
     for arguments in [["search", "one"].as_slice(), &["show", "a"], &["list"], &["check"], &["doctor"], &["status"]] {
         assert_eq!(base.run(arguments).code, Some(0));
     }
     // Bytes that are the same are no change, either.
     base.entry("a", "Alpha", "x", "one");
     base.entry("b", "Beta", "x", "two");
-    assert_eq!(changes(watching.told()).indexed, [".ralph/knowledge/b.md"]);
+    assert_eq!(changes(watching.events()).indexed, [".ralph/knowledge/b.md"]);
 }
 
 /// Nobody takes what is told, for as long as it lasts; then all of it comes, put together.
@@ -225,20 +224,20 @@ fn reading_is_no_change() {
 fn a_consumer_that_stalls_misses_nothing() {
     let base = TestBase::new();
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
-    let watching = memory.watch(Mode::Native).unwrap();
-    let other = memory.watch(Mode::Native).unwrap();
+    let watching = memory.watch(WatchMode::Native).unwrap();
+    let other = memory.watch(WatchMode::Native).unwrap();
     for watching in [&watching, &other] {
-        assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 0, .. }));
+        assert!(matches!(watching.events().recv_timeout(LONGEST).unwrap(), WatchEvent::Ready { entries: 0, .. }));
     }
     let mut seen = BTreeSet::new();
     for number in 0..40 {
         // Another watcher says when each has been seen, so that they cannot be put together by chance.
         base.entry(&format!("n{number}"), &format!("N{number}"), "x", "n");
-        until(other.told(), &mut seen, &files(&base));
+        until(other.events(), &mut seen, &files(&base));
     }
     fs::remove_file(base.at(".ralph/knowledge/n0.md")).unwrap();
     let mut view = BTreeSet::new();
-    until(watching.told(), &mut view, &files(&base));
+    until(watching.events(), &mut view, &files(&base));
     assert_eq!(view.len(), 39);
 }
 
@@ -256,23 +255,24 @@ fn a_cache_that_cannot_be_written_is_told_once_and_changes_are_told_all_the_same
     // A file stands in its place.
     base.write(".ralph/cache", "no folder");
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
-    let watching = memory.watch(Mode::Native).unwrap();
-    assert!(matches!(watching.told().recv_timeout(LONGEST).unwrap(), Watched::Ready { entries: 1, .. }));
+    let watching = memory.watch(WatchMode::Native).unwrap();
+    assert!(matches!(watching.events().recv_timeout(LONGEST).unwrap(), WatchEvent::Ready { entries: 1, .. }));
     let mut told = Vec::new();
     for number in 0..2 {
         base.entry(&format!("b{number}"), "Beta", "x", "two");
         loop {
-            let watched = watching.told().recv_timeout(LONGEST).unwrap();
-            let is_it = matches!(&watched, Watched::Changed(changes) if changes.indexed.contains(&format!(".ralph/knowledge/b{number}.md")));
+            let watched = watching.events().recv_timeout(LONGEST).unwrap();
+            let is_it = matches!(&watched, WatchEvent::Changed(changes) if changes.indexed.contains(&format!(".ralph/knowledge/b{number}.md")));
             told.push(watched);
             if is_it {
                 break;
             }
         }
     }
-    let notices: Vec<&Watched> = told.iter().filter(|watched| matches!(watched, Watched::Notice { .. })).collect();
+    let notices: Vec<&WatchEvent> =
+        told.iter().filter(|watched| matches!(watched, WatchEvent::Notice { .. })).collect();
     assert_eq!(
         notices,
-        [&Watched::Notice { message: "the index is not kept up to date: the cache cannot be written".to_owned() }]
+        [&WatchEvent::Notice { message: "the index is not kept up to date: the cache cannot be written".to_owned() }]
     );
 }

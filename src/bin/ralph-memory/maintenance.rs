@@ -1,14 +1,14 @@
-//! What maintenance moved and merged, for people and programs.
+//! What `prune` and `consolidate` did, for people and programs.
 
 use std::io;
 
-use ralph_memory::memory::{Merged, Moved, Tended};
+use ralph_memory::memory::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 use serde::Serialize;
 
 use crate::ui::{ID, Ui};
 
 #[derive(Serialize)]
-struct MaintenanceReport<'a> {
+struct MaintenanceOutput<'a> {
     dry_run: bool,
     #[serde(flatten)]
     done: MaintenanceAnswer<'a>,
@@ -17,20 +17,20 @@ struct MaintenanceReport<'a> {
 /// What was moved and merged, or would be.
 #[derive(Serialize)]
 pub(crate) struct MaintenanceAnswer<'a> {
-    moved: &'a [Moved],
-    merged: &'a [Merged],
+    moved: &'a [ArchivedEntry],
+    merged: &'a [ConsolidatedLearnings],
 }
 
 impl MaintenanceAnswer<'_> {
-    pub(crate) fn of(report: &Tended) -> MaintenanceAnswer<'_> {
+    pub(crate) fn of(report: &MaintenanceReport) -> MaintenanceAnswer<'_> {
         MaintenanceAnswer { moved: &report.moved, merged: &report.merged }
     }
 }
 
 /// Shows what was moved and merged, or would be.
-pub(crate) fn show(ui: &mut Ui<'_>, report: &Tended, dry_run: bool) -> io::Result<()> {
+pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -> io::Result<()> {
     if ui.json {
-        return ui.json(MaintenanceReport { dry_run, done: MaintenanceAnswer::of(report) }, &report.problems);
+        return ui.json(MaintenanceOutput { dry_run, done: MaintenanceAnswer::of(report) }, &report.problems);
     }
     for merged in &report.merged {
         let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();
@@ -48,7 +48,7 @@ pub(crate) fn show(ui: &mut Ui<'_>, report: &Tended, dry_run: bool) -> io::Resul
 }
 
 /// Returns how much was moved and merged, in a line.
-pub(crate) fn sum(report: &Tended, dry_run: bool) -> String {
+pub(crate) fn sum(report: &MaintenanceReport, dry_run: bool) -> String {
     let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
     let n_merged: usize = report.merged.iter().map(|merged| merged.ids.len()).sum();
     let n_archived = report.moved.iter().filter(|moved| moved.reason.is_some()).count();

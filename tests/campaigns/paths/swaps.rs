@@ -204,7 +204,7 @@ fn call(memory: &Memory, random: &mut Random, outcome: &mut Outcome, what: &str)
         2 => memory.restore(&id(random)).map(|restored| format!("{restored:?}")),
         3 => memory.supersede(&id(random), &id(random)).map(|superseded| format!("{superseded:?}")),
         4 => memory.update_index().map(|rebuilt| format!("{rebuilt:?}")),
-        5 => memory.check().map(|checked| format!("{checked:?}")),
+        5 => Ok(format!("{:?}", memory.check())),
         6 => Ok(format!("{:?}", memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }))),
         _ => {
             let query = Query { text: format!("nightly {CANARY}"), archived: true, ..Query::default() };

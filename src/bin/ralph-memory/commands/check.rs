@@ -46,12 +46,12 @@ struct CheckCounts {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let checked = memory.check()?;
+    let checked = memory.check();
     let problems = &checked.problems;
     match if ui.json { CheckFormat::Json } else { args.format } {
         CheckFormat::Human => {
-            let mut sources = memory.sources();
-            report::human(ui.out, &checked, &mut |path, line| sources.line(path, line), ui.out_colour)?;
+            let mut lines = memory.source_lines();
+            report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
         }
         CheckFormat::Json => {
             let Tally { errors, warnings, .. } = checked.total;

@@ -1,7 +1,6 @@
-//! `doctor`: how the memory is doing as a whole.
+//! `doctor`: the state of the memory as a whole, and fixes.
 
-use ralph_memory::doctor::{Diagnosis, State};
-use ralph_memory::memory::{Mended, Registered};
+use ralph_memory::memory::{AppliedFix, Diagnosis, FindingState, MergeDriverRegistration};
 use serde::Serialize;
 
 use crate::error::Exit;
@@ -43,7 +42,7 @@ struct DoctorAnswer<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fixed: Option<&'a [Mended]>,
+    fixed: Option<&'a [AppliedFix]>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyhow::Result<Exit> {
@@ -51,7 +50,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyh
     if args.register_merge_driver {
         let registered = memory.register_merge_driver(PROGRAM)?;
         if ui.json {
-            let Registered { command, was_registered, attributes } = &registered;
+            let MergeDriverRegistration { command, was_registered, attributes } = &registered;
             let action = if *was_registered { "unchanged" } else { "registered" };
             ui.json(Registration { action, command, attributes }, &[])?;
             return Ok(Exit::Done);
@@ -63,19 +62,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyh
         }
         return Ok(Exit::Done);
     }
-    let mending = if args.fix { Some(memory.mend()?) } else { None };
-    let problems = mending.as_ref().map_or(&[][..], |mending| &mending.problems);
-    let diagnosis = memory.doctor()?;
+    let fixes = if args.fix { Some(memory.fix()?) } else { None };
+    let problems = fixes.as_ref().map_or(&[][..], |fixes| &fixes.problems);
+    let diagnosis = memory.doctor();
     if ui.json {
-        let fixed = mending.as_ref().map(|mending| mending.mended.as_slice());
+        let fixed = fixes.as_ref().map(|fixes| fixes.fixed.as_slice());
         ui.json(DoctorAnswer { diagnosis: &diagnosis, fixed }, problems)?;
     } else {
-        for Mended { what, detail } in mending.iter().flat_map(|mending| &mending.mended) {
+        for AppliedFix { what, detail } in fixes.iter().flat_map(|fixes| &fixes.fixed) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));
             ui.line(format_args!("{:<8} {what} {detail}", "fixed"))?;
         }
         ui.problems(problems);
         report::diagnosis(ui.out, &diagnosis)?;
     }
-    Ok(if diagnosis.worst() == State::Error { Exit::No } else { Exit::Done })
+    Ok(if diagnosis.worst() == FindingState::Error { Exit::No } else { Exit::Done })
 }

@@ -1,13 +1,12 @@
-//! `watch`: tells what changes, and keeps the index up to date with it.
+//! `watch`: shows changes of the files, and keeps the index up to date.
 
 use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::memory::{Changes, Watched};
+use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
 use ralph_memory::runner::Interrupt;
-use ralph_memory::watch::Mode;
 use serde::Serialize;
 
 use crate::activity;
@@ -15,7 +14,7 @@ use crate::error::Exit;
 use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 
-/// How often it is looked whether somebody wants it to end.
+/// How often the interrupt is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Report changes and keep the index up to date, until Ctrl-C
@@ -45,25 +44,25 @@ enum WatchLine<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if globals.shows_progress() {
-        // So that a person sees how far it is; what stands in the way watching meets again, and says.
+        // Shows its progress; the watcher meets and reports a failure again.
         let _ = memory.update_index();
         activity::close();
     }
     let memory = Arc::new(memory);
     end_on_interrupt(activity::interrupt()?)?;
-    let watching = memory.watch(if args.poll { Mode::Poll } else { Mode::Native })?;
+    let watcher = memory.watch(if args.poll { WatchMode::Poll } else { WatchMode::Native })?;
     loop {
-        match watching.told().recv() {
+        match watcher.events().recv() {
             Ok(watched) if ui.json => json(ui, &watched)?,
             Ok(watched) => text(ui, &watched)?,
-            Err(_) => anyhow::bail!("the watcher ended by itself"),
+            Err(_) => anyhow::bail!("the watcher ended unexpectedly"),
         }
         ui.out.flush()?;
     }
 }
 
-/// Ends the program at Ctrl-C, even where it waits for somebody to read what it wrote. Nothing is lost by it: the
-/// index it may be writing can be made again.
+/// Ends the program at Ctrl-C, even while its output is not read. Nothing is lost: an index that is being written can
+/// be rebuilt.
 fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     let wait = move || {
         while !interrupt.is_raised() {
@@ -75,27 +74,27 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
 }
 
-fn json(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
-        Watched::Ready { entries, folders, polling } => {
+        WatchEvent::Ready { entries, folders, polling } => {
             ui.json(WatchLine::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
         }
-        Watched::Changed(Changes { indexed, removed, entries, problems }) => {
+        WatchEvent::Changed(FileChanges { indexed, removed, entries, problems }) => {
             ui.json(WatchLine::Changed { indexed, removed, entry_count: *entries }, problems)?;
         }
-        Watched::Notice { message } => ui.json(WatchLine::Notice { message }, &[])?,
+        WatchEvent::Notice { message } => ui.json(WatchLine::Notice { message }, &[])?,
     }
     Ok(())
 }
 
-fn text(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
+fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
-        Watched::Ready { entries, folders, polling } => {
-            let how = if *polling { ", by a look every second" } else { "" };
+        WatchEvent::Ready { entries, folders, polling } => {
+            let how = if *polling { ", by checking every second" } else { "" };
             let noun = if *entries == 1 { "entry" } else { "entries" };
             ui.note(&format!("watching {entries} {noun} in {}{how}; Ctrl-C ends it", count(*folders, "folder")));
         }
-        Watched::Changed(changes) => {
+        WatchEvent::Changed(changes) => {
             for (what, paths) in [("indexed", &changes.indexed), ("removed", &changes.removed)] {
                 for path in paths {
                     let (what, path) = (ui.styled(QUIET, what), ui.styled(ID, path));
@@ -104,7 +103,7 @@ fn text(ui: &mut Ui<'_>, watched: &Watched) -> anyhow::Result<()> {
             }
             ui.problems(&changes.problems);
         }
-        Watched::Notice { message } => ui.note(message),
+        WatchEvent::Notice { message } => ui.note(message),
     }
     Ok(())
 }

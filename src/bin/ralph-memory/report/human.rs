@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ralph_memory::Problem;
 use ralph_memory::error::{Severity, Tally};
-use ralph_memory::memory::Checked;
+use ralph_memory::memory::CheckReport;
 use ralph_memory::text::for_terminal;
 
 /// How much of a line is shown before and behind the place, in characters: with its number it fits
@@ -19,7 +19,7 @@ const CUT: &str = "…";
 /// path and number.
 pub(crate) fn human(
     out: &mut dyn Write,
-    checked: &Checked,
+    checked: &CheckReport,
     source_line: &mut dyn FnMut(&str, u32) -> Option<String>,
     colour: bool,
 ) -> io::Result<()> {
@@ -101,7 +101,7 @@ impl Excerpt {
     }
 }
 
-fn summary(checked: &Checked) -> String {
+fn summary(checked: &CheckReport) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let files = counted(checked.files, "file");
     let Tally { errors, warnings, notices } = checked.total;

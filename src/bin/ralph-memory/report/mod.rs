@@ -53,7 +53,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use ralph_memory::error::{Message, Tally};
-    use ralph_memory::memory::Checked;
+    use ralph_memory::memory::CheckReport;
 
     use super::*;
 
@@ -71,12 +71,12 @@ mod tests {
     }
 
     /// What a check says that found these.
-    pub(super) fn checked(problems: Vec<Problem>, files: usize) -> Checked {
+    pub(super) fn checked(problems: Vec<Problem>, files: usize) -> CheckReport {
         let mut total = Tally::default();
         for problem in &problems {
             *total.of(problem.severity) += 1;
         }
-        Checked { problems, total, files }
+        CheckReport { problems, total, files }
     }
 
     pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {

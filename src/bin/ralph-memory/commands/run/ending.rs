@@ -1,7 +1,7 @@
 //! How a run ended: what a person and a program read of it, and the exit code.
 
 use ralph_memory::error::Severity;
-use ralph_memory::memory::Tended;
+use ralph_memory::memory::MaintenanceReport;
 use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
 use ralph_memory::{Memory, Problem};
 
@@ -10,7 +10,7 @@ use crate::error::Exit;
 use crate::ui::Ui;
 
 /// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
-pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> Tended {
+pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
     let all = memory.prune(false).and_then(|mut all| {
         let consolidated = memory.consolidate(false)?;
         all.moved.extend(consolidated.moved);
@@ -34,7 +34,7 @@ pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> Tended {
                 hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
             }];
             ui.problems(&problems);
-            Tended { problems, ..Tended::default() }
+            MaintenanceReport { problems, ..MaintenanceReport::default() }
         }
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn close(
     run_id: &str,
     progress: RunProgress,
     ended: anyhow::Result<RunEnd>,
-    maintenance: Option<Tended>,
+    maintenance: Option<MaintenanceReport>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(RunEnd::Done));
     let limit = match &ended {

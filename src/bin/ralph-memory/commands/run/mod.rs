@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let ended = Runner::new(&memory, options).run(&assignment, &mut progress, &mut terminal);
     terminal.live.clear();
     let is_over = ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
-    let maintenance = (is_over && memory.settings().tending.automatic).then(|| maintain(ui, &memory));
+    let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
     close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
 }
 

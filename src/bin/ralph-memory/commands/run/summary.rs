@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::attempt::Outcome;
-use ralph_memory::memory::{AddAction, Added, Tended};
+use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub(crate) struct RunSummary {
     pub(crate) refused: Vec<String>,
     /// What was tidied up in the end, where the settings ask for it.
     #[serde(skip)]
-    pub(crate) maintenance: Option<Tended>,
+    pub(crate) maintenance: Option<MaintenanceReport>,
 }
 
 /// The summary, as JSON has it.

@@ -1,25 +1,25 @@
-//! Which sets of tags belong together: those that have half of all their tags in common, directly or through others.
+//! Groups sets of tags that have half of all their tags in common, directly or through others.
 //!
-//! Thousands of sets are too many to compare each with each. Two sets of `a` and `b` tags are alike where they share
+//! Thousands of sets are too many to compare each with each. Two sets of `a` and `b` tags are similar if they share
 //! `(a + b) / 3` of them, rounded up; sorted from the rarest tag on, one of the first `a - shared + 1` tags of the one is
-//! then among the first `b - shared + 1` of the other (prefix filtering). So each set is compared with those alone that
-//! it may be like, and, of those that belong together already, with none.
+//! then among the first `b - shared + 1` of the other (prefix filtering). So each set is only compared with those that
+//! may be similar, and not with those of its own group.
 
 use std::collections::HashMap;
 
-/// What belongs together.
+/// The groups of sets.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Groups {
+pub(super) struct TagGroups {
     /// The numbers of the sets of each group, in ascending order, the groups by their first.
     pub(super) groups: Vec<Vec<usize>>,
     /// How many pairs of sets were compared.
     pub(super) n_compared: usize,
 }
 
-/// Returns which sets belong together. Tags that a set has twice count once, and a set without any is like none.
-pub(super) fn groups(sets: &[&[String]]) -> Groups {
+/// Groups the sets. A tag that a set has twice counts once, and a set without tags is similar to no other.
+pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
     let sets = ranked(sets);
-    let mut joined = Joined((0..sets.len()).collect());
+    let mut joined = DisjointSets((0..sets.len()).collect());
     let mut first: HashMap<&[u32], usize> = HashMap::new();
     let mut lists: HashMap<(u32, usize), Vec<Vec<usize>>> = HashMap::new();
     let mut n_compared = 0;
@@ -33,7 +33,7 @@ pub(super) fn groups(sets: &[&[String]]) -> Groups {
             for tag in prefix(set, size) {
                 let Some(list) = lists.get_mut(&(*tag, size)) else { continue };
                 for near in &*list {
-                    // All of them belong together, and one of them may have been reached by another tag.
+                    // These are one group, which another tag may have joined already.
                     if joined.group(near[0]) != joined.group(at)
                         && near.iter().any(|other| {
                             n_compared += 1;
@@ -46,7 +46,7 @@ pub(super) fn groups(sets: &[&[String]]) -> Groups {
                 gather(list, joined.group(at), &mut joined);
             }
         }
-        // The smallest set that it may be like shares the fewest tags with it.
+        // The smallest similar set shares the fewest tags with it.
         for tag in prefix(set, set.len().div_ceil(2)) {
             let list = lists.entry((*tag, set.len())).or_default();
             match list.last_mut().filter(|near| joined.group(near[0]) == joined.group(at)) {
@@ -64,7 +64,7 @@ pub(super) fn groups(sets: &[&[String]]) -> Groups {
         }
         groups[number].push(at);
     }
-    Groups { groups, n_compared }
+    TagGroups { groups, n_compared }
 }
 
 /// Returns the sets with a number for each tag, sorted: the fewer sets have a tag, the lower its number.
@@ -85,20 +85,20 @@ fn ranked(sets: &[&[String]]) -> Vec<Vec<u32>> {
     sets.iter().map(ranked).collect()
 }
 
-/// Returns the tags of which a set that is like this one and has `size` tags must have one.
+/// Returns the tags of which a similar set of `size` tags must have at least one.
 fn prefix(set: &[u32], size: usize) -> &[u32] {
     let n_shared = (set.len() + size).div_ceil(3);
     &set[..set.len() + 1 - n_shared]
 }
 
-/// Returns whether half of all tags are tags of both.
+/// Returns whether both have half of all their tags.
 fn are_alike(one: &[u32], other: &[u32]) -> bool {
     let n_shared = one.iter().filter(|tag| other.binary_search(tag).is_ok()).count();
     n_shared * 3 >= one.len() + other.len()
 }
 
-/// Puts those of a list that belong to a group next to each other, at its end.
-fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut Joined) {
+/// Moves the sets of a group together, to the end of a list.
+fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut DisjointSets) {
     let Some(first) = list.iter().position(|near| joined.group(near[0]) == group) else { return };
     let mut of_group = list.swap_remove(first);
     list.retain_mut(|near| {
@@ -111,11 +111,11 @@ fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut Joined) {
     list.push(of_group);
 }
 
-/// For each set another one of its group; one of each group stands for itself.
-struct Joined(Vec<usize>);
+/// For each set another one of its group; one of each group points to itself and represents it.
+struct DisjointSets(Vec<usize>);
 
-impl Joined {
-    /// Returns the set that stands for the group of a set.
+impl DisjointSets {
+    /// Returns the set that represents the group of a set.
     fn group(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             self.0[at] = self.0[self.0[at]];
@@ -139,15 +139,15 @@ mod tests {
     use super::*;
 
     /// Gives the tags of the set with a number.
-    type Tags<'a> = &'a dyn Fn(usize) -> Vec<String>;
+    type TagsOfSet<'a> = &'a dyn Fn(usize) -> Vec<String>;
 
-    fn grouped(sets: &[Vec<String>]) -> Groups {
+    fn grouped(sets: &[Vec<String>]) -> TagGroups {
         groups(&sets.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     /// Compares each with each.
     fn by_hand(sets: &[Vec<String>]) -> Vec<Vec<usize>> {
-        let mut joined = Joined((0..sets.len()).collect());
+        let mut joined = DisjointSets((0..sets.len()).collect());
         let tags: Vec<HashSet<&String>> = sets.iter().map(|set| set.iter().collect()).collect();
         for one in 0..sets.len() {
             for other in 0..one {
@@ -176,7 +176,7 @@ mod tests {
     fn comparisons_grow_with_the_number_of_sets_and_not_with_its_square() {
         let words = |words: &[String]| words.to_vec();
         let of = |text: &str| text.to_owned();
-        let kinds: [(&str, Tags<'_>); 4] = [
+        let kinds: [(&str, TagsOfSet<'_>); 4] = [
             ("the same tags", &|_| words(&[of("a"), of("b")])),
             ("all but one tag the same", &|at| words(&[of("a"), of("b"), of("c"), format!("own-{at}")])),
             ("one tag the same", &|at| words(&[of("a"), format!("own-{at}")])),

@@ -1,34 +1,43 @@
-//! Makes a memory where there is none.
+//! Makes a memory where there is none: the folders, the template's files and the settings.
+//!
+//! It decides what a new memory contains; the store creates files and never replaces one.
 
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
 
-use super::CONFIG;
 use crate::error::Result;
 use crate::settings;
 use crate::store::{Created, Store};
 
+/// The name of the settings file in `.ralph/`.
+pub(crate) const CONFIG: &str = "config.toml";
 /// The files that a new memory begins with.
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/knowledge-template");
-/// Names in the template that would be in force there, and what they are called in a memory.
+/// Names in the template that would have an effect there, and their names in a memory.
 const RENAMED: [(&str, &str); 2] = [("gitignore", ".gitignore"), ("gitattributes", ".gitattributes")];
-/// The folders that git would not keep, being empty.
+/// The folders of entries, which git does not keep while they are empty.
 const FOLDERS: [&str; 3] = ["knowledge", "journal", "archive"];
 
-/// What [`Memory::init`](super::Memory::init) did.
+/// What [`Memory::init`](crate::Memory::init) did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Initialised {
-    /// What was made, relative to the root, in order. Empty when all was there.
+    /// The files and folders that were created, relative to the root, in order. Empty when all of them existed.
     pub created: Vec<String>,
     /// The skills that were moved from `.ralph/skills/` to `.claude/skills/`.
     pub skills_moved: Vec<String>,
-    /// The skills that stay where they were, since their name is taken there.
+    /// The skills that stay in `.ralph/skills/`, since `.claude/skills/` has another one of their name.
     pub skills_left: Vec<String>,
 }
 
-pub(super) fn init(root: &Path) -> Result<Initialised> {
+/// Creates what is missing of a memory in `root`, and leaves the rest alone.
+///
+/// # Errors
+///
+/// [`Error::OutsideRoot`](crate::error::Error::OutsideRoot) where `.ralph` is a link, and
+/// [`Error::Io`](crate::error::Error::Io).
+pub(crate) fn init(root: &Path) -> Result<Initialised> {
     let store = Store::create_root(root)?;
     let mut done = Initialised::default();
     for folder in FOLDERS {

@@ -1,40 +1,38 @@
-//! Finds knowledge that says the same twice, and that writing did not bring together: because a
-//! person wrote one and an agent the other, because it was written by hand, or because the words of
-//! the titles stand in another order.
+//! Finds knowledge entries that say the same and that writing did not merge: a person wrote one and an agent the other,
+//! one was written by hand, or the words of their titles are in another order.
 //!
-//! A wrong alarm costs more trust than a missed pair costs room, so only three signs count: equal
-//! titles, equal bodies, and titles of which one has the words of the other and few more, between
-//! entries with tags in common.
+//! A false alarm costs more trust than a missed pair costs room, so only three signs count: equal titles, equal bodies,
+//! and, between entries with tags in common, titles of which one has the words of the other and few more.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::{Item, warning};
+use super::live_entry::LiveEntry;
 use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::Problem;
 use crate::text::fold;
 
-/// A body of fewer words than this may well be right for two entries.
+/// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
-/// Titles of fewer words than this are alike too easily.
+/// Titles of fewer words than this are similar too easily.
 const MIN_TITLE_WORDS: usize = 3;
-/// How much of the longer of two titles the shorter one must be, in hundredths of its words, where all
-/// words of the shorter one are in it: 3 of 4, 5 of 7. Titles that each have a word of their own are
-/// not alike, however many they share: among 3,487 bug reports most of such pairs were two things, as
-/// `replace A by B` and `replace C by B` are.
+/// The share of the longer title that the shorter one must have, in hundredths of its words, where it contains all words
+/// of the shorter one: 3 of 4, 5 of 7. Titles that each have a word of their own are not similar, however many they
+/// share: among 3,487 bug reports most of such pairs were two things, as `replace A by B` and `replace C by B` are.
 const TITLE_OVERLAP: usize = 70;
-/// How many tags must be in both where the words of the titles are not all the same.
+/// How many tags both must have where the words of the titles are not all the same.
 const MIN_SHARED_TAGS: usize = 2;
-/// A word that more titles of a scope have than this is no sign that two of them are alike. It also
-/// bounds how many pairs are compared.
+/// A word that more titles of a scope have than this does not make two of them similar. It also limits how many pairs are
+/// compared.
+
 const MAX_TITLES_WITH_WORD: usize = 50;
-/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are
-/// the entries that others replace: what was decided about is left alone.
-pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
-    let mut by_scope: HashMap<&Scope, Vec<&Item>> = HashMap::new();
+/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are the entries that
+/// others replace, and are left alone.
+pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+    let mut by_scope: HashMap<&Scope, Vec<&LiveEntry>> = HashMap::new();
     for item in live {
         let head = &item.head;
         let is_knowledge = head.kind == Kind::Knowledge && class(head.category.as_deref()) != Class::Event;
@@ -50,7 +48,7 @@ pub(super) fn find(live: &[Item], replaced: &HashSet<Id>, now: DateTime<Utc>) ->
     problems
 }
 
-fn find_in_scope(items: &[&Item]) -> Vec<Problem> {
+fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
     let titles = Titles::new(items);
     let mut by_title = HashMap::new();
     let mut by_body = HashMap::new();
@@ -73,27 +71,26 @@ fn find_in_scope(items: &[&Item]) -> Vec<Problem> {
     problems
 }
 
-fn problem(item: &Item, first: &Item, how: &str) -> Problem {
+fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     let is_older = (item.head.recency(), &item.path) < (first.head.recency(), &first.path);
     let (old, new) = if is_older { (item, first) } else { (first, item) };
     let message = format!("the entry {how} `.ralph/{}`", first.path);
     let hint = format!("merge them, or let one replace the other: `ralph-memory supersede {} {}`", old.id, new.id);
-    warning(item, None, "near-duplicate", message, hint)
+    item.warning(None, "near-duplicate", message, hint)
 }
 
-/// The titles of one scope as sets of words, and for each rare word the titles that could be alike
-/// because of it.
+/// The titles of one scope as sets of words, and for each rare word the titles that could be similar because of it.
 struct Titles {
-    /// The words of each title by number, the rarest first; none where a title is too short.
+    /// The words of each title by number, the rarest first; empty where a title is too short.
     words: Vec<Vec<u32>>,
-    /// Whether two titles of which one has the word and one has not say different things.
+    /// For each word, whether two titles of which only one has it mean different things.
     sets_apart: Vec<bool>,
-    /// For each word the titles that have it among those of their words that decide.
+    /// For each word, the titles that have it among their deciding words.
     by_word: Vec<Vec<usize>>,
 }
 
 impl Titles {
-    fn new(items: &[&Item]) -> Titles {
+    fn new(items: &[&LiveEntry]) -> Titles {
         let mut counts: HashMap<String, usize> = HashMap::new();
         let sets: Vec<BTreeSet<String>> = items.iter().map(|item| content_words(&item.head.title)).collect();
         for word in sets.iter().flatten() {
@@ -125,8 +122,8 @@ impl Titles {
         titles
     }
 
-    /// Returns the first of the entries before `at` that is like it.
-    fn first_like(&self, at: usize, items: &[&Item]) -> Option<usize> {
+    /// Returns the first of the entries before `at` that is similar to it.
+    fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
         let near = deciding(&self.words[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
         let alike = near.copied().filter(|&other| other < at && self.are_alike(at, other));
@@ -148,14 +145,14 @@ impl Titles {
     }
 }
 
-/// Returns whether a word is one that makes the difference: a number, since titles with two numbers
-/// speak of two versions, errors or ports, or a negation.
+/// Returns whether a word makes two titles mean different things: a number, as of versions, errors or ports, or a
+/// negation.
 fn sets_apart(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit()) || is_negation(word)
 }
 
-/// Returns the words of which two titles that are alike have one in common at least: all but so many
-/// as could be missing.
+/// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words but
+/// as many as could be missing.
 fn deciding(words: &[u32]) -> &[u32] {
     let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
     &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]
@@ -168,7 +165,7 @@ mod tests {
 
     /// Checks which of the entries are reported, with the first that they are like.
     #[track_caller]
-    fn check(live: &[Item], expected: &[(&str, &str)]) {
+    fn check(live: &[LiveEntry], expected: &[(&str, &str)]) {
         let found = find(live, &HashSet::new(), now());
         let stem =
             |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
@@ -236,7 +233,7 @@ mod tests {
 
     #[test]
     fn events_scopes_and_what_is_decided_are_left_alone() {
-        let pair = |change: &dyn Fn(&mut Item)| {
+        let pair = |change: &dyn Fn(&mut LiveEntry)| {
             let mut other = named("b", "Same title", "x", "two");
             change(&mut other);
             [named("a", "Same title", "x", "one"), other]
@@ -258,7 +255,7 @@ mod tests {
             item.head.created_at = crate::entry::parse_time(date);
             item
         };
-        let hint = |live: &[Item]| find(live, &HashSet::new(), now())[0].hint.to_string();
+        let hint = |live: &[LiveEntry]| find(live, &HashSet::new(), now())[0].hint.to_string();
         let end = |hint: String| hint.split_once("supersede ").unwrap().1.to_owned();
         assert_eq!(end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])), "knowledge/a knowledge/b`");
         assert_eq!(end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])), "knowledge/b knowledge/a`");
@@ -266,10 +263,10 @@ mod tests {
 
     #[test]
     fn a_word_of_many_titles_compares_nothing() {
-        let live: Vec<Item> = (0..200)
+        let live: Vec<LiveEntry> = (0..200)
             .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
             .collect();
-        let items: Vec<&Item> = live.iter().collect();
+        let items: Vec<&LiveEntry> = live.iter().collect();
         assert!(Titles::new(&items).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
     }
 }

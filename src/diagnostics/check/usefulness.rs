@@ -1,45 +1,43 @@
-//! Whether entries help, as far as the journal tells. Pure: attempts in, notices out.
+//! Whether entries help, as far as the journal shows. Pure: attempts in, notices out.
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::Item;
+use super::live_entry::LiveEntry;
 use crate::entry::Kind;
 use crate::error::{Problem, Severity};
 use crate::history::{AttemptSummary, usage};
 
-/// An entry is suspected when it stood in the contexts of so many attempts that failed, and of none that
+/// An entry is suspect when it was included in the contexts of this many attempts that failed, and of none that
 /// succeeded.
 const SUSPECT_FROM: usize = 3;
-/// An entry is unused when it stood in no context on so many days on which contexts were recorded.
+/// An entry is unused when it was included in no context on this many days on which contexts were recorded.
 const UNUSED_DAYS: usize = 90;
 
-/// Returns the live knowledge that never helped, and that which nothing had use for. `attempts` are all there
-/// were.
-pub fn usefulness(live: &[Item], attempts: &[AttemptSummary]) -> Vec<Problem> {
+/// Returns a notice for each live knowledge entry that never helped or was never used. `attempts` are all that are
+/// recorded.
+pub fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec<Problem> {
     let usage = usage(attempts.iter());
-    // Days without attempts say nothing, and neither do attempts of whose contexts nobody knows.
+    // Days without attempts prove nothing, and neither do attempts without a recorded context.
     let days: BTreeSet<NaiveDate> =
         attempts.iter().filter(|past| !past.head.context.is_empty()).map(|past| past.started_at.date_naive()).collect();
     let mut problems = Vec::new();
     for item in live.iter().filter(|item| item.counts && item.head.valid && item.head.kind == Kind::Knowledge) {
         let used = usage.get(&item.id);
         if let Some(used) = used.filter(|used| used.failed >= SUSPECT_FROM && used.succeeded == 0) {
-            let message =
-                format!("it stood in the contexts of {} attempts that failed, and of none that succeeded", used.failed);
-            problems.push(notice(
-                item,
-                "suspect",
-                message,
-                "see whether it leads astray; `supersede` or an edit mends it",
-            ));
+            let message = format!(
+                "it was included in the contexts of {} attempts that failed, and of none that succeeded",
+                used.failed
+            );
+            problems.push(notice(item, "suspect", message, "check whether it misleads; `supersede` it or edit it"));
         }
         let since: Option<DateTime<Utc>> = item.head.recency().max(used.and_then(|used| used.last_used));
         let n_days = since
             .map_or(0, |since| days.range(since.date_naive()..).skip_while(|day| **day == since.date_naive()).count());
         if n_days >= UNUSED_DAYS {
-            let message = format!("it stood in no context on the last {n_days} days on which contexts were recorded");
+            let message =
+                format!("it was included in no context on the last {n_days} days on which contexts were recorded");
             problems.push(notice(
                 item,
                 "unused",
@@ -51,7 +49,7 @@ pub fn usefulness(live: &[Item], attempts: &[AttemptSummary]) -> Vec<Problem> {
     problems
 }
 
-fn notice(item: &Item, code: &str, message: String, hint: &str) -> Problem {
+fn notice(item: &LiveEntry, code: &str, message: String, hint: &str) -> Problem {
     Problem {
         path: format!(".ralph/{}", item.path),
         line: None,
@@ -68,9 +66,9 @@ mod tests {
     use super::*;
     use crate::entry::{AttemptHead, Head, Id, Outcome, parse_time};
 
-    fn item(name: &str) -> Item {
+    fn item(name: &str) -> LiveEntry {
         let head = Head { valid: true, created_at: parse_time("2026-01-01"), ..Head::empty(Kind::Knowledge) };
-        Item { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
+        LiveEntry { path: format!("knowledge/{name}.md"), id: Id::parse(name).unwrap(), head, counts: true }
     }
 
     fn past(day: u32, outcome: Outcome, context: &[&str]) -> AttemptSummary {
@@ -111,7 +109,7 @@ mod tests {
         let unused = (".ralph/knowledge/b.md".to_owned(), "unused".to_owned());
         assert_eq!(found(&attempts(89)), []);
         assert_eq!(found(&attempts(90)), [unused]);
-        // Days on which nobody knows what contexts had say nothing, and a use begins anew.
+        // Days without a recorded context prove nothing, and a use starts the count again.
         let without: Vec<AttemptSummary> = (1..=200).map(|day| past(day, Outcome::Done, &[])).collect();
         assert_eq!(found(&without), []);
         let mut used = attempts(90);

@@ -1,4 +1,6 @@
-//! Many learnings that say the like become one.
+//! Decides which learnings become one, and what its text is.
+//!
+//! Pure: texts in, texts out. Every statement of a merged learning is in the text that it becomes part of.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -6,14 +8,14 @@ use std::hash::Hash;
 
 use chrono::{DateTime, Utc};
 
-use super::alike;
+use super::tag_groups;
 use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::text::fold;
 
-/// The longest body that a merge makes, in bytes: a longer one nobody reads.
+/// The longest body that a merge makes, in bytes: longer ones are not read.
 const MAX_BODY: usize = 64 * 1024;
 
 /// One live learning.
@@ -25,34 +27,33 @@ pub struct Learning {
     pub path: String,
     /// Its file.
     pub text: String,
-    /// What the file says.
+    /// The entry in it.
     pub entry: Entry,
 }
 
 /// Learnings that become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merge {
-    /// The newest, which takes over what the others say.
+pub struct PlannedMerge {
+    /// The newest, which takes over the statements of the others.
     pub into: Id,
     /// Its path, relative to `.ralph/`.
     pub path: String,
     /// Its file as it was.
     pub old: String,
-    /// Its file as it is to be.
+    /// Its file after the merge.
     pub new: String,
-    /// The others with their paths, the newest first: these are to go to the archive.
+    /// The others with their paths, the newest first: these go to the archive.
     pub others: Vec<(Id, String)>,
 }
 
-/// Returns what is to be merged where there are over `most` learnings, by the newest of each cluster.
+/// Returns the merges that are due where there are more than `most` learnings.
 ///
-/// Those of one category, scope, feature and kind of author belong together that have half of all their tags
-/// in common, directly or through others. The newest keeps its text as it is, and below it comes what the
-/// others say, each under its title, block by block, but for blocks that are there already; it gets their
-/// tags as well, and names them as superseded. What would be too much for one entry becomes several. Merged
-/// ones may in turn have half of their tags in common, so this goes on until none have that fit into one entry:
-/// consolidating again then changes nothing.
-pub fn consolidate(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<Merge> {
+/// Learnings belong together if they have the same category, scope, feature and kind of author, and half of all their
+/// tags in common, directly or through others. The newest of them keeps its text. Below it come the statements of the
+/// others, each under its title, block by block, without blocks that are there already; it gets their tags as well, and
+/// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have half
+/// of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes nothing.
+pub fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
     if learnings.len() <= most {
         return Vec::new();
     }
@@ -61,12 +62,12 @@ pub fn consolidate(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> V
         groups.entry(Group::of(&learning.entry.head)).or_default().push(Cluster::new(learning));
     }
     let clusters = groups.into_values().flat_map(|clusters| grown(clusters, now));
-    let mut merges: Vec<Merge> = clusters.filter_map(Cluster::into_merge).collect();
+    let mut merges: Vec<PlannedMerge> = clusters.filter_map(Cluster::into_merge).collect();
     merges.sort_by(|one, other| one.path.cmp(&other.path));
     merges
 }
 
-/// What learnings must have in common beside tags.
+/// What learnings must have in common besides tags.
 #[derive(PartialEq, Eq, Hash)]
 struct Group<'a> {
     category: Option<&'a str>,
@@ -88,26 +89,26 @@ impl<'a> Group<'a> {
 
 /// Learnings that belong together.
 struct Cluster<'a> {
-    /// The one that takes over what the others say, then the others, the newest first.
+    /// The one that takes over the others, then the others, the newest first.
     members: Vec<&'a Learning>,
-    /// The file of the first with what the others say; none of one alone, which stays as it is.
+    /// The file of the first after the merge; `None` for a single one, which stays as it is.
     text: Option<String>,
     tags: Vec<String>,
     size: Size,
 }
 
-/// How much of what an entry may have is used, in bytes, at the most.
+/// An upper bound of the size of a merged entry, in bytes.
 #[derive(Clone, Copy)]
 struct Size {
     body: usize,
     /// The largest frontmatter.
     head: usize,
-    /// What all of them add to it.
+    /// The items that all of them add to it.
     items: usize,
 }
 
 impl Size {
-    /// Returns what an entry of `n_bytes` takes, and what it adds to another one that takes it over.
+    /// Returns the size of an entry of `n_bytes`, and of what it adds to one that takes it over.
     fn of(learning: &Learning, entry: &Entry, n_bytes: usize) -> Size {
         let head = &entry.head;
         let items = [&head.tags, &head.files, &head.questions].into_iter().flatten().map(String::len);
@@ -135,7 +136,7 @@ impl<'a> Cluster<'a> {
         Cluster { members: vec![learning], text: None, tags: learning.entry.head.tags.clone(), size }
     }
 
-    /// Returns these as one, into which the first is made; none where its file cannot be edited so.
+    /// Joins clusters into the first of them; `None` where its file cannot be edited that way.
     fn joined(clusters: &[Cluster<'a>], now: DateTime<Utc>) -> Option<Cluster<'a>> {
         let mut members: Vec<&Learning> = clusters.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
         members[1..].sort_by(|one, other| newest_first(one, other));
@@ -145,7 +146,7 @@ impl<'a> Cluster<'a> {
         Some(Cluster { members, text: Some(text), tags: entry.head.tags, size })
     }
 
-    /// Returns whether the file can be edited as a merge needs it: a trial that costs more than all else that is done
+    /// Returns whether the file can be edited as a merge needs it. This costs more than everything else that is done
     /// with a learning, so few are tried.
     fn can_take(&self) -> bool {
         let word = || vec!["a word that no list has".to_owned()];
@@ -160,9 +161,9 @@ impl<'a> Cluster<'a> {
         edit::apply(text, &changes).is_ok()
     }
 
-    fn into_merge(self) -> Option<Merge> {
+    fn into_merge(self) -> Option<PlannedMerge> {
         let (into, others) = self.members.split_first()?;
-        Some(Merge {
+        Some(PlannedMerge {
             into: into.id.clone(),
             path: into.path.clone(),
             old: into.text.clone(),
@@ -172,19 +173,19 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Orders learnings by what they last said something new, and by their ids.
+/// Orders learnings by the time of their last change, and by their ids.
 fn newest_first(one: &Learning, other: &Learning) -> Ordering {
     other.entry.head.recency().cmp(&one.entry.head.recency()).then_with(|| one.id.cmp(&other.id))
 }
 
-/// Returns the file of the first of these learnings with what the others say.
+/// Returns the file of the first of these learnings with the statements of the others.
 fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     let (newest, others) = members.split_first()?;
     let head = &newest.entry.head;
     let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
     let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
     let questions = missing(&head.questions, others.iter().flat_map(|other| &other.entry.head.questions));
-    // What the others replace is replaced by this one now.
+    // This one now replaces what the others replaced.
     let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
     let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
     let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
@@ -215,25 +216,25 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     edit::apply(&newest.text, &changes).ok()
 }
 
-/// Returns those of `items` that `own` has not, each once.
+/// Returns the `items` that `own` lacks, each once.
 fn missing<'a, T: ToString + Eq + Hash + 'a>(own: &'a [T], items: impl Iterator<Item = &'a T>) -> Vec<String> {
     let mut known: HashSet<&T> = own.iter().collect();
     items.filter(|item| known.insert(item)).map(ToString::to_string).collect()
 }
 
-/// Returns a block as it is compared: in prose white space says nothing, in code it may say everything.
+/// Returns a block in the form in which it is compared: white space matters in code, and not in prose.
 fn as_said(block: &str) -> String {
     let is_code = block.starts_with(' ') || block.contains("```") || block.contains("~~~");
     if is_code { block.to_owned() } else { block.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
-/// Lets clusters grow together until none belong together that fit into one entry.
+/// Joins clusters until no two that fit into one entry belong together.
 fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     loop {
         clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
         let n_before = clusters.len();
         let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
-        let groups = alike::groups(&tags).groups;
+        let groups = tag_groups::groups(&tags).groups;
         let mut left: Vec<Option<Cluster<'_>>> = clusters.into_iter().map(Some).collect();
         clusters = Vec::with_capacity(left.len());
         for group in groups {
@@ -248,8 +249,8 @@ fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>>
     }
 }
 
-/// Splits clusters that belong together into parts of which each fits into one entry, and no two do. The first of each
-/// part can take the others.
+/// Splits clusters that belong together into parts, each of which fits into one entry, while no two of them do. The first
+/// of each part can take the others.
 fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
     if clusters.len() < 2 {
         return vec![clusters];
@@ -258,7 +259,7 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
     let least = Size { body: least(|size| size.body), head: least(|size| size.head), items: least(|size| size.items) };
     let mut done: Vec<Vec<Cluster<'_>>> = Vec::new();
     let mut open: Vec<(Size, Vec<Cluster<'_>>)> = Vec::new();
-    // What fits nowhere and cannot take others waits until all parts are there.
+    // A cluster that fits nowhere and cannot take others waits until all parts exist.
     let mut queue: VecDeque<(Cluster<'_>, bool)> = clusters.into_iter().map(|cluster| (cluster, false)).collect();
     while let Some((cluster, has_waited)) = queue.pop_front() {
         let at = match open.iter().position(|(size, _)| size.plus(cluster.size).fits()) {
@@ -281,7 +282,7 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
                 continue;
             }
         };
-        // Where nothing more fits, nothing has to be tried.
+        // Closes a part that is full, so that it is not tried again.
         if !open[at].0.plus(least).fits() {
             done.push(open.remove(at).1);
         }
@@ -290,7 +291,7 @@ fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
     done
 }
 
-/// Returns clusters as one; where that cannot be written, as few as can be.
+/// Joins clusters into one, or, where that cannot be written, into as few as possible.
 fn one_of(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     if clusters.len() < 2 {
         return clusters;
@@ -317,8 +318,8 @@ mod tests {
         Learning { id: Id::of_path(&path).unwrap(), entry: read(&path, text.as_bytes()), path, text }
     }
 
-    fn merged(learnings: &[Learning], most: usize) -> Vec<Merge> {
-        consolidate(learnings, most, parse_time("2026-03-01").unwrap())
+    fn merged(learnings: &[Learning], most: usize) -> Vec<PlannedMerge> {
+        plan_merges(learnings, most, parse_time("2026-03-01").unwrap())
     }
 
     /// The example of the first of the seeds.
@@ -384,7 +385,7 @@ mod tests {
     }
 
     /// Returns what is live when all of this was merged.
-    fn after(learnings: &[Learning], merges: &[Merge]) -> Vec<Learning> {
+    fn after(learnings: &[Learning], merges: &[PlannedMerge]) -> Vec<Learning> {
         let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|(id, _)| id).collect();
         let left = learnings.iter().filter(|learning| !gone.contains(&learning.id));
         left.map(|learning| {

@@ -1,73 +1,75 @@
-//! What goes to the archive when somebody tidies up.
+//! Decides which entries go to the archive.
+//!
+//! Pure: heads and the journal's record in, decisions out. Nothing is ever deleted by what it decides.
 
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::beyond_caps;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind, Outcome};
 use crate::history::{self, AttemptSummary, Usage};
-use crate::settings::{EventCaps, Tending};
+use crate::retrieve::beyond_caps;
+use crate::settings::{EventCaps, MaintenanceRules};
 
 /// Why an entry goes to the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// It is an attempt at a task that has been done for a while.
+pub enum PruneReason {
+    /// It is an attempt at a task that was done some time ago.
     TaskDone,
     /// It has expired.
     Expired,
-    /// Another entry has replaced it for a while.
+    /// Another entry replaced it some time ago.
     Superseded,
-    /// It is an event, and there are more important or newer ones.
+    /// It is an event over the limit: there are enough more important or newer ones.
     BeyondCaps,
-    /// It is old, and stood in no context for a while.
+    /// It is old, and was included in no context for some time.
     Unused,
 }
 
-impl Reason {
-    /// Returns a few words that say it.
+impl PruneReason {
+    /// Returns the reason in a few words.
     pub fn as_str(self) -> &'static str {
         match self {
-            Reason::TaskDone => "its task is done",
-            Reason::Expired => "it has expired",
-            Reason::Superseded => "another entry replaces it",
-            Reason::BeyondCaps => "there are more important or newer events",
-            Reason::Unused => "it is old, and no context had use for it",
+            PruneReason::TaskDone => "its task is done",
+            PruneReason::Expired => "it has expired",
+            PruneReason::Superseded => "another entry replaces it",
+            PruneReason::BeyondCaps => "there are more important or newer events",
+            PruneReason::Unused => "it is old, and no context included it",
         }
     }
 }
 
 /// An entry that is to go to the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
+pub struct PruneDecision {
     /// The entry.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
     pub path: String,
     /// Why.
-    pub reason: Reason,
+    pub reason: PruneReason,
 }
 
-/// One live entry that can be read.
+/// A live entry that can be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct PruneCandidate {
     /// Its id.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
     pub path: String,
-    /// What it says.
+    /// Its head.
     pub head: Head,
 }
 
-/// What is known beside the live entries.
+/// The facts that decide, beside the live entries.
 #[derive(Debug, Clone, Default)]
-pub struct Record {
+pub struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
     pub attempts: Vec<AttemptSummary>,
-    /// The task of each attempt that has one.
+    /// The task of each attempt that names one.
     pub tasks: HashMap<Id, String>,
     /// The entries that live ones replace, and by which.
     pub superseded: HashMap<Id, Vec<Replacement>>,
@@ -76,66 +78,77 @@ pub struct Record {
 /// A live entry that replaces another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// The entry that does.
+    /// The entry that replaces.
     pub by: Id,
     /// When it was written.
     pub written: Option<DateTime<Utc>>,
 }
 
-/// Returns which of the live entries are to go to the archive, in the given order.
+/// Returns which of the live entries go to the archive, in the given order.
 ///
-/// These are the design's rules. "For a while" is a number of days of the settings. That knowledge is not used
-/// counts only as far as use is recorded: when the contexts of attempts reach back so far before the
-/// newest attempt, and then for the days before that one. A fresh clone proves nothing, nor does a year in
-/// which nobody worked. What stood in the context of an attempt that succeeded is given more days: in a
-/// simulated year the 30 days alone took a third of what tasks needed away.
-pub fn prune(live: &[Item], record: &Record, now: DateTime<Utc>, rules: &Tending, caps: EventCaps) -> Vec<Move> {
-    let done = done_tasks(record, now, rules);
-    let is_over = |item: &Item| item.head.is_expired(now) || record.superseded.contains_key(&item.id);
-    let is_event =
-        |item: &Item| item.head.kind == Kind::Knowledge && class(item.head.category.as_deref()) == Class::Event;
+/// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
+/// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
+/// fresh clone proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
+/// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
+pub fn plan_prune(
+    live: &[PruneCandidate],
+    facts: &PruneFacts,
+    now: DateTime<Utc>,
+    rules: &MaintenanceRules,
+    caps: EventCaps,
+) -> Vec<PruneDecision> {
+    let done = done_tasks(facts, now, rules);
+    let is_over = |item: &PruneCandidate| item.head.is_expired(now) || facts.superseded.contains_key(&item.id);
+    let is_event = |item: &PruneCandidate| {
+        item.head.kind == Kind::Knowledge && class(item.head.category.as_deref()) == Class::Event
+    };
     let events = live.iter().filter(|item| is_event(item) && !is_over(item));
     let beyond = beyond_caps(events.map(|item| (&item.id, &item.head)), caps);
-    let recorded = Recorded::of(&record.attempts);
-    let reason = |item: &Item| {
+    let recorded = RecordedUse::of(&facts.attempts);
+    let reason = |item: &PruneCandidate| {
         if item.head.kind == Kind::Journal {
             let is_done = item.head.task_id.as_ref().is_some_and(|task| done.contains(task.as_str()));
-            return is_done.then_some(Reason::TaskDone);
+            return is_done.then_some(PruneReason::TaskDone);
         }
         if item.head.is_expired(now) {
-            return Some(Reason::Expired);
+            return Some(PruneReason::Expired);
         }
-        if let Some(by) = record.superseded.get(&item.id) {
+        if let Some(by) = facts.superseded.get(&item.id) {
             let since = by.iter().map(|replacement| replacement.written).min().flatten();
-            return since.is_some_and(|since| is_past(since, rules.superseded_days, now)).then_some(Reason::Superseded);
+            return since
+                .is_some_and(|since| is_past(since, rules.superseded_days, now))
+                .then_some(PruneReason::Superseded);
         }
         if beyond.contains(&item.id) {
-            return Some(Reason::BeyondCaps);
+            return Some(PruneReason::BeyondCaps);
         }
         let is_old = item.head.recency().is_some_and(|at| is_past(at, rules.knowledge_days, now));
-        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item, rules))).then_some(Reason::Unused)
+        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item, rules)))
+            .then_some(PruneReason::Unused)
     };
-    let live: Vec<&Item> = live.iter().filter(|item| item.head.valid).collect();
-    let mut reasons: HashMap<&Id, Reason> = live.iter().filter_map(|item| Some((&item.id, reason(item)?))).collect();
-    with_replaced(&live, record, &mut reasons);
-    let to_move = |item: &&Item| {
+    let live: Vec<&PruneCandidate> = live.iter().filter(|item| item.head.valid).collect();
+    let mut reasons: HashMap<&Id, PruneReason> =
+        live.iter().filter_map(|item| Some((&item.id, reason(item)?))).collect();
+    with_replaced(&live, facts, &mut reasons);
+    let to_move = |item: &&PruneCandidate| {
         let reason = *reasons.get(&item.id)?;
-        Some(Move { id: item.id.clone(), path: item.path.clone(), reason })
+        Some(PruneDecision { id: item.id.clone(), path: item.path.clone(), reason })
     };
     live.iter().filter_map(to_move).collect()
 }
 
-/// Adds what nobody would replace any more: with what replaced it in the archive it would be told again, though
-/// something newer and better went there.
-fn with_replaced<'a>(live: &[&'a Item], record: &Record, reasons: &mut HashMap<&'a Id, Reason>) {
-    let mut hidden: Vec<&Item> = live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
-    hidden.retain(|item| record.superseded.contains_key(&item.id));
+/// Adds the entries all of whose replacements go to the archive: otherwise they would be in contexts again, though
+/// something newer and better was archived.
+fn with_replaced<'a>(live: &[&'a PruneCandidate], facts: &PruneFacts, reasons: &mut HashMap<&'a Id, PruneReason>) {
+    let mut hidden: Vec<&PruneCandidate> =
+        live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
+    hidden.retain(|item| facts.superseded.contains_key(&item.id));
     loop {
         let n_hidden = hidden.len();
         hidden.retain(|item| {
-            let is_left_alone = record.superseded[&item.id].iter().all(|left| reasons.contains_key(&left.by));
+            let is_left_alone = facts.superseded[&item.id].iter().all(|left| reasons.contains_key(&left.by));
             if is_left_alone {
-                reasons.insert(&item.id, Reason::Superseded);
+                reasons.insert(&item.id, PruneReason::Superseded);
             }
             !is_left_alone
         });
@@ -151,11 +164,11 @@ fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
     time.checked_add_signed(TimeDelta::days(days.into())).is_some_and(|end| end <= now)
 }
 
-/// Returns the tasks that were done last, of those attempts that say something, and have been left alone since.
-fn done_tasks<'a>(record: &'a Record, now: DateTime<Utc>, rules: &Tending) -> HashSet<&'a str> {
+/// Returns the tasks whose last attempt with a result succeeded, and that had no attempt for some days since.
+fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>, rules: &MaintenanceRules) -> HashSet<&'a str> {
     let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
-    for past in &record.attempts {
-        let Some(task) = record.tasks.get(&past.id) else { continue };
+    for past in &facts.attempts {
+        let Some(task) = facts.tasks.get(&past.id) else { continue };
         let (is_done, ended_at) = last.entry(task.as_str()).or_insert((false, past.ended_at()));
         *ended_at = past.ended_at().max(*ended_at);
         if past.head.outcome.is_success().is_some() {
@@ -168,26 +181,26 @@ fn done_tasks<'a>(record: &'a Record, now: DateTime<Utc>, rules: &Tending) -> Ha
         .collect()
 }
 
-/// What is recorded of the use of knowledge.
-struct Recorded {
+/// The recorded use of knowledge.
+struct RecordedUse {
     oldest: DateTime<Utc>,
     newest: DateTime<Utc>,
     usage: HashMap<Id, Usage>,
 }
 
-impl Recorded {
-    fn of(attempts: &[AttemptSummary]) -> Option<Recorded> {
+impl RecordedUse {
+    fn of(attempts: &[AttemptSummary]) -> Option<RecordedUse> {
         let recorded = || attempts.iter().filter(|past| !past.head.context.is_empty());
-        Some(Recorded {
+        Some(RecordedUse {
             oldest: recorded().map(|past| past.started_at).min()?,
             newest: recorded().map(|past| past.started_at).max()?,
             usage: history::usage(recorded()),
         })
     }
 
-    /// Returns whether an entry could have been used in the days before the newest attempt, and was not. What
-    /// has helped once is given more days: the task that needs it may be a rare one.
-    fn is_unused(&self, item: &Item, rules: &Tending) -> bool {
+    /// Returns whether an entry could have been used in the days before the newest attempt, and was not. An entry that
+    /// has helped gets more days: the task that needs it may be rare.
+    fn is_unused(&self, item: &PruneCandidate, rules: &MaintenanceRules) -> bool {
         let used = self.usage.get(&item.id);
         let has_helped = used.is_some_and(|used| used.succeeded > 0);
         let days = if has_helped { rules.useful_days } else { rules.unused_days };
@@ -207,44 +220,44 @@ mod tests {
         parse_time(day).unwrap()
     }
 
-    fn knowledge(name: &str, written: &str) -> Item {
+    fn knowledge(name: &str, written: &str) -> PruneCandidate {
         let head = Head { valid: true, created_at: parse_time(written), ..Head::empty(Kind::Knowledge) };
-        Item { id: Id::parse(name).unwrap(), path: format!("knowledge/{name}.md"), head }
+        PruneCandidate { id: Id::parse(name).unwrap(), path: format!("knowledge/{name}.md"), head }
     }
 
     /// Attempts: number, day, task, outcome, context.
-    fn attempts(of: &[(u32, &str, &str, Outcome, &[&str])]) -> (Vec<Item>, Record) {
-        let mut record = Record::default();
+    fn attempts(of: &[(u32, &str, &str, Outcome, &[&str])]) -> (Vec<PruneCandidate>, PruneFacts) {
+        let mut facts = PruneFacts::default();
         let mut items = Vec::new();
         for (number, day, task, outcome, context) in of {
             let id = Id::parse(&format!("journal/run-1/{number:04}")).unwrap();
             let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
             let head = AttemptHead { context, duration_secs: Some(60.0), ..AttemptHead::new(*number, *outcome) };
-            record.attempts.push(AttemptSummary {
+            facts.attempts.push(AttemptSummary {
                 id: id.clone(),
                 run_id: "run-1".into(),
                 feature: None,
                 started_at: at(day),
                 head,
             });
-            record.tasks.insert(id.clone(), (*task).to_owned());
+            facts.tasks.insert(id.clone(), (*task).to_owned());
             let head = Head { valid: true, task_id: Some((*task).to_owned()), ..Head::empty(Kind::Journal) };
-            items.push(Item { path: format!("{id}.md"), id, head });
+            items.push(PruneCandidate { path: format!("{id}.md"), id, head });
         }
-        (items, record)
+        (items, facts)
     }
 
     #[track_caller]
-    fn check(live: &[Item], record: &Record, now: &str, expected: &[(&str, Reason)]) {
-        let found = prune(live, record, at(now), &Tending::default(), EventCaps::default());
-        let found: Vec<(&str, Reason)> = found.iter().map(|moved| (moved.id.stem(), moved.reason)).collect();
+    fn check(live: &[PruneCandidate], facts: &PruneFacts, now: &str, expected: &[(&str, PruneReason)]) {
+        let found = plan_prune(live, facts, at(now), &MaintenanceRules::default(), EventCaps::default());
+        let found: Vec<(&str, PruneReason)> = found.iter().map(|moved| (moved.id.stem(), moved.reason)).collect();
         assert_eq!(found, expected);
     }
 
     #[test]
     fn attempts_go_a_while_after_their_task_is_done() {
         use Outcome::{Blocked, Done, Failed, Interrupted};
-        let (items, record) = attempts(&[
+        let (items, facts) = attempts(&[
             (1, "2026-03-01", "done", Failed, &[]),
             (2, "2026-03-02", "done", Done, &[]),
             (3, "2026-03-02", "open", Done, &[]),
@@ -252,11 +265,11 @@ mod tests {
             (5, "2026-03-02", "stopped", Done, &[]),
             (6, "2026-03-09", "stopped", Interrupted, &[]),
         ]);
-        check(&items, &record, "2026-03-09T00:00:59Z", &[]);
-        let both = [("0001", Reason::TaskDone), ("0002", Reason::TaskDone)];
-        check(&items, &record, "2026-03-09T00:01:00Z", &both);
-        let all = [both[0], both[1], ("0005", Reason::TaskDone), ("0006", Reason::TaskDone)];
-        check(&items, &record, "2026-03-17", &all);
+        check(&items, &facts, "2026-03-09T00:00:59Z", &[]);
+        let both = [("0001", PruneReason::TaskDone), ("0002", PruneReason::TaskDone)];
+        check(&items, &facts, "2026-03-09T00:01:00Z", &both);
+        let all = [both[0], both[1], ("0005", PruneReason::TaskDone), ("0006", PruneReason::TaskDone)];
+        check(&items, &facts, "2026-03-17", &all);
     }
 
     #[test]
@@ -265,27 +278,27 @@ mod tests {
         let of = |first: &str, last: &str| {
             attempts(&[(1, first, "t", Outcome::Failed, &["used"]), (2, last, "t", Outcome::Failed, &["used"])]).1
         };
-        let old = [("old", Reason::Unused)];
+        let old = [("old", PruneReason::Unused)];
         check(&live, &of("2026-04-01", "2026-05-10"), "2026-05-11", &old);
         // Nobody worked since: nothing more was left unused.
         check(&live, &of("2026-04-01", "2026-05-10"), "2027-05-11", &old);
         // Records of less than 30 days, and none at all.
         check(&live, &of("2026-04-15", "2026-05-10"), "2026-05-11", &[]);
-        check(&live, &Record::default(), "2027-05-11", &[]);
+        check(&live, &PruneFacts::default(), "2027-05-11", &[]);
         // Old enough by 90 days, not before.
         check(&live, &of("2026-02-01", "2026-03-31"), "2026-03-31T23:59:59Z", &[]);
         check(&live, &of("2026-02-01", "2026-03-31"), "2026-04-01", &old);
         // Used once, and then no more.
-        let (_, record) = attempts(&[
+        let (_, facts) = attempts(&[
             (1, "2026-04-01", "t", Outcome::Failed, &["old", "used"]),
             (2, "2026-05-02", "t", Outcome::Failed, &["used"]),
         ]);
-        check(&live, &record, "2026-05-11", &old);
-        let (_, record) = attempts(&[
+        check(&live, &facts, "2026-05-11", &old);
+        let (_, facts) = attempts(&[
             (1, "2026-04-03", "t", Outcome::Failed, &["old", "used"]),
             (2, "2026-05-02", "t", Outcome::Failed, &["used"]),
         ]);
-        check(&live, &record, "2026-05-11", &[]);
+        check(&live, &facts, "2026-05-11", &[]);
     }
 
     #[test]
@@ -299,40 +312,47 @@ mod tests {
             ])
             .1
         };
-        check(&live, &of("2026-06-01"), "2026-06-02", &[("failed", Reason::Unused)]);
-        check(&live, &of("2027-02-01"), "2027-02-02", &[("failed", Reason::Unused)]);
-        check(&live, &of("2027-02-03"), "2027-02-04", &[("helped", Reason::Unused), ("failed", Reason::Unused)]);
+        check(&live, &of("2026-06-01"), "2026-06-02", &[("failed", PruneReason::Unused)]);
+        check(&live, &of("2027-02-01"), "2027-02-02", &[("failed", PruneReason::Unused)]);
+        check(
+            &live,
+            &of("2027-02-03"),
+            "2027-02-04",
+            &[("helped", PruneReason::Unused), ("failed", PruneReason::Unused)],
+        );
     }
 
     #[test]
     fn what_is_over_goes_and_events_beyond_the_caps() {
-        let expired = Item {
+        let expired = PruneCandidate {
             head: Head { expires_at: Some(at("2026-03-01")), ..knowledge("x", "2026-01-01").head },
             ..knowledge("expired", "2026-01-01")
         };
         let event = |name: &str, importance| {
             let item = knowledge(name, "2026-02-25");
-            Item { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
+            PruneCandidate { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
         };
         let mut live = vec![expired, knowledge("replaced", "2026-01-01"), event("least", 10)];
         live.extend((0..30).map(|number| event(&format!("event-{number}"), 50)));
-        let invalid =
-            Item { head: Head { valid: false, ..live[0].head.clone() }, ..knowledge("invalid", "2020-01-01") };
+        let invalid = PruneCandidate {
+            head: Head { valid: false, ..live[0].head.clone() },
+            ..knowledge("invalid", "2020-01-01")
+        };
         live.push(invalid);
         let replacement = Replacement { by: live[3].id.clone(), written: Some(at("2026-02-01")) };
         let superseded = [(live[1].id.clone(), vec![replacement])].into();
-        let record = Record { superseded, ..Record::default() };
-        let beyond = ("least", Reason::BeyondCaps);
-        check(&live, &record, "2026-02-28", &[beyond]);
-        let all = [("expired", Reason::Expired), ("replaced", Reason::Superseded), beyond];
-        check(&live, &record, "2026-03-03", &all);
+        let facts = PruneFacts { superseded, ..PruneFacts::default() };
+        let beyond = ("least", PruneReason::BeyondCaps);
+        check(&live, &facts, "2026-02-28", &[beyond]);
+        let all = [("expired", PruneReason::Expired), ("replaced", PruneReason::Superseded), beyond];
+        check(&live, &facts, "2026-03-03", &all);
     }
 
     #[test]
     fn what_is_replaced_goes_with_all_that_replace_it() {
         let hint = |name: &str| {
             let item = knowledge(name, "2026-02-25");
-            Item { head: Head { category: Some("hint".into()), importance: 90, ..item.head }, ..item }
+            PruneCandidate { head: Head { category: Some("hint".into()), importance: 90, ..item.head }, ..item }
         };
         let mut live = vec![knowledge("oldest", "2026-02-24"), knowledge("old", "2026-02-24"), hint("first")];
         live.extend((0..30).map(|number| hint(&format!("event-{number}"))));
@@ -340,12 +360,12 @@ mod tests {
         live.push(knowledge("second", "2026-02-25"));
         let replacement = |name: &&str| Replacement { by: Id::parse(name).unwrap(), written: Some(at("2026-02-25")) };
         let by = |names: &[&str]| names.iter().map(replacement).collect();
-        let superseded = |of_old: &[&str]| Record {
+        let superseded = |of_old: &[&str]| PruneFacts {
             superseded: [(live[0].id.clone(), by(&["old"])), (live[1].id.clone(), by(of_old))].into(),
-            ..Record::default()
+            ..PruneFacts::default()
         };
-        let first = ("first", Reason::BeyondCaps);
-        let with_all = [("oldest", Reason::Superseded), ("old", Reason::Superseded), first];
+        let first = ("first", PruneReason::BeyondCaps);
+        let with_all = [("oldest", PruneReason::Superseded), ("old", PruneReason::Superseded), first];
         check(&live, &superseded(&["first"]), "2026-02-28", &with_all);
         check(&live, &superseded(&["first", "second"]), "2026-02-28", &[first]);
     }
@@ -354,11 +374,11 @@ mod tests {
     fn what_is_over_takes_no_event_its_place() {
         let event = |name: &str, importance| {
             let item = knowledge(name, "2026-02-25");
-            Item { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
+            PruneCandidate { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
         };
-        let mut live: Vec<Item> = (0..30).map(|number| event(&format!("event-{number}"), 50)).collect();
+        let mut live: Vec<PruneCandidate> = (0..30).map(|number| event(&format!("event-{number}"), 50)).collect();
         live.push(event("over", 90));
         live[30].head.expires_at = Some(at("2026-02-26"));
-        check(&live, &Record::default(), "2026-02-28", &[("over", Reason::Expired)]);
+        check(&live, &PruneFacts::default(), "2026-02-28", &[("over", PruneReason::Expired)]);
     }
 }

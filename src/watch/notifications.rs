@@ -1,11 +1,11 @@
-//! Notifications that something changed below some folders, meaning only "look again here".
+//! Notifications of the system that something changed in a folder. They only say when to scan again.
 //!
-//! What came of it is for the catalog to find out: systems drop notifications, give them for what a program
-//! does itself, and say nothing of files that were in a folder before it was watched. So they set a flag, of which
-//! there is one, however many they are; nothing grows while nobody looks. This module knows paths alone.
+//! The catalog finds out what changed: systems drop notifications, send them for what this program itself does, and send
+//! none for files that were in a folder before it was watched. So all notifications together set one flag, and no memory
+//! grows while nobody scans. This file knows paths, and nothing of entries.
 //!
-//! Every folder is watched by itself and none with what is below it: the crate's own way of watching trees stops at
-//! the first folder that goes away meanwhile, and leaves its neighbours out in silence (notify 8.2).
+//! Each folder is watched without the folders below it: the crate's recursive mode stops at the first folder that
+//! disappears while it begins, and leaves out its neighbours without an error (notify 8.2).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,41 +15,41 @@ use std::time::{Duration, Instant};
 use notify::event::{CreateKind, EventKind, Flag, ModifyKind, RemoveKind};
 use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// How long nothing must have happened before it is looked: an editor saves in several steps.
+/// How long no notification must have come before a scan: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(200);
-/// How long it is waited for that at most: some programs never stop writing.
+/// The longest wait for that: some programs never stop writing.
 const LONGEST: Duration = Duration::from_secs(1);
-/// How often it is looked where nothing notifies.
+/// How often the files are scanned without notifications.
 const POLL: Duration = Duration::from_secs(1);
-/// How often it is looked all the same: systems drop notifications without a word.
-pub const RECONCILE: Duration = Duration::from_secs(30);
+/// How often the files are scanned without a reason: systems drop notifications silently.
+pub(super) const RECONCILE: Duration = Duration::from_secs(30);
 
 /// How changes are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// The system says so.
+pub enum WatchMode {
+    /// By notifications of the system.
     Native,
-    /// Files are looked at every second.
+    /// By checking the files every second, for network and virtual file systems.
     Poll,
 }
 
 /// Why [`Watcher::wait`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
-    /// Nothing was told, and it is time to look all the same.
+pub(super) enum Woken {
+    /// No notification came, and the time is up.
     Time,
     /// Something may have changed.
-    Look,
-    /// The same, and a folder may have come, gone or been replaced by another of its name.
-    LookAtFolders,
-    /// Somebody wants it to end.
+    FilesChanged,
+    /// The same, and a folder may have appeared, disappeared or been replaced by another of its name.
+    FoldersChanged,
+    /// [`Stopper::stop`] was called.
     Stopped,
 }
 
-/// What is known of the world since the last look.
+/// The notifications since the last scan.
 #[derive(Debug, Default)]
-struct Hints {
-    /// When the first and the last of them came.
+struct PendingHints {
+    /// When the first and the last of them arrived.
     span: Option<(Instant, Instant)>,
     folders: bool,
     lost: bool,
@@ -57,17 +57,17 @@ struct Hints {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    hints: Mutex<Hints>,
+struct SharedHints {
+    hints: Mutex<PendingHints>,
     changed: Condvar,
 }
 
-impl Shared {
-    fn hints(&self) -> MutexGuard<'_, Hints> {
+impl SharedHints {
+    fn hints(&self) -> MutexGuard<'_, PendingHints> {
         self.hints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hint(&self, set: impl FnOnce(&mut Hints)) {
+    fn hint(&self, set: impl FnOnce(&mut PendingHints)) {
         let now = Instant::now();
         let mut hints = self.hints();
         hints.span = Some((hints.span.map_or(now, |(first, _)| first), now));
@@ -76,48 +76,48 @@ impl Shared {
     }
 }
 
-/// Ends a [`Watcher::wait`], from wherever it is called.
+/// Ends a [`Watcher::wait`] from another thread.
 #[derive(Debug, Clone)]
-pub struct Stopper(Arc<Shared>);
+pub(super) struct Stopper(Arc<SharedHints>);
 
 impl Stopper {
-    /// Lets every wait come back at once, this one and all that follow.
-    pub fn stop(&self) {
+    /// Lets the present wait and all later ones return at once.
+    pub(super) fn stop(&self) {
         self.0.hint(|hints| hints.stopped = true);
     }
 }
 
 /// Watches folders.
-pub struct Watcher {
-    shared: Arc<Shared>,
+pub(super) struct Watcher {
+    shared: Arc<SharedHints>,
     native: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
-    /// Folders of which only some names are of interest.
+    /// Folders in which only some names matter.
     partly: Vec<(PathBuf, Vec<&'static str>)>,
-    trouble: Option<String>,
+    failure: Option<String>,
 }
 
 impl Watcher {
-    /// Makes one that watches nothing yet. In a folder of `partly`, only these names are of interest.
+    /// Makes a watcher without folders. In a folder of `partly`, only these names matter.
     ///
-    /// Where the system has no notifications, or no more of them, it polls; [`Watcher::trouble`] says why.
-    pub fn new(mode: Mode, partly: Vec<(PathBuf, Vec<&'static str>)>) -> Watcher {
-        let shared = Arc::<Shared>::default();
-        let mut watcher = Watcher { shared, native: None, watched: BTreeSet::new(), partly, trouble: None };
-        if mode == Mode::Native {
+    /// Where the system sends no notifications, or has run out of watches, it polls; [`Watcher::take_failure`] says why.
+    pub(super) fn new(mode: WatchMode, partly: Vec<(PathBuf, Vec<&'static str>)>) -> Watcher {
+        let shared = Arc::<SharedHints>::default();
+        let mut watcher = Watcher { shared, native: None, watched: BTreeSet::new(), partly, failure: None };
+        if mode == WatchMode::Native {
             watcher.begin();
         }
         watcher
     }
 
-    /// Takes notifications, from nothing.
+    /// Begins to receive notifications, with no folder watched.
     fn begin(&mut self) {
         let (shared, partly) = (Arc::clone(&self.shared), self.partly.clone());
-        let told = move |told: notify::Result<Event>| tell(&shared, &partly, told);
+        let handler = move |notification: notify::Result<Event>| receive(&shared, &partly, notification);
         // A link may lead out of the project.
         let config = Config::default().with_follow_symlinks(false);
         self.watched.clear();
-        match RecommendedWatcher::new(told, config) {
+        match RecommendedWatcher::new(handler, config) {
             Ok(native) => self.native = Some(native),
             Err(error) => self.give_up(&error),
         }
@@ -131,32 +131,32 @@ impl Watcher {
             }
             _ => error.to_string(),
         };
-        self.trouble = Some(reason);
+        self.failure = Some(reason);
         self.native = None;
         self.watched.clear();
     }
 
-    /// Returns how changes are noticed.
-    pub fn mode(&self) -> Mode {
-        if self.native.is_some() { Mode::Native } else { Mode::Poll }
+    /// Returns how changes are noticed at present.
+    pub(super) fn mode(&self) -> WatchMode {
+        if self.native.is_some() { WatchMode::Native } else { WatchMode::Poll }
     }
 
-    /// Returns why it polls, where it was to do better; only once.
-    pub fn trouble(&mut self) -> Option<String> {
-        self.trouble.take()
+    /// Returns once why it polls although it should use notifications.
+    pub(super) fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
     }
 
-    /// Returns what ends its waits.
-    pub fn stopper(&self) -> Stopper {
+    /// Returns a handle that ends its waits.
+    pub(super) fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.shared))
     }
 
-    /// Watches these folders and no others, and returns whether one is among them that was not watched before: what
-    /// happened in it until now was not told. With `anew` that is said of every folder, since another one may have
-    /// its name by now.
-    pub fn follow(&mut self, folders: &BTreeSet<PathBuf>, anew: bool) -> bool {
+    /// Watches these folders and no others, and returns whether one of them was not watched before: changes in it until
+    /// now brought no notification. With `again` every folder counts as one that was not watched, since a new folder
+    /// may have taken its name.
+    pub(super) fn follow(&mut self, folders: &BTreeSet<PathBuf>, again: bool) -> bool {
         let Some(native) = &mut self.native else { return false };
-        // First, since a folder that was renamed is one and the same watch under both names.
+        // Before new ones: a renamed folder has one watch for both of its names.
         for gone in self.watched.difference(folders) {
             // The system may have dropped it already.
             let _ = native.unwatch(gone);
@@ -165,13 +165,13 @@ impl Watcher {
         let mut is_any_new = false;
         for folder in folders {
             let is_new = !self.watched.contains(folder);
-            if !is_new && !anew {
+            if !is_new && !again {
                 continue;
             }
             match native.watch(folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     self.watched.insert(folder.clone());
-                    is_any_new |= is_new || anew;
+                    is_any_new |= is_new || again;
                 }
                 Err(error) if is_gone(&error) => {
                     self.watched.remove(folder);
@@ -185,9 +185,9 @@ impl Watcher {
         is_any_new
     }
 
-    /// Waits until something may have changed and then all was quiet for a moment, or until it is time to look
-    /// anyway. `longest` bounds the latter.
-    pub fn wait(&mut self, longest: Duration) -> Woken {
+    /// Waits until something may have changed and no further notification has come for a moment, or until the next scan
+    /// is due: after `longest` at the latest.
+    pub(super) fn wait(&mut self, longest: Duration) -> Woken {
         let begun = Instant::now();
         let until = begun + longest.min(if self.native.is_some() { RECONCILE } else { POLL });
         let shared = Arc::clone(&self.shared);
@@ -205,30 +205,30 @@ impl Watcher {
             }
             hints = shared.changed.wait_timeout(hints, due - now).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let Hints { span, folders, lost, .. } = std::mem::take(&mut *hints);
+        let PendingHints { span, folders, lost, .. } = std::mem::take(&mut *hints);
         drop(hints);
         if lost && self.native.is_some() {
-            // Whatever was in the queue is gone: nothing that was known of the watches counts any more.
+            // The queue of notifications was lost, so the watches may be incomplete as well.
             self.begin();
         }
         match span {
-            _ if folders || lost => Woken::LookAtFolders,
-            Some(_) => Woken::Look,
+            _ if folders || lost => Woken::FoldersChanged,
+            Some(_) => Woken::FilesChanged,
             None => Woken::Time,
         }
     }
 }
 
-/// Takes a notification.
-fn tell(shared: &Shared, partly: &[(PathBuf, Vec<&'static str>)], told: notify::Result<Event>) {
-    match told {
+/// Turns a notification into a hint.
+fn receive(shared: &SharedHints, partly: &[(PathBuf, Vec<&'static str>)], notification: notify::Result<Event>) {
+    match notification {
         Ok(event) if event.flag() == Some(Flag::Rescan) => shared.hint(|hints| hints.lost = true),
-        // Reading is what everybody does, this program first of all.
+        // Reading changes nothing, and every scan reads.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
         Ok(event) if !event.paths.is_empty() && !event.paths.iter().any(|path| is_of_interest(path, partly)) => {}
         Ok(event) => {
             let is_content = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)));
-            // What is created or renamed is a file more often than not, and then has its ending.
+            // The kind does not say whether a file or a folder was renamed; entry files have their ending.
             let is_file = event.paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "md"));
             let is_folder =
                 matches!(event.kind, EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder));
@@ -248,8 +248,8 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// Returns whether a name in a folder is one of those that matter there. Hidden files never do: editors keep their
-/// swap files so, and this program what it has not finished.
+/// Returns whether a change of this path matters. Hidden files never do: they are the swap files of editors and the
+/// unfinished writes of this program.
 fn is_of_interest(path: &Path, partly: &[(PathBuf, Vec<&'static str>)]) -> bool {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return true };
     match partly.iter().find(|(folder, _)| folder == parent) {
@@ -274,12 +274,12 @@ mod tests {
         folders.iter().map(|folder| folder.to_path_buf()).collect()
     }
 
-    /// Waits until it is told to look, and fails where nothing tells it.
+    /// Waits for a notification, and fails where none comes.
     #[track_caller]
     fn told(watcher: &mut Watcher) -> Woken {
         let begun = Instant::now();
         let woken = watcher.wait(SOON);
-        assert!(begun.elapsed() < SOON, "nothing was told");
+        assert!(begun.elapsed() < SOON, "no notification came");
         woken
     }
 
@@ -288,17 +288,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.md");
         fs::write(&file, "1").unwrap();
-        let mut watcher = Watcher::new(Mode::Native, Vec::new());
+        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         assert!(watcher.follow(&watched(&[folder.path()]), false));
         assert!(!watcher.follow(&watched(&[folder.path()]), false), "it is watched already");
         fs::write(&file, "2").unwrap();
-        assert_eq!(told(&mut watcher), Woken::Look);
-        // An editor's own files are none: they would be told as what may be a folder.
+        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        // An editor's own files do not matter; they would count as folders.
         fs::write(folder.path().join(".a.md.swp"), "x").unwrap();
         fs::write(folder.path().join("b.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::Look);
+        assert_eq!(told(&mut watcher), Woken::FilesChanged);
         let hints = |kind| {
-            tell(&watcher.shared, &[], Ok(Event::new(kind).add_path(file.clone())));
+            receive(&watcher.shared, &[], Ok(Event::new(kind).add_path(file.clone())));
             std::mem::take(&mut *watcher.shared.hints()).span.is_some()
         };
         for read in [AccessKind::Read, AccessKind::Open(AccessMode::Any), AccessKind::Close(AccessMode::Read)] {
@@ -311,64 +311,64 @@ mod tests {
     fn folders_that_come_and_go_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("below");
-        let mut watcher = Watcher::new(Mode::Native, Vec::new());
+        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         watcher.follow(&watched(&[folder.path()]), false);
         fs::create_dir(&below).unwrap();
-        assert_eq!(told(&mut watcher), Woken::LookAtFolders);
+        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path(), &below]), false));
         fs::write(below.join("a.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::Look);
+        assert_eq!(told(&mut watcher), Woken::FilesChanged);
         // Another folder of its name is watched when that is asked for.
         fs::rename(&below, folder.path().join("other")).unwrap();
         fs::create_dir(&below).unwrap();
-        assert_eq!(told(&mut watcher), Woken::LookAtFolders);
+        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true));
         for file in ["below/b.md", "other/c.md"] {
             fs::write(folder.path().join(file), "x").unwrap();
-            assert_eq!(told(&mut watcher), Woken::Look, "{file}");
+            assert_eq!(told(&mut watcher), Woken::FilesChanged, "{file}");
         }
-        // A folder that went away before it was watched is none.
+        // A folder that disappeared before it was watched is not an error.
         fs::remove_dir_all(folder.path().join("other")).unwrap();
         watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true);
-        assert_eq!((watcher.mode(), watcher.trouble()), (Mode::Native, None));
+        assert_eq!((watcher.mode(), watcher.take_failure()), (WatchMode::Native, None));
     }
 
     #[test]
     fn of_some_folders_only_some_names_matter() {
         let folder = tempfile::tempdir().unwrap();
         let partly = vec![(folder.path().to_path_buf(), vec![".ralph"])];
-        let mut watcher = Watcher::new(Mode::Native, partly);
+        let mut watcher = Watcher::new(WatchMode::Native, partly);
         watcher.follow(&watched(&[folder.path()]), false);
         fs::write(folder.path().join("target"), "x").unwrap();
         fs::write(folder.path().join(".git"), "x").unwrap();
         fs::create_dir(folder.path().join(".ralph")).unwrap();
-        assert_eq!(told(&mut watcher), Woken::LookAtFolders);
+        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
     }
 
     #[test]
-    fn a_lost_notification_begins_anew() {
+    fn a_lost_notification_starts_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(Mode::Native, Vec::new());
+        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         watcher.follow(&watched(&[folder.path()]), false);
         let rescan = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        tell(&watcher.shared, &[], Ok(rescan));
-        assert_eq!(told(&mut watcher), Woken::LookAtFolders);
+        receive(&watcher.shared, &[], Ok(rescan));
+        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path()]), false), "nothing is watched any more");
         fs::write(folder.path().join("a.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::Look);
-        tell(&watcher.shared, &[], Err(notify::Error::generic("x")));
-        assert_eq!(told(&mut watcher), Woken::LookAtFolders);
+        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        receive(&watcher.shared, &[], Err(notify::Error::generic("x")));
+        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
     }
 
     #[test]
     fn it_polls_where_the_system_gives_up() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(Mode::Native, Vec::new());
+        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         watcher.follow(&watched(&[folder.path()]), false);
         watcher.give_up(&notify::Error::new(ErrorKind::MaxFilesWatch));
-        assert_eq!(watcher.mode(), Mode::Poll);
-        assert_eq!(watcher.trouble().as_deref(), Some("there are no more inotify watches"));
-        assert_eq!(watcher.trouble(), None, "once");
+        assert_eq!(watcher.mode(), WatchMode::Poll);
+        assert_eq!(watcher.take_failure().as_deref(), Some("there are no more inotify watches"));
+        assert_eq!(watcher.take_failure(), None, "once");
         assert!(!watcher.follow(&watched(&[folder.path()]), true));
         let begun = Instant::now();
         assert_eq!(watcher.wait(SOON), Woken::Time);
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn it_ends_when_it_is_told_to() {
-        let mut watcher = Watcher::new(Mode::Poll, Vec::new());
+        let mut watcher = Watcher::new(WatchMode::Poll, Vec::new());
         let stopper = watcher.stopper();
         let other = std::thread::spawn(move || stopper.stop());
         while watcher.wait(SOON) != Woken::Stopped {}

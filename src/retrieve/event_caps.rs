@@ -1,11 +1,6 @@
-//! What is kept, and what is one too many.
+//! Which events are beyond the numbers that the settings allow: these are in no context, and pruning archives them.
 //!
-//! Pure: heads in, a decision out. Nothing is ever deleted: what is one too many goes to the archive when
-//! that is asked for, and is not retrieved until then.
-
-mod alike;
-mod consolidate;
-mod prune;
+//! Pure: heads in, ids out.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -13,12 +8,8 @@ use std::collections::{HashMap, HashSet};
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
-pub use consolidate::{Learning, Merge, consolidate};
-pub use prune::{Item, Move, Reason, Record, Replacement, prune};
-
-/// Returns the events that are beyond the caps: of each scope, then of all, those of the lowest importance,
-/// of these the oldest, of these the last by id. What has expired or is replaced should not be among
-/// `events`: it takes nobody's place.
+/// Returns the events beyond the caps: of each scope, then of all, those of the lowest importance, of these the
+/// oldest, of these the last by id. `events` should not contain expired and superseded ones, which count towards no cap.
 pub fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
     events.sort_by_key(|(id, head)| (Reverse(head.importance), Reverse(head.recency()), *id));

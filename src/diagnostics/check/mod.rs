@@ -1,44 +1,31 @@
-//! What is wrong between entries that may each be in order: links that lead nowhere, entries that
-//! say the same, and ids that replace nothing.
+//! What is wrong between entries that may each be in order: links to no entry, entries with the same content, and
+//! ids that replace nothing.
 //!
-//! Pure: heads and paths in, problems out. What is wrong inside one file was found when it was read
-//! and stands in its head. Journal entries are left alone, since what they say never changes. That
-//! an entry has expired is no problem either: it happens on its own, and a check that fails one
-//! morning because of a date teaches people to switch it off; `status` counts them.
+//! Pure: heads and paths in, problems out. Problems inside one file were found when it was read, and are in its head.
+//! Journal entries are left alone, since they never change. An expired entry is not a problem either: it expires on its
+//! own, and a check that fails one morning because of a date teaches people to switch it off; `status` counts them.
 
 mod duplicates;
+mod links;
+mod live_entry;
 mod nearest;
 mod usefulness;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use self::nearest::Nearest;
-
-use crate::entry::{Head, Id, Kind, is_ahead};
-use crate::error::{Findings, MAX_OF_FILE, Problem, Severity};
+use self::links::KnownNames;
+use crate::entry::{Id, Kind, is_ahead};
+use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{circles, replaced};
-use crate::text::fold;
 
+pub use self::live_entry::LiveEntry;
 pub use self::usefulness::usefulness;
 
-/// One live file.
-#[derive(Debug, Clone)]
-pub struct Item {
-    /// Its path, relative to `.ralph/`.
-    pub path: String,
-    /// Its id.
-    pub id: Id,
-    /// What it says.
-    pub head: Head,
-    /// Whether it can be read, and no other file of its id comes first.
-    pub counts: bool,
-}
-
 /// Returns what is wrong between the live entries `live`. `archived` are the ids that the archive has.
-pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
-    let known = Known::new(live, archived);
+pub fn problems(live: &[LiveEntry], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
+    let known = KnownNames::new(live, archived);
     let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
     let mut findings = Findings::default();
     known.broken_links(live, &mut findings);
@@ -49,8 +36,8 @@ pub fn problems(live: &[Item], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> F
     findings
 }
 
-/// Reports entries that say they were begun or written later than now.
-fn from_the_future(live: &[Item], now: DateTime<Utc>) -> Vec<Problem> {
+/// Reports entries whose times are in the future.
+fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for item in live.iter().filter(|item| item.head.valid) {
         let created = if item.head.kind == Kind::Journal { "started_at" } else { "created_at" };
@@ -58,113 +45,31 @@ fn from_the_future(live: &[Item], now: DateTime<Utc>) -> Vec<Problem> {
             let Some(time) = time.filter(|time| is_ahead(*time, now)) else { continue };
             let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
             let message = format!("`{key}` is {time}, which has not come yet, so it does not make the entry a new one");
-            let hint = "set the clock of the machine that wrote it right, and correct the time; or delete the entry";
-            problems.push(warning(item, None, "from-the-future", message, hint.to_owned()));
+            let hint = "correct the clock of the machine that wrote it, and the time; or delete the entry";
+            problems.push(item.warning(None, "from-the-future", message, hint.to_owned()));
         }
     }
     problems
 }
 
-fn replaces(item: &Item) -> impl Iterator<Item = (Id, Id)> + use<'_> {
+fn replaces(item: &LiveEntry) -> impl Iterator<Item = (Id, Id)> + use<'_> {
     item.head.supersedes.iter().map(|old| (item.id.clone(), old.clone()))
 }
 
-/// Returns a warning about the file of an entry.
-fn warning(item: &Item, line: Option<u32>, code: &str, message: String, hint: String) -> Problem {
-    Problem {
-        path: path_of(item),
-        line,
-        column: None,
-        severity: Severity::Warning,
-        code: code.to_owned(),
-        message: message.into(),
-        hint: hint.into(),
-    }
-}
-
-fn path_of(item: &Item) -> String {
-    format!(".ralph/{}", item.path)
-}
-
-/// The ids and titles that entries can speak of.
-struct Known<'a> {
-    ids: HashSet<&'a Id>,
-    titles: HashSet<String>,
-    archived: &'a BTreeSet<Id>,
-    nearest: Nearest<'a>,
-}
-
-impl<'a> Known<'a> {
-    fn new(live: &'a [Item], archived: &'a BTreeSet<Id>) -> Known<'a> {
-        let titles = live.iter().filter(|item| item.counts).map(|item| fold(&item.head.title));
-        Known {
-            ids: live.iter().map(|item| &item.id).collect(),
-            titles: titles.filter(|title| !title.is_empty()).collect(),
-            archived,
-            nearest: Nearest::new(live),
-        }
-    }
-
-    fn broken_links(&self, live: &[Item], findings: &mut Findings) {
-        // The same word may be linked to from everywhere.
-        let mut hints: HashMap<&str, String> = HashMap::new();
-        for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
-            let is_broken = |target: &str| {
-                let has_id = Id::parse(target).is_some_and(|id| self.ids.contains(&id));
-                !has_id && !self.titles.contains(&fold(target))
-            };
-            let mut broken = item.head.links.iter().filter(|link| is_broken(&link.target));
-            for link in broken.by_ref().take(MAX_OF_FILE) {
-                let target = link.target.as_str();
-                let id = Id::parse(target);
-                let archived = id.filter(|id| self.archived.contains(id));
-                let message = match &archived {
-                    Some(_) => format!("the link `[[{target}]]` leads to an entry that is in the archive"),
-                    None => format!("the link `[[{target}]]` leads to no entry"),
-                };
-                let hint = hints.entry(target).or_insert_with(|| match (archived, self.nearest.to(target)) {
-                    (Some(id), _) => format!("bring it back with `ralph-memory restore {id}`, or take the link out"),
-                    (None, Some(id)) => format!("did you mean `[[{id}]]`?"),
-                    (None, None) => "write the entry, or take the link out; code belongs in backticks".to_owned(),
-                });
-                findings.add(warning(item, Some(link.line), "broken-link", message, hint.clone()));
-            }
-            findings.add_unlisted(&path_of(item), Severity::Warning, broken.count());
-        }
-    }
-
-    fn unknown_ids(&self, live: &[Item], findings: &mut Findings) {
-        for item in live {
-            let is_unknown = |old: &&Id| !self.ids.contains(old) && !self.archived.contains(old);
-            let mut unknown = item.head.supersedes.iter().filter(is_unknown);
-            for old in unknown.by_ref().take(MAX_OF_FILE) {
-                let hint = match self.nearest.to(old.as_str()) {
-                    Some(near) if near != item.id => format!("did you mean `{near}`?"),
-                    _ => "write the id of the entry that this one replaces, or take it out".to_owned(),
-                };
-                let message = format!("`supersedes` names `{old}`, and there is no such entry");
-                findings.add(warning(item, None, "unknown-id", message, hint));
-            }
-            findings.add_unlisted(&path_of(item), Severity::Warning, unknown.count());
-        }
-    }
-}
-
-/// Reports entries that replace each other in a circle, each of them, since any one can mend it.
-fn in_circles(live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
+/// Reports entries that replace each other in a circle: each of them, since a change of any one ends the circle.
+fn in_circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let groups = circles(pairs);
     let group_of: HashMap<&Id, &Vec<Id>> =
         groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
     for item in live.iter().filter(|item| item.counts && item.head.valid) {
         if item.head.supersedes.contains(&item.id) {
-            let message = "the entry supersedes itself, which means nothing".to_owned();
-            problems.push(warning(
-                item,
+            let message = "the entry supersedes itself, which has no effect".to_owned();
+            problems.push(item.warning(
                 None,
                 "supersedes-cycle",
                 message,
-                "take its own id out of `supersedes`".to_owned(),
+                "remove its own id from `supersedes`".to_owned(),
             ));
         }
         if let Some(group) = group_of.get(&item.id) {
@@ -175,9 +80,11 @@ fn in_circles(live: &[Item], pairs: &[(Id, Id)]) -> Vec<Problem> {
                 "this entry and {}{more} supersede each other, so none of them counts as replaced",
                 others.join(", ")
             );
-            let hint = "take `supersedes` out of the newest but for the one that it replaces".to_owned();
-            let problem = warning(item, None, "supersedes-cycle", message, hint);
-            // What the file says, that another entry is out of date, is lost to readers.
+            let hint =
+                "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others"
+                    .to_owned();
+            let problem = item.warning(None, "supersedes-cycle", message, hint);
+            // Readers do not learn that another entry is out of date, as the file says.
             problems.push(Problem { severity: Severity::Error, ..problem });
         }
     }
@@ -189,9 +96,9 @@ mod tests {
     use super::*;
     use crate::entry::read;
 
-    fn item(path: &str, head: &str, body: &str) -> Item {
+    fn item(path: &str, head: &str, body: &str) -> LiveEntry {
         let text = format!("---\n{head}\n---\n{body}\n");
-        Item {
+        LiveEntry {
             path: path.to_owned(),
             id: Id::of_path(path).unwrap(),
             head: read(path, text.as_bytes()).head,
@@ -199,11 +106,11 @@ mod tests {
         }
     }
 
-    pub(super) fn named(stem: &str, title: &str, tags: &str, body: &str) -> Item {
+    pub(super) fn named(stem: &str, title: &str, tags: &str, body: &str) -> LiveEntry {
         item(&format!("knowledge/{stem}.md"), &format!("title: \"{title}\"\ntags: [{tags}]"), body)
     }
 
-    fn replacing(stem: &str, old: &str) -> Item {
+    fn replacing(stem: &str, old: &str) -> LiveEntry {
         item(&format!("knowledge/{stem}.md"), &format!("title: \"{stem}\"\ntags: [a]\nsupersedes: [{old}]"), stem)
     }
 
@@ -213,7 +120,7 @@ mod tests {
 
     /// Checks what is found: stem of the file, line, code, hint.
     #[track_caller]
-    fn check(live: &[Item], expected: &[(&str, u32, &str, &str)]) {
+    fn check(live: &[LiveEntry], expected: &[(&str, u32, &str, &str)]) {
         let archived = [Id::parse("gone").unwrap()].into();
         let (found, _) = problems(live, &archived, now()).finish();
         let found: Vec<_> = found
@@ -241,16 +148,11 @@ mod tests {
         check(&with("Use a WAL"), &[("a", 7, "broken-link", "did you mean `[[knowledge/wal-mode]]`?")]);
         check(
             &with("nodiscard"),
-            &[("a", 7, "broken-link", "write the entry, or take the link out; code belongs in backticks")],
+            &[("a", 7, "broken-link", "write the entry, or remove the link; code belongs in backticks")],
         );
         check(
             &with("gone"),
-            &[(
-                "a",
-                7,
-                "broken-link",
-                "bring it back with `ralph-memory restore knowledge/gone`, or take the link out",
-            )],
+            &[("a", 7, "broken-link", "bring it back with `ralph-memory restore knowledge/gone`, or remove the link")],
         );
     }
 
@@ -285,13 +187,13 @@ mod tests {
         );
         check(
             &[replacing("new", "elsewhere"), old],
-            &[("new", 0, "unknown-id", "write the id of the entry that this one replaces, or take it out")],
+            &[("new", 0, "unknown-id", "write the id of the entry that this one replaces, or remove it")],
         );
     }
 
     #[test]
     fn circles_are_reported_at_every_entry_in_them() {
-        let hint = "take `supersedes` out of the newest but for the one that it replaces";
+        let hint = "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others";
         let circle =
             [replacing("one", "two"), replacing("three", "one"), replacing("two", "three"), replacing("top", "one")];
         check(
@@ -304,7 +206,7 @@ mod tests {
         );
         let (found, _) = problems(&circle, &BTreeSet::new(), now()).finish();
         assert!(found.iter().all(|problem| problem.severity == Severity::Error));
-        check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "take its own id out of `supersedes`")]);
+        check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "remove its own id from `supersedes`")]);
     }
 
     #[test]
@@ -322,7 +224,7 @@ mod tests {
         // Unoptimised code is some ten times slower than what people run, and so are busy machines.
         let (n_entries, limit) = if cfg!(debug_assertions) { (4_000, 10_000) } else { (20_000, 700) };
         let verbs = ["cache", "retry", "index", "batch", "shard", "pin", "drop", "wrap", "lock", "trace"];
-        let live: Vec<Item> = (0..n_entries)
+        let live: Vec<LiveEntry> = (0..n_entries)
             .map(|at| {
                 let title =
                     format!("Always {} the {} of module{} before release", verbs[at % 10], verbs[at / 10 % 10], at / 7);

@@ -1,19 +1,19 @@
-//! Finds the entry that was probably meant by a name that is none's.
+//! Finds the entry that was probably meant by a name that no entry has.
 
 use std::cell::Cell;
 
-use super::Item;
+use super::live_entry::LiveEntry;
 use crate::entry::{Id, Kind};
 use crate::text::{edit_distance, words};
 
-/// How many names are looked up at most. Each is compared with every entry, and a folder with more
-/// broken names than this has another trouble than their spelling.
+/// How many names are looked up at most. Each is compared with every entry, and a folder with more broken names than
+/// this has another problem than their spelling.
 const MAX_LOOKUPS: usize = 100;
-/// The longest name that is looked up, in bytes: what is longer is no name that was misspelt.
+/// The longest name that is looked up, in bytes: a longer text is not a misspelt name.
 const MAX_NAME_BYTES: usize = 120;
 
-/// The names of all knowledge, for looking up what is like them.
-pub(super) struct Nearest<'a> {
+/// The names of all knowledge entries, for looking up similar names.
+pub(super) struct NearestNames<'a> {
     names: Vec<Name<'a>>,
     n_lookups: Cell<usize>,
 }
@@ -27,8 +27,8 @@ struct Name<'a> {
     id: &'a Id,
 }
 
-impl<'a> Nearest<'a> {
-    pub(super) fn new(live: &'a [Item]) -> Nearest<'a> {
+impl<'a> NearestNames<'a> {
+    pub(super) fn new(live: &'a [LiveEntry]) -> NearestNames<'a> {
         let mut names = Vec::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
             let (stem, title) = (normal(item.id.stem()), normal(&item.head.title));
@@ -42,11 +42,11 @@ impl<'a> Nearest<'a> {
                 id: &item.id,
             }));
         }
-        Nearest { names, n_lookups: Cell::new(0) }
+        NearestNames { names, n_lookups: Cell::new(0) }
     }
 
-    /// Returns the id of the entry whose title or id is most like `name`: at most a third of the
-    /// letters differ. Of several the first by id.
+    /// Returns the id of the entry whose title or id is most similar to `name`: at most a third of the letters differ.
+    /// Of several the first by id.
     pub(super) fn to(&self, name: &str) -> Option<Id> {
         let name = normal(Id::parse(name).as_ref().map_or(name, Id::stem));
         self.n_lookups.set(self.n_lookups.get() + 1);
@@ -57,7 +57,7 @@ impl<'a> Nearest<'a> {
         let mut best: Option<(usize, &Id)> = None;
         for known in &self.names {
             let at_most = best.map_or(length / 3, |(distance, _)| distance);
-            // Telling that two names are far apart is much quicker than telling how far.
+            // A lower bound of the distance is much quicker to compute than the distance.
             if length.abs_diff(known.length) > at_most || letters.least_distance(&known.letters) > at_most {
                 continue;
             }
@@ -74,7 +74,7 @@ fn normal(name: &str) -> String {
     words(name).join(" ")
 }
 
-/// How often each letter stands in a name; some letters share a counter.
+/// How often each letter occurs in a name; some letters share a counter.
 struct Letters([u8; 32]);
 
 impl Letters {
@@ -87,8 +87,7 @@ impl Letters {
         Letters(counts)
     }
 
-    /// Returns how many edits two names are apart at least: an edit takes away one letter, adds one,
-    /// or both.
+    /// Returns a lower bound of the edit distance: an edit removes one letter, adds one, or both.
     fn least_distance(&self, other: &Letters) -> usize {
         let (mut more, mut less) = (0_u32, 0_u32);
         for (one, other) in self.0.iter().zip(&other.0) {
@@ -113,7 +112,7 @@ mod tests {
             named("alike-c", "Third", "a", "x"),
             named("alike-b", "Second", "a", "x"),
         ];
-        let nearest = Nearest::new(&live);
+        let nearest = NearestNames::new(&live);
         let check = |name: &str, expected: Option<&str>| {
             assert_eq!(nearest.to(name).as_ref().map(Id::stem), expected, "{name:?}");
         };

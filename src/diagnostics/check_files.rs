@@ -1,0 +1,214 @@
+//! `check`: gathers everything that is wrong with the files.
+//!
+//! It reads files and asks git, and leaves the rules between entries to [`check`](super::check). A broken file never
+//! ends it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::check::{self, LiveEntry};
+use super::gather::MACHINE_FOLDERS;
+use super::source_lines::SourceLines;
+use crate::catalog::{Area, Catalog, RowId};
+use crate::entry::Head;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::error::{Problem, Severity, Tally};
+use crate::git::{Lookup, WorkTree};
+use crate::journal::summaries;
+use crate::knowledge::{Staleness, staleness};
+use crate::retrieve::superseded;
+use crate::workspace::{Work, Workspace};
+
+/// How to remove from git what it tracks and should not.
+const UNTRACK: &str =
+    "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
+
+/// What [`Memory::check`](crate::Memory::check) found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// What is wrong, sorted by path, as [`Findings::finish`](crate::error::Findings::finish) lists it.
+    pub problems: Vec<Problem>,
+    /// The number of problems, listed or not.
+    pub total: Tally,
+    /// The number of files that were checked, those of the archive included.
+    pub files: usize,
+}
+
+/// Checks all files.
+pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> CheckReport {
+    let live = workspace.catalog(Area::Live);
+    let archive = workspace.catalog(Area::Archive);
+    let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
+    let comparing = workspace.doing(Work::Comparing, None);
+    let entries = live_entries(&live);
+    let mut findings = check::problems(&entries, &archived, workspace.now());
+    let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
+    findings.extend(check::usefulness(&entries, &attempts));
+    findings.extend(stale_entries(workspace, &live));
+    let mut lines = SourceLines::new(workspace);
+    findings.for_each(|problem| lines.locate(problem));
+    drop(comparing);
+    let mut checking = workspace.doing(Work::Checking, Some(live.len() + archive.len()));
+    for catalog in [&live, &archive] {
+        workspace.committed_secrets(catalog, &mut findings, &mut checking);
+        findings.append(catalog.findings());
+    }
+    drop(checking);
+    let _asking = workspace.doing(Work::AskingGit, None);
+    findings.extend(workspace.settings_problems.clone());
+    findings.extend(bad_iterations);
+    findings.extend(tracked_files(workspace));
+    findings.extend(hostile_repository(workspace));
+    let (problems, total) = findings.finish();
+    CheckReport { problems, total, files: live.len() + archive.len() }
+}
+
+/// Reports a folder in the project that git takes for a bare repository, as a hostile clone may contain: git refuses to
+/// work in the project then.
+fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
+    let Lookup::Refused(reason) = WorkTree::find(workspace.store.memory()) else { return None };
+    reason.contains("bare repository").then(|| Problem {
+        path: MEMORY_FOLDER.to_owned(),
+        line: None,
+        column: None,
+        severity: Severity::Warning,
+        code: "repository-in-project".to_owned(),
+        message: format!("git refuses to work in the project: {reason}").into(),
+        hint: "a folder of the project, or one around it, holds `HEAD`, `config`, `objects` and `refs`, and can let git run \
+               programs; remove them before you run git there"
+            .into(),
+    })
+}
+
+/// Reports files that git tracks although they belong to one machine. They are not trusted.
+fn tracked_files(workspace: &Workspace) -> Vec<Problem> {
+    let Some(work_tree) = workspace.work_tree() else { return Vec::new() };
+    let tracked = work_tree.tracked(&MACHINE_FOLDERS).unwrap_or_default();
+    let of = |name: &'static str| {
+        let mut of_folder = tracked.iter().filter(|path| path.split('/').next() == Some(name));
+        let first = of_folder.next()?;
+        let n_more = of_folder.count();
+        let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
+        Some(Problem {
+            path: display_path(first),
+            line: None,
+            column: None,
+            severity: Severity::Error,
+            code: format!("tracked-{name}"),
+            message: format!("git tracks this file{more}: it belongs to one machine, and is not trusted").into(),
+            hint: UNTRACK.into(),
+        })
+    };
+    MACHINE_FOLDERS.into_iter().filter_map(of).collect()
+}
+
+/// Returns the live entries that name files which have disappeared or changed much since they were written.
+fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
+    // Superseded and expired entries are in no context, so nobody needs to check them.
+    let (now, superseded) = (workspace.now(), superseded(&[live], workspace.now()));
+    let is_in_use = |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
+    let rows = live.knowledge_rows().filter(is_in_use);
+    let named: Vec<(String, Head)> = rows
+        .map(|row| (live.path(row), live.head(row)))
+        .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
+        .collect();
+    let verdicts = staleness(workspace, &named.iter().map(|(_, head)| head).collect::<Vec<_>>());
+    let problem = |((path, _), stale): (&(String, Head), Option<Staleness>)| {
+        let stale = stale?;
+        let what = if stale.is_gone { "is gone" } else { "has changed much" };
+        let (commit, file) = (stale.short_commit(), &stale.path);
+        Some(Problem {
+            path: display_path(path),
+            line: None,
+            column: None,
+            severity: Severity::Notice,
+            code: "unverified".to_owned(),
+            message: format!("unverified since {commit}: `{file}`, which it names, {what} since it was written").into(),
+            hint: "check whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"
+                .into(),
+        })
+    };
+    named.iter().zip(verdicts).filter_map(problem).collect()
+}
+
+fn live_entries(catalog: &Catalog) -> Vec<LiveEntry> {
+    let entry = |row| {
+        let (path, head) = (catalog.path(row), catalog.head(row));
+        Some(LiveEntry { id: catalog.id(row)?, path, head, counts: catalog.is_indexable(row) })
+    };
+    catalog.rows().filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::memory::Memory;
+
+    /// Makes a memory with these files below `.ralph/`.
+    fn memory(files: &[(&str, &str)]) -> (tempfile::TempDir, Memory) {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(".ralph").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let memory = Memory::open(folder.path()).unwrap();
+        (folder, memory)
+    }
+
+    #[track_caller]
+    fn found(memory: &Memory) -> Vec<String> {
+        let checked = memory.check();
+        checked.problems.iter().map(|problem| format!("{} {}", problem.code, problem)).collect()
+    }
+
+    #[test]
+    fn a_new_memory_is_in_order() {
+        let (_folder, memory) = memory(&[]);
+        assert_eq!(memory.check(), CheckReport { problems: Vec::new(), total: Tally::default(), files: 0 });
+    }
+
+    #[test]
+    fn problems_have_places() {
+        let (_folder, memory) = memory(&[
+            ("knowledge/a.md", "---\ntitle: Same\ntags: [x]\n---\none\n"),
+            ("knowledge/b.md", "---\ntags: [x]\ntitle: same\nsupersedes: [nowhere]\n---\n\nsee [[nothing]]\n"),
+            ("archive/knowledge/c.md", "text\n"),
+            ("config.toml", "format = 1\nlimit = 3\n"),
+        ]);
+        assert_eq!(
+            found(&memory),
+            [
+                "no-frontmatter .ralph/archive/knowledge/c.md:1:1: the first line is not `---`, so the file has no frontmatter",
+                "unknown-setting .ralph/config.toml:2: there is no setting `limit`",
+                "near-duplicate .ralph/knowledge/b.md:3:8: the entry has the same title as `.ralph/knowledge/a.md`",
+                "unknown-id .ralph/knowledge/b.md:4:13: `supersedes` names `knowledge/nowhere`, and there is no such entry",
+                "broken-link .ralph/knowledge/b.md:7: the link `[[nothing]]` leads to no entry",
+            ]
+        );
+        let checked = memory.check();
+        assert_eq!((checked.files, checked.total), (3, Tally { errors: 1, warnings: 4, notices: 0 }));
+    }
+
+    #[test]
+    fn what_a_link_may_name_is_what_show_follows() {
+        let link = |target: &str| format!("---\ntitle: T\ntags: [x]\n---\n[[{target}]]\n");
+        for target in
+            ["other", "knowledge/other", "An  OTHER entry", "journal/run-1/0001", "gone", "nothing", "", "a/b"]
+        {
+            let (_folder, memory) = memory(&[
+                ("knowledge/a.md", &link(target)),
+                ("knowledge/sub/other.md", "---\ntitle: An other entry\ntags: [y]\n---\nother\n"),
+                ("archive/knowledge/gone.md", "---\ntitle: Gone\ntags: [z]\n---\ngone\n"),
+                ("journal/run-1/0001.md", "---\nrun_id: run-1\n---\n"),
+            ]);
+            let shown = memory.show(&crate::entry::Id::parse("a").unwrap()).unwrap().entry.links;
+            let is_broken = found(&memory).iter().any(|problem| problem.starts_with("broken-link"));
+            assert_eq!(is_broken, shown.iter().any(|link| link.id.is_none()), "{target:?}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the doctor's rules are given: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
+
+use crate::error::Problem;
+use crate::git::Uncommitted;
+use crate::store::{FolderState, LockState, Survey};
+
+/// The facts about a memory.
+#[derive(Debug, Clone)]
+pub struct MemoryFacts {
+    /// The newest format that this program reads.
+    pub format: u64,
+    /// Whether there is a settings file.
+    pub has_settings: bool,
+    /// The number of its lines that have no meaning.
+    pub settings_problems: usize,
+    /// `.ralph/` itself.
+    pub memory: FolderState,
+    /// The folders that hold entries, by name.
+    pub entries: Vec<(&'static str, FolderState)>,
+    /// `state/`
+    pub state: FolderState,
+    /// `cache/`
+    pub cache: FolderState,
+    /// The indexes, by name.
+    pub indexes: Vec<(&'static str, IndexFacts)>,
+    /// Indexes and catalogs of other versions, relative to `.ralph/`.
+    pub old_caches: Vec<String>,
+    /// What a survey of all files found; a file counts as changed in the future from a day ahead on.
+    pub survey: Survey,
+    /// The lock of the entry files.
+    pub lock: LockState,
+    /// The lock of the cache.
+    pub cache_lock: LockState,
+    /// How much a user may watch, where the system says so.
+    pub watches: Option<WatchLimits>,
+    /// What git says of the folder.
+    pub git: GitFacts,
+    /// Whether semantic search works.
+    pub semantic: SemanticFacts,
+    /// A problem for each attempt that could not be written to the journal.
+    pub kept: Vec<Problem>,
+}
+
+/// Whether semantic search works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SemanticFacts {
+    /// Whether it works, or is not configured.
+    pub is_well: bool,
+    /// The servers in use, or why there are none.
+    pub detail: String,
+    /// How to fix it.
+    pub hint: Option<String>,
+}
+
+/// The facts about one index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexFacts {
+    /// The id of its last commit; `None` where there is no index.
+    pub id: Option<String>,
+    /// The number of documents in it.
+    pub documents: usize,
+    /// The number of those that are out of date and are not used.
+    pub stale: usize,
+    /// Whether the catalog knows its contents.
+    pub is_known: bool,
+    /// The number of entries that it should contain.
+    pub entries: usize,
+    /// The number of those that are not indexed yet.
+    pub pending: usize,
+}
+
+impl IndexFacts {
+    /// Returns whether it must be rebuilt: its contents are unknown, or not what they should be.
+    pub fn is_broken(&self) -> bool {
+        self.id.is_some() && (!self.is_known || self.documents != self.expected())
+    }
+
+    /// Returns how many documents it should contain.
+    pub(super) fn expected(&self) -> usize {
+        self.entries.saturating_sub(self.pending) + self.stale
+    }
+}
+
+/// The limits of Linux for notifications, for each user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WatchLimits {
+    /// The number of folders, in all programs together.
+    pub folders: u64,
+    /// The number of watchers, one or more for each program.
+    pub instances: u64,
+}
+
+/// What git says of the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitFacts {
+    /// `git` is not installed.
+    Missing,
+    /// The memory is not in a work tree.
+    NoWorkTree,
+    /// It refuses to answer; with its reason.
+    Failed(String),
+    /// The memory is in a work tree.
+    WorkTree {
+        /// Those of the folders `cache` and `state` that it does not ignore.
+        not_ignored: Vec<String>,
+        /// Files below these that it tracks.
+        tracked: Vec<String>,
+        /// Whether it ignores the entries.
+        ignores_entries: bool,
+        /// What is not committed.
+        uncommitted: Uncommitted,
+        /// Whether it merges entries with the merge driver.
+        has_merge_driver: bool,
+    },
+}

@@ -1,0 +1,58 @@
+//! The doctor's rules for the folders of a memory: whether they can be read and written.
+
+use super::facts::MemoryFacts;
+use super::finding::{Finding, counted, error, ok, warning};
+use crate::store::FolderState;
+
+/// Returns the findings about the folders of entries, of state and of the cache.
+pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
+    let mut findings = entry_folders(facts);
+    let usable = |state: FolderState| match state {
+        // It is created in `.ralph/` on demand.
+        FolderState::Missing => facts.memory == FolderState::Writable,
+        state => state == FolderState::Writable,
+    };
+    let hint = |name: &str| format!("make `.ralph/{name}` a folder that you can write to");
+    findings.push(if usable(facts.state) {
+        ok("state", "can be written")
+    } else {
+        error("state", "cannot be written, so no command can change anything", hint("state"))
+    });
+    findings.push(if usable(facts.cache) {
+        ok("cache", "can be written")
+    } else {
+        warning("cache", "cannot be written, so every search reads all files and indexes them in memory", hint("cache"))
+    });
+    findings
+}
+
+fn entry_folders(facts: &MemoryFacts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let open_it = |name: &str| format!("let yourself read it: `chmod u+rwx .ralph/{name}`");
+    for (name, state) in &facts.entries {
+        let (detail, hint) = match state {
+            FolderState::Closed => ("cannot be opened", open_it(name)),
+            FolderState::Blocked => {
+                ("is not a folder, and links are not followed", format!("replace `.ralph/{name}` by a folder"))
+            }
+            FolderState::Missing | FolderState::Writable | FolderState::ReadOnly => continue,
+        };
+        findings.push(error("entries", format!("`{name}/` {detail}, so nothing in it is found"), hint));
+    }
+    for path in &facts.survey.closed.named {
+        let detail = format!("`{path}/` cannot be opened, so nothing in it is found");
+        findings.push(error("entries", detail, open_it(path)));
+    }
+    let read_only = facts.entries.iter().filter(|(_, state)| *state == FolderState::ReadOnly);
+    let read_only: Vec<String> = read_only.map(|(name, _)| format!("`{name}/`")).collect();
+    if !read_only.is_empty() {
+        let detail = format!("{} cannot be written, so entries there can only be read", read_only.join(", "));
+        let hint = "if that is not intended, check the owner of `.ralph/` and how it is mounted";
+        findings.push(warning("entries", detail, hint));
+    }
+    if findings.is_empty() {
+        let detail = format!("can be read and written, in {}", counted(facts.survey.folders, "folder"));
+        findings.push(ok("entries", detail));
+    }
+    findings
+}

@@ -1,0 +1,66 @@
+//! The doctor's rules for git: what it ignores, tracks and merges, and what is not committed.
+
+use super::facts::GitFacts;
+use super::finding::{Finding, are, counted, error, ok, warning};
+use crate::git::Uncommitted;
+
+/// Returns the findings about git.
+pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
+    let (not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver) = match git {
+        GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
+        GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
+        GitFacts::Failed(reason) => {
+            let fix = "check the folder that it names; files of a clone, such as `HEAD` and `config` in a folder that is not a \
+                       repository of yours, can let git run programs there, so remove them before you run git";
+            return vec![warning("git", format!("does not answer: {reason}"), fix)];
+        }
+        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver } => {
+            (not_ignored, tracked, *ignores_entries, uncommitted, *has_merge_driver)
+        }
+    };
+    let mut findings = Vec::new();
+    if !not_ignored.is_empty() {
+        let names: Vec<String> = not_ignored.iter().map(|name| format!("`{name}/`")).collect();
+        let lines: Vec<String> = not_ignored.iter().map(|name| format!("`/{name}/`")).collect();
+        let detail = format!("does not ignore {}, which belongs to this machine only", names.join(" and "));
+        let hint = format!("`ralph-memory doctor --fix` puts {} into `.ralph/.gitignore`", lines.join(" and "));
+        findings.push(warning("git-ignore", detail, hint));
+    }
+    if let Some(first) = tracked.first() {
+        let detail = format!("tracks {} of `cache/` or `state/`, such as `{first}`", counted(tracked.len(), "file"));
+        let hint = "`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that";
+        findings.push(error("git-ignore", format!("{detail}; nothing in it is trusted"), hint));
+    }
+    if ignores_entries {
+        let detail = "ignores the entries, so they are neither shared nor safe from `git clean -x`";
+        let hint = "`git check-ignore -v .ralph/knowledge/x.md` names the line to remove";
+        findings.push(warning("git-ignore", detail, hint));
+    }
+    if findings.is_empty() {
+        findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
+    }
+    findings.push(uncommitted_finding(uncommitted));
+    findings.push(if has_merge_driver {
+        ok("git-merge", "merges entries by key and by block")
+    } else {
+        let register = "`ralph-memory doctor --register-merge-driver` makes it merge by key and by block";
+        ok("git-merge", format!("merges entries as text; {register}"))
+    });
+    findings
+}
+
+fn uncommitted_finding(uncommitted: &Uncommitted) -> Finding {
+    let Uncommitted { changed, untracked, more } = uncommitted;
+    let Some(first) = changed.first().or(untracked.first()) else {
+        return ok("git-commit", "everything is committed");
+    };
+    let at_least = if *more { "at least " } else { "" };
+    let n_all = changed.len() + untracked.len();
+    let detail = format!(
+        "{at_least}{} not committed, {} of them untracked: `{first}`{}",
+        are(n_all, "file"),
+        untracked.len(),
+        if n_all > 1 { ", …" } else { "" }
+    );
+    warning("git-commit", detail, "commit `.ralph/`: `git clean` or `git checkout` in a loop would remove it")
+}

@@ -1,0 +1,107 @@
+//! Fixes what needs no decision: leftovers of a crash, caches, and what git must ignore.
+//!
+//! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others go on.
+
+use serde::Serialize;
+
+use super::doctor::GitFacts;
+use super::gather::{git_facts, index_facts, old_caches};
+use crate::catalog::Area;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::error::{Problem, Result, Severity};
+use crate::store::{Created, Lock, Unreadable};
+use crate::workspace::Workspace;
+
+/// The file in `.ralph/` that tells git what to ignore.
+const IGNORE: &str = ".gitignore";
+
+/// One thing that [`Memory::fix`](crate::Memory::fix) did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AppliedFix {
+    /// The part that was fixed: the word of the [finding](crate::memory::Finding::what).
+    pub what: &'static str,
+    /// What was done, in one line without a final period.
+    pub detail: String,
+}
+
+/// What [`Memory::fix`](crate::Memory::fix) did, and what it could not do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FixReport {
+    /// What was done, in order.
+    pub fixed: Vec<AppliedFix>,
+    /// What could not be fixed, and why.
+    pub problems: Vec<Problem>,
+}
+
+impl FixReport {
+    fn add(&mut self, what: &'static str, done: Result<Vec<String>>) {
+        match done {
+            Ok(details) => self.fixed.extend(details.into_iter().map(|detail| AppliedFix { what, detail })),
+            Err(error) => {
+                let reason = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+                self.problems.push(Problem {
+                    path: MEMORY_FOLDER.to_owned(),
+                    line: None,
+                    column: None,
+                    severity: Severity::Warning,
+                    code: "not-fixed".to_owned(),
+                    message: format!("{what}: {error}{reason}").into(),
+                    hint: "remove the cause, and run `ralph-memory doctor --fix` again".into(),
+                });
+            }
+        }
+    }
+}
+
+/// Does what [`Memory::fix`](crate::Memory::fix) says.
+pub(crate) fn fix(workspace: &Workspace) -> Result<FixReport> {
+    let mut report = FixReport::default();
+    // Taking the lock sweeps only after a process that was killed while it had it.
+    let lock = workspace.wait_for_entries()?;
+    report.add("leftovers", sweep(workspace, &lock));
+    report.add("git-ignore", ignore_machine_folders(workspace, &lock));
+    drop(lock);
+    for path in old_caches(workspace) {
+        let removed = workspace
+            .wait_for_cache()
+            .and_then(|cache| workspace.store.remove_cache_folder(&cache, path.trim_start_matches("cache/")));
+        report.add("old-caches", removed.map(|()| vec![format!("removed `{}`", display_path(&path))]));
+    }
+    if [Area::Live, Area::Archive].into_iter().any(|area| index_facts(workspace, area).is_broken()) {
+        let rebuilt = workspace.write_index(true);
+        let detail = rebuilt.map(|rebuilt| vec![format!("rebuilt the index of {} live entries", rebuilt.entries)]);
+        report.add("index", detail);
+    }
+    Ok(report)
+}
+
+/// Removes what a crash left, and returns what was done.
+fn sweep(workspace: &Workspace, lock: &Lock) -> Result<Vec<String>> {
+    let swept = workspace.store.sweep(lock)?;
+    let removed = swept.removed.iter().map(|path| format!("removed `{}`", display_path(path)));
+    let kept = swept.kept.iter();
+    let kept = kept.map(|path| format!("kept what may be the only copy of a text as `{}`", display_path(path)));
+    Ok(removed.chain(kept).collect())
+}
+
+/// Makes git ignore the folders that belong to one machine, and returns what was done.
+fn ignore_machine_folders(workspace: &Workspace, lock: &Lock) -> Result<Vec<String>> {
+    let GitFacts::WorkTree { not_ignored, .. } = git_facts(workspace) else { return Ok(Vec::new()) };
+    if not_ignored.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = &workspace.store;
+    let old = match store.read(IGNORE) {
+        Ok(file) => file.bytes,
+        Err(Unreadable::Missing) => Vec::new(),
+        Err(unreadable) => return Err(unreadable.into_error(store.memory().join(IGNORE))),
+    };
+    // As bytes: the file may have any encoding.
+    let glue = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
+    let lines: Vec<String> = not_ignored.iter().map(|name| format!("/{name}/")).collect();
+    let new = [&old, format!("{glue}{}\n", lines.join("\n")).as_bytes()].concat();
+    if store.create(lock, IGNORE, &new)? == Created::Exists {
+        store.replace(lock, IGNORE, &old, &new, workspace.now())?;
+    }
+    Ok(vec![format!("put `{}` into `{}`", lines.join("` and `"), display_path(IGNORE))])
+}

@@ -1,0 +1,241 @@
+//! The facts for the doctor: what the folders, the index, the locks and git are like now.
+//!
+//! It changes nothing and judges nothing: [`doctor`](super::doctor) does the latter.
+
+use std::fs;
+
+use chrono::TimeDelta;
+
+use super::doctor::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
+use crate::catalog::{self, Area};
+use crate::error::Problem;
+use crate::git::{Lookup, WorkTree};
+use crate::index;
+use crate::semantic;
+use crate::settings::FORMAT;
+use crate::workspace::{CONFIG, Workspace};
+
+/// Where Linux says how much may be watched.
+const INOTIFY: &str = "/proc/sys/fs/inotify";
+/// How far ahead of the clock a file's time may be: another machine's clock, or another time zone.
+const AHEAD: TimeDelta = TimeDelta::days(1);
+/// The folders that hold entries.
+const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
+/// The folders that git should ignore, since they belong to one machine.
+pub(super) const MACHINE_FOLDERS: [&str; 2] = ["cache", "state"];
+
+/// Returns the facts for the doctor. What the servers and the kept attempts are like is for the caller to say.
+pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Problem>) -> MemoryFacts {
+    let latest = workspace.now().checked_add_signed(AHEAD).and_then(|latest| latest.timestamp_nanos_opt());
+    let store = &workspace.store;
+    let indexes = [("live", Area::Live), ("archive", Area::Archive)];
+    MemoryFacts {
+        format: FORMAT,
+        has_settings: store.read(CONFIG).is_ok(),
+        settings_problems: workspace.settings_problems.len(),
+        memory: store.folder_state(""),
+        entries: ENTRIES.map(|name| (name, store.folder_state(name))).into(),
+        state: store.folder_state("state"),
+        cache: store.folder_state("cache"),
+        indexes: indexes.map(|(name, area)| (name, index_facts(workspace, area))).into(),
+        old_caches: old_caches(workspace),
+        survey: store.survey(latest.unwrap_or(i64::MAX)),
+        lock: store.lock_state(),
+        cache_lock: store.cache_lock_state(),
+        watches: watch_limits(),
+        git: git_facts(workspace),
+        semantic,
+        kept,
+    }
+}
+
+/// Returns the facts about an index.
+pub(super) fn index_facts(workspace: &Workspace, area: Area) -> IndexFacts {
+    let committed = workspace.committed(area);
+    let catalog = workspace.catalog(area);
+    IndexFacts {
+        id: committed.as_ref().map(|committed| committed.id().to_owned()),
+        documents: committed.map_or(0, |committed| usize::try_from(committed.n_documents()).unwrap_or(usize::MAX)),
+        stale: catalog.stale_paths().len(),
+        is_known: catalog.index_is_known(),
+        entries: catalog.rows().filter(|row| catalog.is_indexable(*row)).count(),
+        pending: catalog.n_pending(),
+    }
+}
+
+/// Returns the folders of the cache that another version of this program made, relative to `.ralph/`.
+pub(super) fn old_caches(workspace: &Workspace) -> Vec<String> {
+    let names = workspace.store.folder("cache").and_then(|cache| cache.names()).unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
+    let is_old = |name: &String| {
+        name.starts_with("index-") && *name != index::folder_name()
+            || name.starts_with("catalog-") && name != catalog::FOLDER
+            || name.starts_with("vectors-") && name != semantic::FOLDER
+    };
+    let mut old: Vec<String> = names.filter(is_old).map(|name| format!("cache/{name}")).collect();
+    old.sort();
+    old
+}
+
+/// Returns what git says of the folder.
+pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
+    let tree = match WorkTree::find(workspace.store.memory()) {
+        Lookup::NoGit => return GitFacts::Missing,
+        Lookup::NoWorkTree => return GitFacts::NoWorkTree,
+        Lookup::Refused(reason) => return GitFacts::Failed(reason),
+        Lookup::Found(tree) => tree,
+    };
+    // Asks about a file in each folder, since the folder itself need not exist.
+    let probes = [MACHINE_FOLDERS[0], MACHINE_FOLDERS[1], ENTRIES[0]].map(|name| format!("{name}/probe.md"));
+    let answers = tree.ignored(&probes.each_ref().map(String::as_str)).and_then(|ignored| {
+        let is_ignored = |name: &str| ignored.iter().any(|probe| probe.split('/').next() == Some(name));
+        let not_ignored =
+            MACHINE_FOLDERS.iter().filter(|name| !is_ignored(name)).map(|name| (*name).to_owned()).collect();
+        Ok(GitFacts::WorkTree {
+            not_ignored,
+            tracked: tree.tracked(&MACHINE_FOLDERS)?,
+            ignores_entries: is_ignored(ENTRIES[0]),
+            uncommitted: tree.uncommitted()?,
+            has_merge_driver: tree.merge_driver()?.is_some(),
+        })
+    });
+    answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))
+}
+fn watch_limits() -> Option<WatchLimits> {
+    let number = |name: &str| fs::read_to_string(format!("{INOTIFY}/{name}")).ok()?.trim().parse().ok();
+    Some(WatchLimits { folders: number("max_user_watches")?, instances: number("max_user_instances")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::doctor::FindingState;
+    use crate::memory::Memory;
+
+    /// Makes a memory with these files below `.ralph/`.
+    fn memory(files: &[(&str, &str)]) -> (tempfile::TempDir, Memory) {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(".ralph").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let memory = Memory::open(folder.path()).unwrap();
+        (folder, memory)
+    }
+
+    /// Returns what the doctor says of one thing: its state, then its detail.
+    #[track_caller]
+    fn said(memory: &Memory, what: &str) -> Vec<String> {
+        let findings = memory.doctor().findings;
+        let findings = findings.into_iter().filter(|finding| finding.what == what);
+        findings.map(|finding| format!("{:?} {}", finding.state, finding.detail)).collect()
+    }
+
+    #[test]
+    fn the_doctor_finds_a_new_memory_in_order() {
+        let (_folder, memory) = memory(&[]);
+        let diagnosis = memory.doctor();
+        let bad: Vec<_> = diagnosis.findings.iter().filter(|finding| finding.state != FindingState::Ok).collect();
+        assert!(bad.is_empty() && diagnosis.worst() == FindingState::Ok, "{bad:?}");
+        let whats: Vec<_> = diagnosis.findings.iter().map(|finding| finding.what).collect();
+        for what in
+            ["settings", "entries", "state", "cache", "index", "old-caches", "leftovers", "lock", "git", "clock"]
+        {
+            assert!(whats.contains(&what), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_doctor_looks_at_the_index() {
+        let (folder, memory) = memory(&[("knowledge/a.md", "---\ntitle: A\ntags: [x]\n---\none\n")]);
+        let none = "Ok live: not built yet; 1 entry is read directly until a command builds it";
+        assert_eq!(said(&memory, "index")[0], none);
+        assert!(!folder.path().join(".ralph/cache").exists());
+        memory.rebuild_index().unwrap();
+        let committed = |line: &str, end: &str| {
+            assert!(line.starts_with("Ok live: commit ") && line.ends_with(end), "{line}");
+        };
+        committed(&said(&memory, "index")[0], " with 1 document for 1 entry, 0 not indexed yet");
+        // One changed, which leaves its old document stale, and one new.
+        fs::write(folder.path().join(".ralph/knowledge/a.md"), "---\ntitle: A b\ntags: [x]\n---\ntwo\n").unwrap();
+        fs::write(folder.path().join(".ralph/knowledge/b.md"), "---\ntitle: B\ntags: [x]\n---\nthree\n").unwrap();
+        committed(&said(&memory, "index")[0], " with 1 document for 2 entries, 2 not indexed yet");
+        fs::remove_dir_all(folder.path().join(".ralph/cache/catalog-v2")).unwrap();
+        let unknown = "Warning live: its contents are unknown, so every search reads all files";
+        assert_eq!(said(&memory, "index")[0], unknown);
+    }
+
+    #[test]
+    fn the_doctor_names_what_lies_about() {
+        let (folder, memory) = memory(&[
+            ("cache/index-0/meta.json", ""),
+            ("cache/catalog-v0/x", ""),
+            ("knowledge/.tmp-4294967295-0123456789abcdef", "x"),
+            ("knowledge/a.md", "---\ntitle: A\ntags: [x]\n---\none\n"),
+        ]);
+        let old =
+            "Warning 2 caches of other versions of this program: `.ralph/cache/catalog-v0`, `.ralph/cache/index-0`";
+        assert_eq!(said(&memory, "old-caches"), [old]);
+        let left = "Warning 1 temporary file that a crash left: `.ralph/knowledge/.tmp-4294967295-0123456789abcdef`";
+        assert_eq!(said(&memory, "leftovers"), [left]);
+        memory.rebuild_index().unwrap();
+        assert_eq!(said(&memory, "old-caches"), [old]);
+        assert_eq!(said(&memory, "clock"), ["Ok no file has a time in the future"]);
+        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600);
+        let memory = Memory::open(folder.path()).unwrap().with_clock(move || past);
+        assert_eq!(said(&memory, "clock"), ["Warning 1 file with a time in the future: `.ralph/knowledge/a.md`"]);
+    }
+
+    #[test]
+    fn the_doctor_names_who_holds_a_lock() {
+        let (_folder, memory) = memory(&[]);
+        let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
+        let lines = said(&memory, "lock");
+        assert!(
+            lines[0].starts_with(&format!("Warning entries are being written by pid {} on", std::process::id())),
+            "{lines:?}"
+        );
+        drop(held);
+        assert_eq!(said(&memory, "lock"), ["Ok free"]);
+    }
+
+    #[test]
+    fn the_doctor_asks_git() {
+        let (folder, memory) = memory(&[("cache/x", "x")]);
+        let git = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+            for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+                command.env_remove(variable);
+            }
+            let settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+            let done = command.current_dir(folder.path()).args(settings).args(arguments).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        git(&["init", "-q"]);
+        git(&["config", "core.excludesFile", "/dev/null"]);
+        assert_eq!(said(&memory, "git-ignore"), ["Ok ignores `cache/` and `state/`, and not the entries"]);
+        let uncommitted = said(&memory, "git-commit");
+        assert!(
+            uncommitted[0].contains("files are not committed, ") && uncommitted[0].starts_with("Warning "),
+            "{uncommitted:?}"
+        );
+        git(&["add", "."]);
+        git(&["commit", "-qm", "all"]);
+        assert_eq!(said(&memory, "git-commit"), ["Ok everything is committed"]);
+        git(&["add", "-f", ".ralph/cache/x"]);
+        fs::write(folder.path().join(".gitignore"), ".ralph/knowledge/\n").unwrap();
+        fs::write(folder.path().join(".ralph/.gitignore"), "/cache/\n").unwrap();
+        assert_eq!(
+            said(&memory, "git-ignore"),
+            [
+                "Warning does not ignore `state/`, which belongs to this machine only",
+                "Error tracks 1 file of `cache/` or `state/`, such as `cache/x`; nothing in it is trusted",
+                "Warning ignores the entries, so they are neither shared nor safe from `git clean -x`",
+            ]
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! Maintenance: archives entries that are out of use, and merges learnings that say the same.
+//!
+//! [`plan`] decides and is pure; `prune` and `consolidate` gather what it needs and do what it says. Nothing is deleted:
+//! files move to the archive, and a crash at any point leaves each statement in a file.
+
+mod archiving;
+mod consolidate;
+pub mod plan;
+mod prune;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::consolidate::consolidate;
+pub(crate) use self::prune::prune;
+pub use self::report::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};

@@ -1,0 +1,10 @@
+//! Plans of maintenance: which entries go to the archive, and which learnings become one.
+//!
+//! Pure: heads and texts in, a plan out. Nothing is read, moved or written here.
+
+mod consolidation;
+mod pruning;
+mod tag_groups;
+
+pub use self::consolidation::{Learning, PlannedMerge, plan_merges};
+pub use self::pruning::{PruneCandidate, PruneDecision, PruneFacts, PruneReason, Replacement, plan_prune};

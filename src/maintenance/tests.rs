@@ -1,0 +1,23 @@
+//! What the tests of pruning and of consolidating begin with.
+
+use tempfile::TempDir;
+
+use crate::memory::Memory;
+
+/// Returns a memory with pairs of learnings that are alike, each pair of a feature of its own.
+pub(super) fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
+    let folder = tempfile::tempdir().unwrap();
+    Memory::init(folder.path()).unwrap();
+    let config = "format = 1\nlock.timeout_ms = 0\n[tend]\nlearnings = 1\n";
+    std::fs::write(folder.path().join(".ralph/config.toml"), config).unwrap();
+    for pair in 0..n_pairs {
+        for (name, day) in [("old", 1), ("new", 2)] {
+            let text = format!(
+                "---\ntitle: {name} {pair}\ntags: [a]\ncategory: pitfall\nfeature: f{pair}\ncreated_at: 2026-01-0{day}\n---\n\nFact {name} {pair}.\n"
+            );
+            std::fs::write(folder.path().join(format!(".ralph/knowledge/{name}-{pair}.md")), text).unwrap();
+        }
+    }
+    let memory = Memory::open(folder.path()).unwrap();
+    (folder, memory)
+}

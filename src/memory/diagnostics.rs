@@ -1,0 +1,107 @@
+//! What is wrong with a memory, how to fix it, and what git's merges need of it.
+
+use super::Memory;
+use crate::diagnostics::doctor::{Diagnosis, SemanticFacts};
+use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
+use crate::error::Result;
+use crate::iterations::{bad_iterations, kept_problems};
+use crate::semantic::SemanticStatus;
+use crate::workspace::MergeDriverRegistration;
+
+impl Memory {
+    /// Returns everything that is wrong with the files: what prevents them from being read, and what does not fit
+    /// together. A broken file never hides the problems of another.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// let text = "---\ntitle: WAL\ntags: [sqlite]\n---\n\nSee [[nothing]].\n";
+    /// std::fs::write(root.join(".ralph/knowledge/wal.md"), text)?;
+    /// let report = Memory::open(root)?.check();
+    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no entry");
+    /// assert_eq!((report.total.warnings, report.files), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self) -> CheckReport {
+        diagnostics::check(&self.workspace, bad_iterations(&self.workspace))
+    }
+
+    /// Returns the lines of the files that problems name, for showing them.
+    pub fn source_lines(&self) -> SourceLines<'_> {
+        SourceLines::new(&self.workspace)
+    }
+
+    /// Returns the state of the folders, the index, the locks, the servers and git, and how to fix what is wrong.
+    /// Nothing is changed. What cannot be examined is a finding, too.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::memory::FindingState;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// std::fs::remove_file(root.join(".ralph/config.toml"))?;
+    /// let diagnosis = Memory::open(root)?.doctor();
+    /// let settings = diagnosis.findings.iter().find(|finding| finding.what == "settings").ok_or("no finding")?;
+    /// assert_eq!(settings.state, FindingState::Warning);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn doctor(&self) -> Diagnosis {
+        let SemanticStatus { wanted, active, detail, mend: hint } = self.semantic_status();
+        let semantic = SemanticFacts { is_well: active && hint.is_none() || !wanted, detail, hint };
+        diagnostics::doctor(&self.workspace, semantic, kept_problems(&self.workspace, &self.state_folders).1)
+    }
+
+    /// Fixes what [`Memory::doctor`] finds, where that needs no decision and can lose nothing: removes temporary files
+    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes caches
+    /// of other versions; makes git ignore the folders that belong to one machine.
+    ///
+    /// What cannot be fixed is reported, and the rest is fixed all the same.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?;
+    /// let report = Memory::open(root)?.fix()?;
+    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked), and [`Error::Io`](crate::Error::Io) where the lock cannot be taken.
+    pub fn fix(&self) -> Result<FixReport> {
+        diagnostics::fix(&self.workspace)
+    }
+
+    /// Makes git merge entries with `program`: registers it in the configuration of the repository, and names the files
+    /// in `.ralph/.gitattributes`, which is committed. A second call changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`](crate::Error::Git) where git or a repository is missing or git refuses,
+    /// [`Error::Locked`](crate::Error::Locked), [`Error::Conflict`](crate::Error::Conflict) where another program saves
+    /// `.gitattributes` at the same moment, and [`Error::Io`](crate::Error::Io).
+    pub fn register_merge_driver(&self, program: &str) -> Result<MergeDriverRegistration> {
+        self.workspace.register_merge_driver(program)
+    }
+
+    /// Writes the other side's version of the file at `path`, relative to `.ralph/`, beside it under a name of its own:
+    /// `<stem>-2.md`, or the next number that neither side has. Returns its path, relative to the folder that holds
+    /// `.ralph/`. `heads` are the commits that are merged, as far as they are known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the path is not that of an entry,
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
+        self.workspace.keep_apart(path, text, heads)
+    }
+}
