@@ -273,16 +273,16 @@ class Bench:
                           + f"{min(r.cpu for r in adds):.2f} ms CPU")
 
     def warm(self):
-        if not os.path.exists(os.path.join(ROOT, "examples", "warm_query.rs")):
-            raise Failed("examples/warm_query.rs does not exist yet")
         self.search(self.queries[0])
-        cargo = ["cargo", "run", "--quiet", "--release", "--manifest-path", os.path.join(ROOT, "Cargo.toml"), "--example", "warm_query", "--"]
+        cargo = ["cargo", "bench", "--quiet", "--manifest-path", os.path.join(ROOT, "Cargo.toml"), "--bench", "memory", "--", "queries"]
+        # Cargo runs benches in the project's folder.
+        place = os.path.abspath(self.dir)
         best = {}
         for _ in range(4):  # the first builds it
-            r = subprocess.run(cargo + [self.dir, os.path.join(self.dir, "queries.jsonl")], capture_output=True, text=True)
+            r = subprocess.run(cargo + [place, os.path.join(place, "queries.jsonl")], capture_output=True, text=True)
             lines = [l for l in r.stdout.splitlines() if l.startswith("{")]
             if r.returncode or not lines:
-                raise Failed("warm_query: " + " ".join((r.stderr or "printed no object").split())[-200:])
+                raise Failed("queries: " + " ".join((r.stderr or "printed no object").split())[-200:])
             for k, v in json.loads(lines[-1]).items():
                 if isinstance(v, (int, float)):
                     best[k] = min(v, best.get(k, v))

@@ -2,7 +2,7 @@
 //! its size stays, or it changes in the very tick of the last look. Every search and list finds what the
 //! file says now.
 //!
-//! The tests make a few of these edits, and the example `file_campaigns` as many as one likes.
+//! The tests make a few of these edits, and the program `campaigns` as many as one likes.
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{Seek as _, Write as _};

@@ -2,7 +2,7 @@
 //! filled with noise, gets other content with a checksum to match, or a folder stands in its place. No command crashes,
 //! all answer as a copy without a cache does, and the next write leaves an index that works.
 //!
-//! The tests do a few of these, and the example `file_campaigns` as many as one likes.
+//! The tests do a few of these, and the program `campaigns` as many as one likes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //!
 //! The folder in which it happens is one of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
-//! The tests fill the disk twice, and the example `file_campaigns` as often as one likes.
+//! The tests fill the disk twice, and the program `campaigns` as often as one likes.
 
 use std::collections::BTreeMap;
 use std::fs;

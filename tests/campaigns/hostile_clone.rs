@@ -4,7 +4,7 @@
 //! `.git`; answers are those of a clone without `cache/` and `state/`; each command ends in time, in little memory,
 //! and never with a crash.
 //!
-//! The tests make a few hundred repositories and run some of the commands in each. The example `file_campaigns` does
+//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does
 //! the same in as many as one likes (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 //! message names; and `record` of that file brings back all of it.
 //!
 //! There are troubles that last, such as a lock that stays taken, and file operations that fail once: the tests let
-//! few of these fail, and the example `last_step_campaign` each in every way that it can. Linux on x86-64 alone.
+//! few of these fail, and the program `campaigns` each in every way that it can. Linux on x86-64 alone.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Random merges of two clones with the merge driver on: no key, no tag and no statement is lost, every file
 //! can be read, and what was added independently never conflicts.
 //!
-//! The tests run a few of them, and the example `merge_campaign` as many as one likes.
+//! The tests run a few of them, and the program `campaigns` as many as one likes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -10,6 +10,11 @@ const PLACE: &str = "RALPH_CAMPAIGN_PLACE";
 /// Gives that folder a file system in its folder `disk`, and starts this program once more.
 const BEGIN: &str = "mount \"$@\" \"$RALPH_CAMPAIGN_PLACE/disk\" && eval \"exec $RALPH_CAMPAIGN_COMMAND\"";
 
+/// What is said where the system allows none.
+pub(crate) const NEEDED: &str = "this test mounts file systems of its own, as `unshare -rm mount -t tmpfs tmpfs FOLDER` does: that takes \
+                                 util-linux, and either root or a system that lets a user make namespaces (see the settings \
+                                 kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns)";
+
 /// What a process leaves that got to its end.
 const MARK: &str = "done";
 
@@ -34,12 +39,9 @@ pub(crate) fn own_disk(disk: &[&str], arguments: &[&str]) -> Option<PathBuf> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", BEGIN, "sh"]).args(disk);
     command.env(PLACE, folder.path()).env("RALPH_CAMPAIGN_COMMAND", words.join(" "));
-    let wanted = "this campaign mounts file systems of its own, as `unshare -rm mount -t tmpfs tmpfs FOLDER` does: that \
-                  takes util-linux, and either root or a system that lets a user make namespaces (see the settings \
-                  kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns)";
-    let status = command.status().unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {wanted}"));
+    let status = command.status().unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {NEEDED}"));
     let got_there = folder.path().join(MARK).exists();
-    assert!(status.success() && got_there, "{status}; where it is not said why: {wanted}");
+    assert!(status.success() && got_there, "{status}; where it is not said why: {NEEDED}");
     None
 }
 

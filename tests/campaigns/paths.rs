@@ -5,7 +5,7 @@
 //!
 //! Of a number of names, a twentieth are ids that each of the commands is given, and a twentieth calls between
 //! which links come and go. The rest are titles, of at most a thousand in one memory. The tests try a few, and
-//! the example `file_campaigns` as many as one likes.
+//! the program `campaigns` as many as one likes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

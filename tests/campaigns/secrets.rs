@@ -2,7 +2,7 @@
 //!
 //! It knows nothing of how they are looked for. What it makes follows the public documentation of each service,
 //! and no secret stands in its sources: all are put together from parts. The tests run a few of them, and the
-//! example `secret_campaign` as many as one likes.
+//! program `campaigns` as many as one likes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -152,7 +152,7 @@ fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
         base.with([&["record"][..], &more].concat()).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").input(&said).run()
     };
     begin(&whole);
-    assert_eq!(record(&whole).code, Some(0));
+    record(&whole).says(0, "recorded journal/");
     begin(&base);
     let lock = locked(&base);
     let ran = record(&base);
@@ -205,7 +205,7 @@ fn an_attempt_whose_memory_the_agent_removed_is_kept() {
     for part in [path.to_str().unwrap(), "git checkout .ralph", "ralph-memory init"] {
         assert!(ran.stderr.contains(part), "{ran}");
     }
-    assert_eq!(base.run(["init"]).code, Some(0));
+    base.run(["init"]).says(0, "created .ralph/knowledge/");
     let recorded = base.run(["record", path.to_str().unwrap()]);
     assert_eq!(recorded.code, Some(0), "{recorded}");
     let all: String = entries(&base).into_iter().map(|(_, text)| text).collect();
@@ -236,7 +236,7 @@ fn an_answer_that_comes_in_without_a_memory_is_kept() {
     let path = kept(&base);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
-    assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(2));
+    base.run(["record", path.to_str().unwrap()]).says(2, "cannot tell which iteration ends");
     let recorded = base.run(["record", path.to_str().unwrap(), "--task-id", TASK]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0002 (blocked)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0002.md").contains("> More."));
@@ -274,7 +274,7 @@ fn an_attempt_is_kept_among_temporary_files_where_its_users_folder_cannot_be_wri
     // An agent could have written it: nobody takes it without being told to.
     let ran = base.run(["record", "kept.json"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("`--kept` takes it"), "{ran}");
-    assert_eq!(base.run(["record", "--kept", "kept.json"]).code, Some(0));
+    base.run(["record", "--kept", "kept.json"]).says(0, "recorded journal/");
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
 }
 
@@ -580,7 +580,7 @@ fn what_is_kept_names_the_memory_that_was_meant() {
     // A memory in a folder of a repository, and one that is named from outside of it.
     fs::create_dir(base.at(".git")).unwrap();
     fs::create_dir(base.at("sub")).unwrap();
-    assert_eq!(base.with(["init", "--here"]).folder(base.at("sub")).run().code, Some(0));
+    base.with(["init", "--here"]).folder(base.at("sub")).run().says(0, "created .ralph/");
     let inside = base.with(["record"]).folder(base.at("sub")).input(SAID).run();
     let path = kept(&base);
     let root = base.at("sub").canonicalize().unwrap();
@@ -598,10 +598,10 @@ fn what_is_kept_names_the_memory_that_was_meant() {
 fn a_kept_answer_ends_the_task_that_it_names() {
     let base = TestBase::new();
     for (task, id) in [("first", "t-1"), ("second", "t-2")] {
-        assert_eq!(base.run(["context", "--task", task, "--task-id", id, "--run", "run-1"]).code, Some(0));
+        base.run(["context", "--task", task, "--task-id", id, "--run", "run-1"]).says(0, "iteration ");
     }
     let said = "<journal>It is the first.</journal><task-done>t-1</task-done>";
-    assert_eq!(base.with(["record"]).input(said).run().code, Some(2));
+    base.with(["record"]).input(said).run().says(2, "cannot tell which iteration ends");
     let path = kept(&base);
     let other = base.with(["record", "--task-id", "t-1"]).input("<task-failed>t-1</task-failed>").run();
     assert_eq!(other.code, Some(0), "{other}");
@@ -616,7 +616,10 @@ fn a_kept_answer_ends_the_task_that_it_names() {
 #[test]
 fn a_kept_answer_that_nobody_began_is_recorded_once() {
     let base = TestBase::new();
-    assert_eq!(base.with(["record", "--run", "run-1"]).input("<journal>Once.</journal>").run().code, Some(2));
+    base.with(["record", "--run", "run-1"])
+        .input("<journal>Once.</journal>")
+        .run()
+        .says(2, "cannot tell which iteration ends");
     let path = kept(&base);
     let copy = base.home().join("copy.json");
     fs::copy(&path, &copy).unwrap();

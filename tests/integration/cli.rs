@@ -201,7 +201,7 @@ fn add_updates_what_says_the_same_and_restore_brings_it_back() {
     the version that was live is now .ralph/archive/knowledge/t.20261120T100000Z.md
     ");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("one\n"));
-    assert_eq!(base.run(["restore", "knowledge/t.20261120T100000Z"]).code, Some(0));
+    base.run(["restore", "knowledge/t.20261120T100000Z"]).says(0, "restored knowledge/t");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));
 }
 
@@ -690,7 +690,8 @@ fn check_says_where_what_and_how_to_mend_it() {
 
     0 errors, 1 warning in 4 files
     ");
-    assert_eq!(base.run(["check", "--strict"]).code, Some(1), "warnings count when they are asked to");
+    // Warnings count when they are asked to.
+    base.run(["check", "--strict"]).says(1, "0 errors, 1 warning in 4 files");
     base.write(".ralph/knowledge/odd.md", "---\ntitle: Odd\ntags: [a\n---\n\nbody\n");
     assert_snapshot!(base.run(["check"]), @"
     exit 1
@@ -936,7 +937,7 @@ fn errors_are_json_too() {
 #[test]
 fn wrong_usage_is_2() {
     let base = sample();
-    assert_eq!(base.run::<&str>([]).code, Some(2));
+    base.run::<&str>([]).says(2, "requires a subcommand");
     assert_snapshot!(base.run(["serach", "x"]), @"
     exit 2
     --- stderr

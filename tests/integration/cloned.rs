@@ -114,7 +114,7 @@ fn an_iteration_that_came_with_a_clone_is_never_gone_on_with() {
     let expected = [format!("\"{ITERATION}\" \"bad-iteration\""), format!("\"{ITERATION}\" \"tracked-state\"")];
     assert_eq!(problems(&clone), expected);
     // What is begun here counts, also where somebody commits it; what came along does not, whatever git says of it.
-    assert_eq!(run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").code, Some(0));
+    run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2: ");
     git(&clone.root(), &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
     git(&clone.root(), &["rm", "-r", "--quiet", "--cached", ".ralph/state"]);
@@ -134,9 +134,9 @@ fn what_git_worked_with_elsewhere_is_thrown_away() {
         }
         let clone = cloned(&base);
         if begins {
-            assert_eq!(run(&clone, &["context", "--task", "A task"], "").code, Some(0));
+            run(&clone, &["context", "--task", "A task"], "").says(0, "iteration 1 of ");
         } else {
-            assert_eq!(run(&clone, &["record", "--task-id", "t-1"], "hi").code, Some(0));
+            run(&clone, &["record", "--task-id", "t-1"], "hi").says(0, "recorded journal/");
         }
         for path in planted {
             assert!(!clone.at(path).exists(), "{path}");
@@ -157,7 +157,7 @@ fn a_flood_of_iterations_is_told_in_a_line() {
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
     assert_eq!(checked["problems"][0]["path"], ".ralph/state/iterations");
     // What is begun beside it is found.
-    assert_eq!(base.run(["context", "--task", "Mine", "--run", "run-2"]).code, Some(0));
+    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2: ");
     assert_eq!(memory.open_iterations().len(), 1);
     let recorded = base.with(["record", "--run", "run-2"]).input("hi").run();
     assert_eq!(recorded.code, Some(0), "{recorded}");
@@ -259,7 +259,7 @@ fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
         ..ralph_memory::Task::new(title.clone())
     };
     let begun = memory.begin(&task, &ralph_memory::memory::Run::named("run-2")).unwrap();
-    assert_eq!(base.run(arguments).code, Some(0));
+    base.run(arguments).says(0, "iteration ");
     let open = memory.open_iterations();
     assert_eq!(open.iter().map(ralph_memory::memory::Iteration::task_id).collect::<Vec<_>>(), ["t-1", "t-2"]);
     assert_eq!(memory.resume(Some("run-2"), None, None).unwrap().number, begun.number);
@@ -271,7 +271,7 @@ fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
 fn indexed(word: &str) -> TestBase {
     let base = TestBase::new();
     fill(&base, word);
-    assert_eq!(base.run(["index"]).code, Some(0));
+    base.run(["index"]).says(0, "the index has ");
     base
 }
 
@@ -339,7 +339,7 @@ fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
     fill(&own, "walrus");
     // Of the same length, so that only its bytes tell.
     foreign.entry("e7", "Entry 7", "x", "It is about the marmot.");
-    assert_eq!(foreign.run(["index", "--rebuild"]).code, Some(0));
+    foreign.run(["index", "--rebuild"]).says(0, "the index has ");
     forge(&foreign, &own);
     copy_cache(&foreign, &own);
     let clone = cloned(&own);
@@ -348,9 +348,9 @@ fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
         assert_eq!(found(base, "marmot"), Vec::<String>::new());
     };
     check(&clone);
-    assert_eq!(run(&clone, &["index"], "").code, Some(0));
+    run(&clone, &["index"], "").says(0, "the index has ");
     check(&clone);
-    assert_eq!(run(&clone, &["add", "--title", "More", "--tags", "y", "--body", "Nothing."], "").code, Some(0));
+    run(&clone, &["add", "--title", "More", "--tags", "y", "--body", "Nothing."], "").says(0, "created knowledge/more");
     check(&clone);
     // A pull that puts it over a cache that was made here.
     for only in ["manifest-", "heads-", ".json", ".term", ".idx", ".store", ".fieldnorm", ".pos", "seal", ""] {
@@ -358,7 +358,7 @@ fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
         copy_some(&foreign, &clone, only);
         check(&clone);
         assert!(good.len() > 8, "{only} {good:?}");
-        assert_eq!(run(&clone, &["index"], "").code, Some(0), "{only}");
+        run(&clone, &["index"], "").says(0, "the index has ");
         check(&clone);
     }
 }

@@ -1,4 +1,4 @@
-//! Kills, crowds and storms, each campaign in small; the example `load_campaigns` makes them as large as one likes.
+//! Kills, crowds and storms, each campaign in small; the program of `tests/campaigns` makes them as large as one likes.
 
 use std::path::Path;
 

@@ -145,7 +145,7 @@ fn every_sort_of_event_is_written_by_whoever_it_was() {
             "{told}"
         );
     }
-    assert_eq!(base.run(["check", "--strict"]).code, Some(0));
+    base.run(["check", "--strict"]).says(0, "no problems in ");
 }
 
 /// Seed 004: a context stays within its budget, and has no more events than the caps allow.
@@ -290,7 +290,7 @@ fn what_has_expired_or_is_replaced_is_told_to_nobody() {
     };
     note("Only for a day.", "1d");
     let (old, new) = (note("The old hint.", "99w"), note("The new hint.", "99w"));
-    assert_eq!(base.run(["supersede", &old, &new]).code, Some(0));
+    base.run(["supersede", &old, &new]).says(0, "superseded knowledge/");
     let told = |now: &str| {
         let ran = base.with(["context", "--dry-run", "--task", "x", "--json"]).now(now).run();
         ran.json(0)["context"].as_str().unwrap().to_owned()

@@ -371,7 +371,7 @@ fn recordings_are_read_as_their_clients_meant_them() {
         }
         let base = TestBase::new();
         let begun = ["context", "--task", "Retry", "--task-id", "t-queue", "--run", "run-0000000a"];
-        assert_eq!(base.run(begun).code, Some(0));
+        base.run(begun).says(0, "iteration 1 of run-0000000a");
         let ran = base.with(["record", "--agent-exit", &exit.to_string()]).input(&text).run();
         assert_eq!(ran.code, Some(0), "{name}: {ran}");
         let entry = base.read(".ralph/journal/run-0000000a/0001.md");

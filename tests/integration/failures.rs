@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
+use crate::own_disk::NEEDED;
 use crate::support::{NOW, PROGRAM, Ran, TestBase, without_scores};
 
 const ADD: [&str; 7] = ["add", "--title", "T", "--tags", "a", "--body", "b"];
@@ -112,7 +113,7 @@ fn a_folder_that_is_a_file_is_6() {
     caused by: Not a directory (os error 20)
     hint: a file stands where a folder must be; move it away
     ");
-    assert_eq!(base.run(["search", "x"]).code, Some(1));
+    base.run(["search", "x"]).says(1, "nothing found");
     let base = TestBase::without_memory();
     base.write(".ralph", "in the way");
     assert_snapshot!(base.run(["init"]), @"
@@ -130,15 +131,19 @@ fn a_folder_that_is_a_file_is_6() {
     ");
 }
 
-/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, or `None`
-/// where nothing may be mounted. `$0` is the program.
-fn with_own_disk(base: &TestBase, script: &str) -> Option<String> {
+/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns what it prints. `$0` is the program.
+#[track_caller]
+fn with_own_disk(base: &TestBase, script: &str) -> String {
     let mount = format!("mount -t tmpfs -o size=256k tmpfs .ralph || exit 125\n{script}");
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", &mount, PROGRAM]).current_dir(base.root()).env("HOME", base.home());
-    let output = command.stdin(Stdio::null()).output().ok()?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start `unshare`: {error}; {NEEDED}"));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.contains("mounted").then(|| text.replace("mounted\n", ""))
+    let rest = text.strip_prefix("mounted\n");
+    rest.unwrap_or_else(|| panic!("{NEEDED}\n{text}{}", String::from_utf8_lossy(&output.stderr))).to_owned()
 }
 
 #[test]
@@ -152,29 +157,27 @@ fn a_full_disk_is_6_and_loses_nothing() {
          p add --title Kept --tags a --body other 2>&1; echo exit $?\n\
          p search first; echo exit $?; cat .ralph/knowledge/kept.md; find .ralph/knowledge .ralph/archive -type f"
     );
-    // Where nothing may be mounted, the folder that is a file has to do.
-    if let Some(told) = with_own_disk(&base, &script) {
-        assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @r#"
-        created knowledge/kept
-        error: cannot archive `[ROOT]/.ralph/knowledge/kept.md`
-        caused by: No space left on device (os error 28)
-        hint: make room on the disk, and run the command again
-        exit 6
-        1. Kept  [SCORE]
-           knowledge/kept  [a]
-           first
-        exit 0
-        ---
-        title: "Kept"
-        tags: [a]
-        source: human
-        created_at: "2026-11-20T10:00:00Z"
-        ---
+    let told = with_own_disk(&base, &script);
+    assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @r#"
+    created knowledge/kept
+    error: cannot archive `[ROOT]/.ralph/knowledge/kept.md`
+    caused by: No space left on device (os error 28)
+    hint: make room on the disk, and run the command again
+    exit 6
+    1. Kept  [SCORE]
+       knowledge/kept  [a]
+       first
+    exit 0
+    ---
+    title: "Kept"
+    tags: [a]
+    source: human
+    created_at: "2026-11-20T10:00:00Z"
+    ---
 
-        first
-        .ralph/knowledge/kept.md
-        "#);
-    }
+    first
+    .ralph/knowledge/kept.md
+    "#);
 }
 
 #[test]
@@ -187,32 +190,31 @@ fn a_read_only_memory_is_read() {
          p search kept 2>&1; echo exit $?; p list 2>&1; echo exit $?; p check 2>&1; echo exit $?\n\
          p add --title Other --tags a --body other 2>&1; echo exit $?; p index --rebuild 2>&1; echo exit $?"
     );
-    if let Some(told) = with_own_disk(&base, &script) {
-        assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @"
-        1. Kept  [SCORE]
-           knowledge/kept  [a]
-           kept
-        exit 0
-        knowledge/kept  Kept  [a]
-        exit 0
-        no problems in 1 file
-        exit 0
-        error: cannot lock `[ROOT]/.ralph/state/lock`
-        caused by: Read-only file system (os error 30)
-        hint: the file system is mounted read-only; only reading commands work there
-        exit 6
-        error: cannot lock `[ROOT]/.ralph/cache/lock`
-        caused by: Read-only file system (os error 30)
-        hint: the file system is mounted read-only; only reading commands work there
-        exit 6
-        ");
-    }
+    let told = with_own_disk(&base, &script);
+    assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @"
+    1. Kept  [SCORE]
+       knowledge/kept  [a]
+       kept
+    exit 0
+    knowledge/kept  Kept  [a]
+    exit 0
+    no problems in 1 file
+    exit 0
+    error: cannot lock `[ROOT]/.ralph/state/lock`
+    caused by: Read-only file system (os error 30)
+    hint: the file system is mounted read-only; only reading commands work there
+    exit 6
+    error: cannot lock `[ROOT]/.ralph/cache/lock`
+    caused by: Read-only file system (os error 30)
+    hint: the file system is mounted read-only; only reading commands work there
+    exit 6
+    ");
 }
 
 #[test]
 fn a_lock_that_stays_taken_is_5() {
     let base = sample();
-    assert_eq!(base.run(ADD).code, Some(0));
+    base.run(ADD).says(0, "created knowledge/t");
     let lock = File::options().write(true).truncate(true).open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
     fs::write(base.at(".ralph/state/lock"), "pid 4711 on somewhere (ralph-memory add)\n").unwrap();
@@ -223,22 +225,22 @@ fn a_lock_that_stays_taken_is_5() {
     error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
     hint: another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS
     ");
-    assert_eq!(run(&["supersede", "bench", "t"]).code, Some(5));
-    assert_eq!(run(&["restore", "bench"]).code, Some(5));
+    run(&["supersede", "bench", "t"]).says(5, "state/lock");
+    run(&["restore", "bench"]).says(5, "state/lock");
     // Reading waits for nobody.
-    assert_eq!(run(&["search", "nightly"]).code, Some(0));
+    run(&["search", "nightly"]).says(0, "knowledge/bench");
     lock.unlock().unwrap();
-    assert_eq!(run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).code, Some(0));
+    run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
 }
 
 #[test]
 fn a_cache_that_stays_locked_stops_only_the_index() {
     let base = sample();
-    assert_eq!(base.run(["index"]).code, Some(0));
+    base.run(["index"]).says(0, "the index has ");
     let lock = File::options().write(true).open(base.at(".ralph/cache/lock")).unwrap();
     lock.lock().unwrap();
     let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
-    assert_eq!(run(&["index", "--rebuild"]).code, Some(5));
+    run(&["index", "--rebuild"]).says(5, "cache/lock");
     assert_eq!(run(&ADD).answer(0), "created knowledge/t\n");
     assert!(run(&["search", "T"]).answer(0).contains("knowledge/t"));
 }
@@ -248,7 +250,7 @@ fn a_newer_format_is_refused() {
     let base = sample();
     base.write(".ralph/config.toml", "format = 2\n");
     for arguments in READING.iter().copied().chain([&ADD[..], &["index", "--rebuild"], &["restore", "x"]]) {
-        assert_eq!(base.run(arguments).code, Some(4), "{arguments:?}");
+        base.run(arguments).says(4, "format");
     }
     assert_snapshot!(base.run(ADD), @"
     exit 4
@@ -282,7 +284,7 @@ fn links_lead_nowhere() {
     let base = sample();
     fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
     symlink(base.home().join("secret.md"), base.at(".ralph/knowledge/link.md")).unwrap();
-    assert_eq!(base.run(["search", "secret"]).code, Some(1));
+    base.run(["search", "secret"]).says(1, "nothing found");
     let base = TestBase::without_memory();
     symlink(base.home(), base.at(".ralph")).unwrap();
     assert_snapshot!(base.run(ADD), @"
@@ -302,7 +304,7 @@ fn a_broken_cache_is_made_anew() {
     for path in base.files(".ralph/cache") {
         base.write(&path, "not what it was");
         assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
-        assert_eq!(base.run(["index"]).code, Some(0), "{path}");
+        base.run(["index"]).says(0, "the index has ");
         assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
     }
 }
@@ -350,7 +352,7 @@ fn a_file_over_the_limit_of_the_shell_is_6_and_no_kill() {
     // What is started has the limit's own signal again.
     let verify = "sh -c 'ulimit -f 0; head -c 9 /dev/zero > big; echo $?'";
     let run = base.with(["run", "--task", "x", "--max-iterations", "1", "--agent", "true", "--verify", verify]);
-    assert_eq!(run.env("PATH", std::env::var_os("PATH").unwrap()).run().code, Some(1));
+    run.env("PATH", std::env::var_os("PATH").unwrap()).run().says(1, "--max-iterations N");
     let journal: String = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
     assert!(journal.contains("> 153"), "{journal}");
 }

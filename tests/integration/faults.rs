@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::fault_campaign::{self, CASES, Errors, Outcome};
 use crate::support::PROGRAM;
 
-/// Where the errors come from; another one is as good, and lets other ones of the reading operations fail.
+/// Where the errors come from; another one is as good, and lets other ones of the operations fail.
 const SEED: usize = 3;
 
 /// Runs the campaign for these commands.
@@ -15,10 +15,12 @@ fn campaign(names: &[&str], errors: Errors) {
     for name in names {
         let place = tempfile::tempdir().unwrap();
         let case = CASES.iter().find(|case| case.name == *name).unwrap();
-        let outcome = fault_campaign::run(place.path(), Path::new(PROGRAM), case, errors, SEED);
+        let number = CASES.iter().position(|case| case.name == *name).unwrap();
+        let outcome = fault_campaign::run(place.path(), Path::new(PROGRAM), case, errors, SEED + number);
         assert!(outcome.faults.is_empty(), "{}", outcome.faults.join("\n"));
         // Some operations stop the command, or nothing failed that matters.
-        assert!(outcome.codes[&6] >= 8, "{name}: {outcome:?}");
+        let least = if errors == Errors::Sampled { 3 } else { 8 };
+        assert!(outcome.codes[&6] >= least, "{name}: {outcome:?}");
     }
 }
 
@@ -34,32 +36,32 @@ fn at(case: &str, call: &'static str, path: &'static str) -> BTreeMap<i32, usize
 #[test]
 fn whatever_fails_adding_is_done_or_not() {
     campaign(&["init"], Errors::All);
-    campaign(&["add, new", "note"], Errors::Rotating);
+    campaign(&["add, new", "note"], Errors::Sampled);
 }
 
 #[test]
 fn whatever_fails_editing_is_done_or_not() {
-    campaign(&["add, update", "supersede", "promote"], Errors::Rotating);
+    campaign(&["add, update", "supersede", "promote"], Errors::Sampled);
 }
 
 #[test]
 fn whatever_fails_nothing_is_lost_by_restoring() {
-    campaign(&["restore", "restore, exchanging"], Errors::Rotating);
+    campaign(&["restore", "restore, exchanging"], Errors::Sampled);
 }
 
 #[test]
 fn whatever_fails_nothing_is_lost_by_tending() {
-    campaign(&["prune", "consolidate"], Errors::Rotating);
+    campaign(&["prune", "consolidate"], Errors::Sampled);
 }
 
 #[test]
 fn whatever_fails_an_iteration_is_begun_and_recorded_once() {
-    campaign(&["context", "context, another task", "record"], Errors::Rotating);
+    campaign(&["context", "context, another task", "record"], Errors::Sampled);
 }
 
 #[test]
 fn whatever_fails_the_index_answers_what_the_files_say() {
-    campaign(&["index", "index --rebuild"], Errors::Rotating);
+    campaign(&["index", "index --rebuild"], Errors::Sampled);
 }
 
 #[test]

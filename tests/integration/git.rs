@@ -56,7 +56,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     project.git(&["add", "staged.rs"], SOME_DAY);
     let agent = format!("sh {}", base.home().join("agent.sh").display());
     let run = |task: &str| project.run(&["run", "--task", task, "--agent", &agent, "--max-iterations", "2"]);
-    assert_eq!(run("Never by itself").code, Some(1));
+    run("Never by itself").says(1, "--max-iterations N");
     assert_eq!(project.git(&["rev-list", "--count", "HEAD"], SOME_DAY), "1");
     base.write("../home/.config/ralph-memory/config.toml", "[git]\ncommit = \"each-iteration\"\n");
     let ran = run("Greet, and \"more\"");
@@ -74,7 +74,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     assert_eq!(project.git(&["status", "--porcelain"], SOME_DAY), "M src/a.rs\nA  staged.rs");
     // Where git does not want to, the iteration is recorded all the same.
     base.write(".git/MERGE_HEAD", project.git(&["rev-parse", "HEAD"], SOME_DAY));
-    assert_eq!(project.run(&["context", "--task", "x", "--task-id", "t-1"]).code, Some(0));
+    project.run(&["context", "--task", "x", "--task-id", "t-1"]).says(0, "**ID:** t-1");
     let recorded = project.run(&["record", "--task-id", "t-1", "--json"]).json(0);
     assert_eq!(recorded["problems"][0]["code"], json!("not-committed"));
     let message = recorded["problems"][0]["message"].as_str().unwrap();
@@ -105,7 +105,7 @@ fn knowledge_of_files_that_changed_is_doubted() {
     assert!(!text.contains("unverified"), "{text}");
     let named = |names: [&str; 4]| names.map(|name| format!("knowledge/{name}"));
     assert_eq!(entries, named(["pitfall", "changed", "gone", "kept"]));
-    assert_eq!(project.run(&["check", "--strict"]).code, Some(0));
+    project.run(&["check", "--strict"]).says(0, "no problems in ");
 
     base.write("src/kept.rs", lines(0, 44)).write("src/changed.rs", lines(20, 60));
     let changed = project.commit_all("2026-03-01T00:00:00Z");

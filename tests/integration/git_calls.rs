@@ -454,7 +454,7 @@ fn a_lock_that_git_left_is_told_of_and_stops_no_write() {
     assert!(of(&run(&base, &["supersede", "knowledge/note-0", "knowledge/note-1", "--json"], "")));
     assert!(!of(&run(&base, &["search", "note", "--json"], "")));
     assert!(!of(&run(&base, &["list", "--json"], "")));
-    assert_eq!(run(&base, &["context", "--task", "t", "--task-id", "t-1"], "").code, Some(0));
+    run(&base, &["context", "--task", "t", "--task-id", "t-1"], "").says(0, "**ID:** t-1");
     assert!(of(&run(&base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>")));
     // Without the lock nobody does.
     fs::remove_file(base.at(".git/index.lock")).unwrap();

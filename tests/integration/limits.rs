@@ -80,7 +80,7 @@ fn a_run_that_is_resumed_keeps_its_time_outs() {
     let base = TestBase::new();
     let agent = agent(&base, "sleep 1000");
     let arguments = ["--agent", &agent, "--timeout", "1s", "--verify-timeout", "7m", "--max-iterations", "1"];
-    assert_eq!(run(&base, &arguments).code, Some(1));
+    run(&base, &arguments).says(1, "--max-iterations N");
     let ran = base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
     assert_eq!(journal(&base).len(), 2);
@@ -170,7 +170,7 @@ fn a_log_has_all_that_an_agent_wrote() {
     }
     // What is there is left alone, and a run that goes on keeps its log.
     fs::write(base.at(&path(3)), "mine").unwrap();
-    assert_eq!(resume(&base, &["--max-iterations", "1"]).code, Some(1));
+    resume(&base, &["--max-iterations", "1"]).says(1, "--max-iterations N");
     assert_eq!(base.read(&path(3)), "mine");
     let other = base.read(&path(3).replace(".log", "-2.log"));
     assert!(other.contains("first 3\n"), "{}", other.len());

@@ -112,7 +112,7 @@ fn a_run_that_is_resumed_goes_on_with_its_options() {
         "--max-iterations",
         "1",
     ];
-    assert_eq!(run(&base, &arguments).code, Some(1));
+    run(&base, &arguments).says(1, "--max-iterations N");
     let ran = run(&base, &["--resume"]);
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(ran.stdout.contains("1 (1 retried)"), "{ran}");
@@ -124,7 +124,7 @@ fn a_run_that_is_resumed_goes_on_with_its_options() {
     // A checklist goes on, from whatever folder.
     base.write("todo.md", "- [ ] one\n- [ ] two\n");
     let arguments = ["--task-file", "todo.md", "--agent", "sh agent.sh", "--max-iterations", "1"];
-    assert_eq!(run(&base, &arguments).code, Some(1));
+    run(&base, &arguments).says(1, "--max-iterations N");
     base.write("sub/x", "");
     let ran =
         base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).folder(base.at("sub")).run();
@@ -136,7 +136,7 @@ fn a_run_that_is_resumed_goes_on_with_its_options() {
 fn options_that_came_with_a_repository_are_not_believed() {
     let base = TestBase::new();
     let evil = format!("touch {}", base.home().join("evil").display());
-    assert_eq!(run(&base, &["--task", "x", "--agent", &evil, "--max-iterations", "1"]).code, Some(1));
+    run(&base, &["--task", "x", "--agent", &evil, "--max-iterations", "1"]).says(1, "--max-iterations N");
     fs::remove_file(base.home().join("evil")).unwrap();
     let kept = base.read(".ralph/state/run.json");
     // Written elsewhere, or changed.
@@ -158,7 +158,7 @@ fn options_that_came_with_a_repository_are_not_believed() {
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(!base.home().join("evil").exists());
     git(&["rm", "-q", "--cached", ".ralph/state/run.json"]);
-    assert_eq!(run(&base, &["--resume"]).code, Some(1));
+    run(&base, &["--resume"]).says(1, "--max-iterations N");
     assert!(base.home().join("evil").exists());
 }
 
@@ -213,7 +213,7 @@ fn elements_that_were_taken_over_are_no_error_output() {
         "out",
         "I tried it.\n<learning category=\"pitfall\" tags=\"a\">The sky is blue.</learning>\nIt does not work.\n",
     );
-    assert_eq!(run(&base, &["--task", "x", "--agent", "cat out", "--max-iterations", "1"]).code, Some(1));
+    run(&base, &["--task", "x", "--agent", "cat out", "--max-iterations", "1"]).says(1, "--max-iterations N");
     let path = base.files(".ralph/journal").pop().unwrap();
     let entry = base.read(&path);
     assert!(entry.contains("> I tried it.") && entry.contains("> It does not work."), "{entry}");
@@ -265,7 +265,7 @@ fn a_suggestion_stays_until_somebody_followed_it() {
 fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     let base = TestBase::new();
     for title in ["one", "two", "three"] {
-        assert_eq!(base.run(["context", "--task", title, "--run", "run-0000000a"]).code, Some(0));
+        base.run(["context", "--task", title, "--run", "run-0000000a"]).says(0, "of run-0000000a: ");
     }
     let status = base.run(["status"]);
     assert!(status.stdout.contains("run-0000000a/2  two (begun 2026-11-20T10:00:00Z)"), "{status}");
@@ -275,14 +275,17 @@ fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     assert!(refused.stderr.contains("1 of run-0000000a (one), 2 of run-0000000a (two)"), "{refused}");
     assert!(refused.stderr.contains("context --cancel"), "{refused}");
     for id in ["run-0000000a/1", "journal/run-0000000a/0003"] {
-        assert_eq!(base.run(["context", "--cancel", id]).code, Some(0));
+        base.run(["context", "--cancel", id]).says(0, "run-0000000a");
     }
     let unknown = base.run(["context", "--cancel", "run-0000000a/1"]);
     assert_eq!(unknown.code, Some(2), "{unknown}");
     assert!(unknown.stderr.contains("open: `run-0000000a/2`"), "{unknown}");
-    assert_eq!(base.with(["record"]).input("<task-failed>x</task-failed>").run().code, Some(0));
+    base.with(["record"])
+        .input("<task-failed>x</task-failed>")
+        .run()
+        .says(0, "recorded journal/run-0000000a/0002 (blocked)");
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
-    assert_eq!(base.run(["context", "--dry-run"]).code, Some(2));
+    base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
 }
 
 /// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had ended.
@@ -305,7 +308,7 @@ fn why_an_attempt_ended_is_told_without_a_report() {
 fn an_agent_that_crashed_without_a_word_says_with_which_exit_code() {
     let base = TestBase::new();
     base.write("agent.sh", "kill -KILL $$\n");
-    assert_eq!(run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).code, Some(1));
+    run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
     let text = base.run(["context", "--dry-run", "--task", "x"]).answer(0);
     assert!(text.contains("the agent ended with exit code 137"), "{text}");
 }

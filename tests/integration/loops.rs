@@ -306,17 +306,17 @@ fn a_loop_is_seen_in_lists_and_entries() {
     assert!(shown.contains("used         in 2 contexts, last on 2026-11-20; 1 succeeded, 1 failed"), "{shown}");
     let shown = driven.base.run(["show", &format!("journal/{run}/0002")]).answer(0);
     assert!(shown.contains("outcome      retried") && shown.contains("model        sonnet"), "{shown}");
-    assert_eq!(driven.base.run(["check", "--strict"]).code, Some(0));
+    driven.base.run(["check", "--strict"]).says(0, "no problems in ");
 }
 
 #[test]
 fn the_newest_run_goes_on() {
     let base = TestBase::new();
     let with_path = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
-    assert_eq!(with_path(&["run", "--resume", "--agent", "true"]).code, Some(2));
+    with_path(&["run", "--resume", "--agent", "true"]).says(2, "no run to resume");
     // All in one second of the clock: the order is that in which they were written.
     for task in ["one", "two", "three", "four"] {
-        assert_eq!(with_path(&["run", "--task", task, "--agent", "true", "--max-iterations", "1"]).code, Some(1));
+        with_path(&["run", "--task", task, "--agent", "true", "--max-iterations", "1"]).says(1, "--max-iterations N");
     }
     let agent = "sh -c 'echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
     let summary = with_path(&["run", "--resume", "--agent", agent, "--json"]).json(0);
@@ -330,7 +330,7 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     let begin = |task: &str| base.run(["context", "--task", task, "--run", RUN, "--json"]).json(0)["iteration"].clone();
     let record = |arguments: &[&str], text: &str| base.with([&["record"], arguments].concat()).input(text).run();
     // Nothing is begun, and nobody says which task it was.
-    assert_eq!(record(&[], "x").code, Some(2));
+    record(&[], "x").says(2, "cannot tell which iteration ends");
     let first = begin("one");
     let id = first["task_id"].as_str().unwrap().to_owned();
     let failed = format!("<journal>late</journal><task-failed>{id}</task-failed>");
@@ -342,10 +342,10 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     assert!(
         several.stderr.contains("several are begun and not recorded: 2 of run-0a1b2c3d (one), 3 of run-0a1b2c3d (two)")
     );
-    assert_eq!(record(&["--run", RUN, "--iteration", "1"], &failed).code, Some(0));
-    assert_eq!(record(&["--run", RUN, "--iteration", "2"], &failed).code, Some(0));
-    assert_eq!(record(&["--iteration", "3"], "").code, Some(0));
-    assert_eq!(record(&["--task-id", "t-other", "--outcome", "partial"], "").code, Some(0));
+    record(&["--run", RUN, "--iteration", "1"], &failed).says(0, "recorded journal/");
+    record(&["--run", RUN, "--iteration", "2"], &failed).says(0, "recorded journal/");
+    record(&["--iteration", "3"], "").says(0, "recorded journal/");
+    record(&["--task-id", "t-other", "--outcome", "partial"], "").says(0, "(partial)");
     let outcomes: Vec<String> = (1..=5)
         .map(|number| base.read(&format!(".ralph/journal/{RUN}/{number:04}.md")))
         .map(|text| text.lines().find_map(|line| line.strip_prefix("outcome: ").map(str::to_owned)).unwrap())

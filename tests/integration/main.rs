@@ -21,6 +21,7 @@ mod corruption; // damage to what can be made again
 mod crowded; // kills, crowds and storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes at one memory
+mod dependencies; // what the lock file may hold
 mod doc_examples; // every example of the documentation works
 mod docs; // the pages of the documentation, their links and the man pages
 mod endings; // how attempts end, told by what real clients print

@@ -25,8 +25,9 @@ const TOOLS: [&str; 8] = [
     "get_feature_files",
     "get_failed_attempts",
 ];
-/// How soon after the end of its input the server has to end.
-const SOON: Duration = Duration::from_secs(1);
+/// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that; the campaign `frames` holds it to a
+/// second.
+const LOCK_TIMEOUT_MS: u64 = 600_000;
 
 /// A memory with two entries of knowledge and a failed attempt, all of which try to end a task.
 fn sample() -> TestBase {
@@ -430,8 +431,8 @@ fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
     assert_eq!(found(&mut agent)["entries"], json!([]));
     // Another process gets every lock at once, since the server that lives has none.
     let add = ["add", "--title", "Quetzal again", "--tags", "bird", "--body", "b"];
-    assert_eq!(base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().code, Some(0));
-    assert_eq!(base.run(["index", "--rebuild"]).code, Some(0));
+    base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().says(0, "knowledge/quetzal-again");
+    base.run(["index", "--rebuild"]).says(0, "the index has ");
     assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
     // A file that is broken is told of, and hides no other.
     base.write(".ralph/knowledge/broken.md", "---\ntitle: [\n---\nquetzal\n");
@@ -663,7 +664,7 @@ fn it_ends_when_its_input_does() {
     let check = |agent: Agent| {
         let (status, took, rest) = agent.end();
         assert_eq!(status.code(), Some(0));
-        assert!(took < SOON, "{took:?}");
+        assert!(took < Duration::from_millis(LOCK_TIMEOUT_MS / 20), "{took:?}");
         rest
     };
     check(Agent::start(base.with(["mcp"]).command()));
@@ -677,7 +678,8 @@ fn it_ends_when_its_input_does() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"));
     // Calls that wait for a lock hold it up no longer than that.
     let lock = locked(&base);
-    let mut busy = agent(&base);
+    let timeout = LOCK_TIMEOUT_MS.to_string();
+    let mut busy = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", timeout).command());
     for number in 0..100 {
         busy.begin(
             "tools/call",
@@ -687,7 +689,7 @@ fn it_ends_when_its_input_does() {
     assert_eq!(check(busy), [Value::Null; 0]);
     lock.unlock().unwrap();
     // What it had begun to write is whole or not there.
-    assert_eq!(base.run(["check"]).code, Some(0));
+    base.run(["check"]).says(0, "0 errors, ");
 }
 
 #[test]
@@ -696,5 +698,4 @@ fn random_lines_get_nothing_but_messages() {
     let outcome = frames::run(&|| base.with(["mcp"]).command(), 1000, 250, 1);
     assert!(outcome.answers > 300 && outcome.errors > 100 && outcome.errors < outcome.answers, "{outcome:?}");
     assert!(outcome.refused > 50, "{outcome:?}");
-    assert!(outcome.slowest_end < SOON, "{outcome:?}");
 }

@@ -28,7 +28,7 @@ fn what_a_crash_left_is_swept_by_the_next_that_writes() {
 fn the_doctor_mends_what_nobody_has_to_decide() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
-    assert_eq!(base.run(["index"]).code, Some(0));
+    base.run(["index"]).says(0, "the index has ");
     // A temporary file, one that holds a version of which there is no other copy, old caches, and a broken index.
     base.write(&format!(".ralph/journal/{}", leftover(1)), "half");
     let exchanged = format!(".ralph/knowledge/{}-{:016x}-{:016x}-a.md", leftover(2), 1, 2);

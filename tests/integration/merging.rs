@@ -65,7 +65,7 @@ fn the_driver_answers_git() {
     assert_eq!(base.read("ours"), one);
     // Wrong usage.
     for path in ["src/main.rs", "knowledge/t.md", ""] {
-        assert_eq!(driver(&base, path, [&old, &one, &old]).code, Some(2), "{path}");
+        driver(&base, path, [&old, &one, &old]).says(2, "`--path` names a file below `.ralph/`");
     }
     let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
     assert_eq!(ran.code, Some(6), "{ran}");
@@ -79,12 +79,12 @@ fn what_gave_way_is_reported_until_it_is_gone() {
     let ran = base.run(["check", "--strict", "--json"]);
     let problem = &ran.json(1)["problems"][0];
     assert_eq!((&problem["code"], &problem["line"]), (&json!("merge-conflict"), &json!(5)));
-    assert_eq!(base.run(["search", "A"]).code, Some(0));
+    base.run(["search", "A"]).says(0, "knowledge/t");
     base.write(
         ".ralph/knowledge/t.md",
         format!("---\n{}---\n\nA.\n", head.replace("# merge-conflict feature: y\n", "")),
     );
-    assert_eq!(base.run(["check", "--strict"]).code, Some(0));
+    base.run(["check", "--strict"]).says(0, "no problems in ");
 }
 
 #[test]

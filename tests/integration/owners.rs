@@ -92,7 +92,7 @@ fn a_memory_of_another_user_in_a_folder_above_is_not_used() {
     is_refused(&list().env("SUDO_UID", (owner + 1).to_string()).run(), owner);
 
     // A memory of one's own that is nearer is found first.
-    assert_eq!(base.with(["init", "--here"]).folder(&below).run().code, Some(0));
+    base.with(["init", "--here"]).folder(&below).run().says(0, "created .ralph/");
     works(list().run());
     if let Some(Some(place)) = place {
         got_there(&place);

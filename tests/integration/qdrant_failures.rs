@@ -84,15 +84,16 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
         slow(settings);
         settings.timeout_ms = 300;
     });
-    // Each of the 22 calls is answered in time, and all of them together are not.
-    let begun = Instant::now();
+    // Each of the 22 calls is answered in time, and all of them together are not: five are, and it waits for a sixth.
+    let n_calls = || standin.knobs.n_calls.load(Ordering::SeqCst);
+    let n_before = n_calls();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
     // So do the 40 that store this take, where somebody waits for something else.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
-    let begun = Instant::now();
+    let n_before = n_calls();
     assert_eq!(qdrant.put(&points, Timeouts::Query), Err(RequestError::TimedOut(300)));
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
     qdrant.put(&points, Timeouts::Batch).unwrap();
 }
 

@@ -5,13 +5,13 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ralph_memory::semantic::qdrant::QdrantClient;
 use ralph_memory::settings;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 
 use crate::standin::qdrant::Standin;
@@ -19,27 +19,25 @@ use crate::standin::qdrant::Standin;
 /// Where the process that makes the calls finds the server's address.
 const ADDRESS: &str = "RALPH_MEMORY_TEST_QDRANT_TLS";
 
-/// Makes an authority, and a server with a certificate that it signed for this machine.
-fn server(authority: &str) -> (String, Standin) {
-    let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-    params.distinguished_name.push(DnType::CommonName, authority);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let names = vec!["127.0.0.1".to_owned()];
-    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+/// Returns what a file of `fixtures/tls` holds.
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tls").join(name)).unwrap()
+}
+
+/// Starts a server with a certificate for this machine, which the authority `ours.pem` signed.
+fn server() -> Standin {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
+        .with_single_cert(vec![fixture("server.der").into()], PrivateKeyDer::Pkcs8(fixture("server-key.der").into()))
         .unwrap();
-    (authority.pem(), Standin::start_tls(Some("sesame"), Arc::new(config)))
+    Standin::start_tls(Some("sesame"), Arc::new(config))
 }
 
 /// Asks the server how it does, in another process that trusts only this certificate; returns what it prints.
-fn asked(standin: &Standin, trusted: &str) -> String {
+fn asked(standin: &Standin, trusted: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trusted.pem");
     fs::write(&file, trusted).unwrap();
@@ -68,17 +66,16 @@ fn the_process_that_asks() {
 
 #[test]
 fn a_server_is_called_when_its_certificate_is_trusted() {
-    let (authority, standin) = server("ours");
-    let said = asked(&standin, &authority);
+    let standin = server();
+    let said = asked(&standin, &fixture("ours.pem"));
     assert!(said.contains("<version 1.18.3>"), "{said}");
     assert_eq!(standin.knobs.n_calls.load(Ordering::SeqCst), 2);
 }
 
 #[test]
 fn a_server_whose_certificate_is_not_trusted_is_sent_nothing() {
-    let (_, standin) = server("ours");
-    let (other, _) = server("theirs");
-    let said = asked(&standin, &other);
+    let standin = server();
+    let said = asked(&standin, &fixture("theirs.pem"));
     assert!(said.contains("<it cannot be reached: its certificate is not trusted here: UnknownIssuer>"), "{said}");
     assert_eq!(standin.knobs.n_calls.load(Ordering::SeqCst), 0);
 }

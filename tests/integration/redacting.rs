@@ -59,19 +59,19 @@ fn knowledge_with_a_secret_is_refused() {
     assert_eq!(base.files(".ralph/knowledge"), Vec::<String>::new());
 
     // Another fingerprint lets nothing pass, this one does, and what is none is told.
-    assert_eq!(add(&["--allow-secret", "01234567"]).code, Some(4));
+    add(&["--allow-secret", "01234567"]).says(4, "this looks like a secret");
     let ran = add(&["--allow-secret", "all"]);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("`all` is none"), "{ran}");
     assert_eq!(add(&["--allow-secret", &fingerprint]).answer(0), "created knowledge/push\n");
     // It is in a file now, and the check tells so until the settings let it pass.
-    assert_eq!(base.run(["check"]).code, Some(1));
+    base.run(["check"]).says(1, "secret");
     let config = base
         .read(".ralph/config.toml")
         .replace("# [secrets]", "[secrets]")
         .replace("# allowed = []", &format!("allowed = [\"{fingerprint}\"]"));
     base.write(".ralph/config.toml", config);
-    assert_eq!(base.run(["check"]).code, Some(0), "{}", base.run(["check"]));
+    base.run(["check"]).says(0, "no problems in ");
     assert_eq!(add(&[]).answer(0), "unchanged knowledge/push\n");
 }
 
@@ -79,7 +79,7 @@ fn knowledge_with_a_secret_is_refused() {
 fn an_attempt_is_recorded_without_its_secrets() {
     let base = TestBase::new();
     let (token, password) = (token(), password());
-    assert_eq!(base.run(["context", "--task", "Push it", "--task-id", "t-1"]).code, Some(0));
+    base.run(["context", "--task", "Push it", "--task-id", "t-1"]).says(0, "**ID:** t-1");
     let text = format!(
         "<journal>The remote wants {token}.</journal>\n<knowledge tags=\"git\" title=\"How to push\">Use {token}.</knowledge>\n\
          <knowledge tags=\"git\" title=\"Where to push\">To origin.</knowledge>\n\
@@ -169,7 +169,7 @@ fn what_is_cut_is_redacted_before() {
     let base = TestBase::new();
     let (token, key) = (token(), "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20));
     let begin =
-        |number: &str| assert_eq!(base.run(["context", "--task", "Push it", "--task-id", number]).code, Some(0));
+        |number: &str| base.run(["context", "--task", "Push it", "--task-id", number]).says(0, "**Title:** Push it");
     let tail = &token[token.len() - 16..];
     for (number, text) in [
         ("t-1", format!("It printed {token} {}", "z".repeat(470))),
@@ -183,7 +183,7 @@ fn what_is_cut_is_redacted_before() {
         ),
     ] {
         begin(number);
-        assert_eq!(base.with(["record", "--task-id", number]).input(&text).run().code, Some(0));
+        base.with(["record", "--task-id", number]).input(&text).run().says(0, "recorded journal/");
     }
     for secret in [tail, &token[..20], "ADANBgkqhkiG9w0BAQEFAASC"] {
         is_nowhere(&base, secret);
@@ -211,7 +211,7 @@ fn no_field_and_no_message_lets_a_secret_pass() {
         assert!(!ran.stderr.contains(&token) && !ran.stdout.contains(&token), "{ran}");
     }
     // What an agent said in a way that is refused is told without it.
-    assert_eq!(base.run(["context", "--task", "x", "--task-id", "t-1"]).code, Some(0));
+    base.run(["context", "--task", "x", "--task-id", "t-1"]).says(0, "**ID:** t-1");
     let ran = base
         .with(["record", "--json"])
         .input(format!("<next-model>{token}</next-model><task-done>t-1</task-done>"))

@@ -191,6 +191,13 @@ impl Ran {
         self.stdout
     }
 
+    /// Fails where the exit code is another one, or nothing that was printed has this text in it.
+    #[track_caller]
+    pub(crate) fn says(self, code: i32, text: &str) {
+        let is_said = self.stdout.contains(text) || self.stderr.contains(text);
+        assert!(self.code == Some(code) && is_said, "expected {code} and {text:?}, got {self}");
+    }
+
     /// Fails where the exit code is another one or the answer is not one JSON object on a line, and
     /// returns that.
     #[track_caller]

@@ -185,7 +185,7 @@ fn commands_say_what_they_do() {
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "nothing to do\n"), "{ran}");
         let json = base.run([command, "--dry-run", "--json"]).json(0);
         assert_eq!(json, json!({"schema_version": 1, "dry_run": true, "moved": [], "merged": [], "problems": []}));
-        assert_eq!(base.run([command, "everything"]).code, Some(2));
+        base.run([command, "everything"]).says(2, "unexpected argument 'everything' found");
     }
     let _ = base.run(["note", "--event", "hint", "--summary", "For a day.", "--expires", "1d"]);
     let path = ".ralph/knowledge/events/2026-11-20-for-a-day.md";
@@ -198,7 +198,7 @@ fn commands_say_what_they_do() {
     let done = base.with(["prune"]).now(later).run();
     assert_eq!((done.stdout.as_str(), done.stderr.as_str()), (line, "1 entry archived\n"), "{done}");
     assert!(!base.at(path).exists());
-    assert_eq!(base.with(["restore", "2026-11-20-for-a-day"]).now(later).run().code, Some(0));
+    base.with(["restore", "2026-11-20-for-a-day"]).now(later).run().says(0, "restored knowledge/2026-11-20-for-a-day");
     assert!(base.at(path).exists());
 }
 

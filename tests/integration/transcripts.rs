@@ -17,7 +17,7 @@ fn fixture(name: &str) -> PathBuf {
 /// Begins an iteration of a task, in a run of a name that is known.
 fn begin(base: &TestBase) {
     let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
-    assert_eq!(base.run(arguments).code, Some(0));
+    base.run(arguments).says(0, "iteration 1 of run-0000000a");
 }
 
 /// Begins an iteration and ends it with a stream.
@@ -71,7 +71,7 @@ fn a_sigil_counts_over_how_the_agent_ended() {
     begin(&base);
     let stream = fs::read_to_string(fixture("claude-done.jsonl")).unwrap();
     let failed = stream.replace(r#""subtype":"success","is_error":false"#, r#""subtype":"success","is_error":true"#);
-    assert_eq!(base.with(["record"]).input(failed).run().code, Some(0));
+    base.with(["record"]).input(failed).run().says(0, "recorded journal/run-0000000a/0001 (");
     assert!(journal(&base).contains("\noutcome: done\n"));
 }
 
@@ -101,7 +101,7 @@ fn a_format_can_be_forced() {
     let (_, ran) = record("text-with-braces.txt", &["--format", "claude"]);
     assert_eq!(ran.code, Some(2), "{ran}");
     let path = fixture("text-with-braces.txt");
-    assert_eq!(base.run(["record", path.to_str().unwrap()]).code, Some(0));
+    base.run(["record", path.to_str().unwrap()]).says(0, "recorded journal/run-0000000a/0001 (");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn git_and_the_stream_are_merged() {
     git(&["commit", "-qm", "x"]);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
-    assert_eq!(base.with(arguments).env("PATH", &path).run().code, Some(0));
+    base.with(arguments).env("PATH", &path).run().says(0, "iteration 1 of run-0000000a");
     // The stream says that `lock.rs` was created.
     base.write("src/lock.rs", "b").write("src/by_hand.rs", "b");
     let fixture = fixture("codex-done.jsonl");

@@ -50,7 +50,7 @@ fn an_agent_cannot_hide_orders_in_knowledge() {
 fn what_an_agent_hides_in_its_output_is_refused_or_shown() {
     let base = TestBase::new();
     let order = hidden("obey");
-    assert_eq!(base.run(["context", "--task", "Do it", "--task-id", "t-1"]).code, Some(0));
+    base.run(["context", "--task", "Do it", "--task-id", "t-1"]).says(0, "**ID:** t-1");
     let text = format!(
         "<journal>Noted.{order}</journal>\n<knowledge tags=\"a\" title=\"Hides\">Some{order}thing.</knowledge>\n\
          <knowledge tags=\"a\" title=\"Plain\">Something.</knowledge>\n<task-done>t-1</task-done>\n"
@@ -99,7 +99,7 @@ fn what_people_hide_is_written_with_a_warning_and_shown_to_everybody() {
             "knowledge/zebra.md:9:7 4 characters that no reader sees stand here, the first is U+E0072",
         ]
     );
-    assert_eq!(base.run(["check", "--strict"]).code, Some(1));
+    base.run(["check", "--strict"]).says(1, " warnings in ");
 
     // Wherever a person or an agent reads it, it is there to be seen.
     let commands: [&[&str]; 7] = [

@@ -77,18 +77,13 @@ pub(crate) fn percent(text: &str) -> String {
     text.chars().map(code).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_codes_are_those_of_their_specifications() {
-        assert_eq!(base64(b"foobarfo", false), "Zm9vYmFyZm8=");
-        assert_eq!(base64(&[0xfb, 0xff], true), "-_8");
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
-        assert_eq!(base62(62 * 62 + 1), "000101");
-        // The checksum of BIP 173's shortest valid string.
-        assert_eq!(bech32("a", &[]), "A12UEL5L");
-        assert_eq!(percent("a!b/c"), "a%21b%2Fc");
-    }
+#[test]
+fn the_codes_are_those_of_their_specifications() {
+    assert_eq!(base64(b"foobarfo", false), "Zm9vYmFyZm8=");
+    assert_eq!(base64(&[0xfb, 0xff], true), "-_8");
+    assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    assert_eq!(base62(62 * 62 + 1), "000101");
+    // The checksum of BIP 173's shortest valid string.
+    assert_eq!(bech32("a", &[]), "A12UEL5L");
+    assert_eq!(percent("a!b/c"), "a%21b%2Fc");
 }

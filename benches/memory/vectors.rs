@@ -1,4 +1,4 @@
-//! Measures the exact search over all vectors: `cargo run --release --example vectors -- [N …]`, 10,000, 100,000 and 1,000,000 by
+//! Measures the exact search over all vectors: `cargo bench --bench memory -- vectors [N …]`, 10,000, 100,000 and 1,000,000 by
 //! default, each of 768 dimensions in a file of its own in a temporary folder (0.8 GB for the largest). Beside it stands how long reading
 //! the same file takes. Minima of several looks, in milliseconds.
 
@@ -16,8 +16,8 @@ const ROUNDS: usize = 7;
 /// How many vectors are added at once.
 const GROUP: u64 = 2_000;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let asked: Vec<u64> = std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
+pub(crate) fn run(sizes: &[String]) -> Result<(), Box<dyn Error>> {
+    let asked: Vec<u64> = sizes.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
     let sizes = if asked.is_empty() { vec![10_000, 100_000, 1_000_000] } else { asked };
     let mut out = std::io::stdout();
     writeln!(out, "| vectors | file, MB | read, ms | search, ms | peak memory so far, MB |\n|---|---|---|---|---|")?;

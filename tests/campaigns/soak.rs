@@ -1,12 +1,8 @@
-//! Lets a loop, a watcher, an editor and git work on one memory for as long as one likes, and looks whether the watcher
-//! grows and whether an answer is ever stale: `cargo run --release --example soak -- MINUTES SEED`, 60 and 1 by default. The program is the one beside
-//! this example; build it first.
+//! Lets a loop, a watcher, an editor and git work on one memory for as long as one likes, and checks whether the watcher
+//! grows and whether an answer is ever stale.
 //!
 //! Memory is what is the watcher's own (`Private_*` of `smaps_rollup`), its median over the second tenth of the
 //! time beside that over the last tenth. How many entries there are stays about the same: the oldest runs are deleted.
-
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
-#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -21,17 +17,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-#[path = "../tests/campaigns/beside.rs"]
-mod beside;
-#[path = "../tests/campaigns/program.rs"]
-mod program;
-#[path = "../tests/campaigns/random.rs"]
-mod random;
-#[path = "../tests/campaigns/saves.rs"]
-mod saves;
-
-use program::{NOW, Program, files, word};
-use random::Random;
+use crate::program::{NOW, Program, files, word};
+use crate::random::Random;
+use crate::{Order, saves};
 
 /// How many entries the editor has.
 const EDITED: usize = 50;
@@ -47,18 +35,13 @@ struct View {
     events: usize,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let minutes: f64 = arguments.next().map_or(Ok(60.0), |text| text.parse())?;
-    let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let path = beside::program()?;
+/// Works for so many minutes, 60 by default.
+pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
+    let (minutes, seed) = (order.argument(0, 60.0)?, order.argument(1, 1)?);
     let place = tempfile::tempdir()?;
     let root = place.path().join("project");
     fs::create_dir(&root)?;
-    // The program may be built anew meanwhile.
-    let copy = place.path().join("ralph-memory");
-    fs::copy(&path, &copy)?;
-    let program = Program::new(&copy, place.path());
+    let program = Program::new(&order.program, place.path());
     program.run(&root, NOW, &["init"], "").ended(0, "init");
     git(&root, &["init", "-q", "-b", "main"]);
     // A checkout would put its old text in place, which is no mistake of the memory.
@@ -70,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     git(&root, &["add", "-A"]);
     git(&root, &["commit", "-q", "-m", "begin"]);
 
-    let mut watcher = Command::new(&copy);
+    let mut watcher = Command::new(&order.program);
     watcher.args(["watch", "--json"]).current_dir(&root).env_clear().env("HOME", place.path());
     let mut watcher = watcher.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let view = Arc::new(Mutex::new(View::default()));

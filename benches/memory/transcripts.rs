@@ -1,6 +1,6 @@
 //! Measures the memory that reading a transcript takes.
 //!
-//! `cargo run --release --example transcript_memory -- FORMAT [LINES] [--print]` makes up a stream of so many lines
+//! `cargo bench --bench memory -- transcripts FORMAT [LINES] [--print]` makes up a stream of so many lines
 //! (1,000,000 unless told) of `claude` or `codex`, or of `text`, reads it without it ever being anywhere as a whole, and prints how
 //! long that took and the process's peak memory (`VmHWM`). Among the lines are long texts, results of tools of
 //! 100 KB, broken ones, and now and then one that is longer than is read.
@@ -91,18 +91,18 @@ impl Read for Stream {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let format = match arguments.next().as_deref() {
+pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = arguments.iter().map(String::as_str);
+    let format = match arguments.next() {
         Some("claude") => Format::Claude,
         Some("codex") => Format::Codex,
         Some("text") => Format::Text,
-        _ => return Err("usage: transcript_memory claude|codex|text [LINES] [--print]".into()),
+        _ => return Err("usage: transcripts claude|codex|text [LINES] [--print]".into()),
     };
-    let n_lines: u64 = arguments.next().map_or(Ok(1_000_000), |number| number.parse())?;
+    let n_lines: u64 = arguments.next().map_or(Ok(1_000_000), str::parse)?;
     let stream = Stream { format, n_left: n_lines, line: Vec::new(), at: 0, n_filling: 0 };
     let mut out = std::io::stdout().lock();
-    if arguments.next().as_deref() == Some("--print") {
+    if arguments.next() == Some("--print") {
         std::io::copy(&mut BufReader::new(stream), &mut out)?;
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Measures queries in a process that has the index open: what a search costs beside its scan.
 //!
-//! `cargo run --release --example warm_query -- DIR QUERIES` prints the median and the 99th percentile
+//! `cargo bench --bench memory -- queries DIR QUERIES` prints the median and the 99th percentile
 //! of the thread's CPU time, in milliseconds, over the queries of a file with one JSON object a line
 //! (`{"text": "…"}`). The index of the memory in `DIR` must have been built.
 
@@ -21,12 +21,8 @@ use ralph_memory::retrieve::{self, Query};
 use ralph_memory::store::Store;
 use rustix::time::{ClockId, clock_gettime};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(root), Some(queries)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: warm_query DIR QUERIES".into());
-    };
-    let store = Store::open(Path::new(&root))?;
+pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let store = Store::open(Path::new(root))?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let folder = store.folder(&format!("cache/{}/live", index::folder_name()))?;
     let anchor = store.anchor().ok_or("there is no cache; run `ralph-memory index`")?;

@@ -1,20 +1,22 @@
-//! Looks for synthetic secrets in ten carriers, and in notes without any, and says how many are found and how often
-//! something else is taken for one: `cargo run --release --example secret_campaign -- SECRETS CLEAN SEED`, 2,000,
-//! 5,000 and 1 by default. With `--show` as the first argument it prints what it would look at.
-
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
-#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
+//! What the campaigns found, printed for people: faults, and the tables of the campaign of secrets.
+//!
+//! It knows nothing of how anything was found.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Instant;
 
-#[path = "../tests/campaigns/random.rs"]
-mod random;
-#[path = "../tests/campaigns/secrets.rs"]
-mod secrets;
+use crate::{Order, secrets};
+
+/// Prints faults, and returns how many there are.
+pub(crate) fn faults(faults: &[String]) -> io::Result<usize> {
+    for fault in faults {
+        writeln!(io::stdout(), "  {fault}")?;
+    }
+    Ok(faults.len())
+}
 
 /// The detector.
 fn detect(text: &str) -> Vec<Range<usize>> {
@@ -24,12 +26,13 @@ fn detect(text: &str) -> Vec<Range<usize>> {
 /// How much of each failure is shown.
 const SHOWN: (usize, usize) = (20, 120);
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1).peekable();
-    let is_shown = arguments.next_if(|argument| argument == "--show").is_some();
-    let n_secrets: usize = arguments.next().map_or(Ok(2_000), |text| text.parse())?;
-    let n_clean: usize = arguments.next().map_or(Ok(5_000), |text| text.parse())?;
-    let seed: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;
+/// Looks for synthetic secrets in ten carriers, and in notes without any, and prints how many are found and how often something else is taken
+/// for one. With `--show` it prints what it would look at.
+pub(crate) fn secrets(order: &Order) -> Result<(), Box<dyn Error>> {
+    let is_shown = order.arguments.first().is_some_and(|argument| argument == "--show");
+    let first = usize::from(is_shown);
+    let (n_secrets, n_clean) = (order.argument(first, 2_000)?, order.argument(first + 1, 5_000)?);
+    let seed = order.argument(first + 2, 1)?;
     let mut out = std::io::stdout().lock();
     if is_shown {
         for sample in secrets::samples(n_secrets, seed) {

@@ -1,12 +1,9 @@
 //! Measures `search_memory` through a running server beside the same call of the library.
 //!
-//! `cargo run --release --example served_search -- DIR QUERIES` prints the median and the 99th percentile of the time, in milliseconds,
+//! `cargo bench --bench memory -- served DIR QUERIES` prints the median and the 99th percentile of the time, in milliseconds,
 //! over the queries of a file with one JSON object a line (`{"text": "…"}`), and the median of what the server takes beyond the library. Both
-//! open the memory in `DIR` anew for each call, scan it, search it and read the lines that are shown. The program is the one beside this
-//! example; build it first.
+//! open the memory in `DIR` anew for each call, scan it, search it and read the lines that are shown.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
-#![allow(dead_code, reason = "of what the campaigns share it needs only a part")]
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -23,23 +20,16 @@ use std::time::Instant;
 use ralph_memory::{Memory, Query};
 use serde_json::json;
 
-#[path = "../tests/campaigns/agent.rs"]
-mod agent;
-#[path = "../tests/campaigns/beside.rs"]
-mod beside;
+use crate::agent::Agent;
 
 /// How long an excerpt of the server is.
 const EXCERPT: usize = 200;
 const LIMIT: usize = 10;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(root), Some(queries)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: served_search DIR QUERIES".into());
-    };
-    let mut command = Command::new(beside::program()?);
-    command.args(["mcp", "--root", &root]).env_clear().env("HOME", &root);
-    let mut agent = agent::Agent::greeted(command);
+pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn Error>> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-memory"));
+    command.args(["mcp", "--root", root]).env_clear().env("HOME", root);
+    let mut agent = Agent::greeted(command);
     let (mut served, mut called, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
     let text = std::fs::read_to_string(queries)?;
     // Once for nothing, so that both find a warm cache.
@@ -53,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let result = agent.call("search_memory", &json!({"query": text, "limit": LIMIT}));
             let by_server = begun.elapsed().as_secs_f64() * 1e3;
             let begun = Instant::now();
-            let memory = Memory::open(Path::new(&root))?;
+            let memory = Memory::open(Path::new(root))?;
             let query = Query { text, ..Query::default() };
             let found = memory.search(&query, LIMIT)?;
             std::hint::black_box(memory.excerpts(found.hits.iter().map(|hit| &hit.entry), &query.text, EXCERPT));
