@@ -152,12 +152,7 @@ mod tests {
         );
         check(
             &with("gone"),
-            &[(
-                "a",
-                7,
-                "broken-link",
-                "bring it back with `ralph-memory restore knowledge/gone`, or remove the link",
-            )],
+            &[("a", 7, "broken-link", "bring it back with `ralph-memory restore knowledge/gone`, or remove the link")],
         );
     }
 
