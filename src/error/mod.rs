@@ -6,12 +6,14 @@
 
 mod argument;
 mod findings;
+mod kind;
 mod problem;
 
 use std::path::{Path, PathBuf};
 
 pub use self::argument::Argument;
 pub use self::findings::{Findings, MAX_IN_ALL, MAX_OF_FILE, Tally};
+pub use self::kind::ErrorKind;
 pub use self::problem::{Message, Problem, Severity};
 
 /// The result of a call that can be stopped by an [`Error`].
@@ -175,6 +177,14 @@ pub enum Error {
         number: u32,
         /// The agent's process.
         pid: u32,
+    },
+    /// A run cannot use what it was given: a command, a prompt template, a checklist, or a folder for logs.
+    #[error("{message}")]
+    Unusable {
+        /// What cannot be used, and why.
+        message: String,
+        /// What to give instead.
+        hint: String,
     },
     /// A bug ended the call.
     #[error("a bug stopped the call: {message}")]

@@ -15,6 +15,8 @@ mod lock;
 mod name;
 mod private;
 mod read;
+#[cfg(feature = "runner")]
+mod replace_file;
 mod survey;
 mod sweep;
 mod temp;
@@ -32,6 +34,8 @@ pub use lock::{Lock, let_others_lock};
 pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
 pub use private::{private_names, read_if_begins, write_private};
 pub use read::{ReadFile, Unreadable};
+#[cfg(feature = "runner")]
+pub(crate) use replace_file::replace_file;
 pub use survey::{FolderState, LockState, Paths, Survey};
 pub use sweep::Swept;
 pub use trust::Trust;

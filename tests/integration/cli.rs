@@ -924,11 +924,11 @@ fn errors_are_json_too() {
     assert_snapshot!(TestBase::without_memory().run(["--json", "list"]), @r#"
     exit 3
     --- stdout
-    {"schema_version":1,"error":{"message":"no `.ralph` folder in `[TEMP]/project` or above it","causes":[],"hint":"`ralph-memory init` makes one here; `--root FOLDER` names another place","exit_code":3},"problems":[]}
+    {"schema_version":1,"error":{"message":"no `.ralph` folder in `[TEMP]/project` or above it","causes":[],"hint":"`ralph-memory init` creates one here; `--root FOLDER` names another place","exit_code":3},"problems":[]}
 
     --- stderr
     error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     "#);
     // Behind `--` it is a word.
     assert_eq!(base.run(["show", "--", "--json", "x"]).stdout, "");
@@ -1006,20 +1006,20 @@ fn without_a_memory_is_3() {
     exit 3
     --- stderr
     error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
     // An entry that is to be added is not read before it is known where it goes.
     assert_snapshot!(base.run(["add", "--title", "T", "--tags", "a"]), @"
     exit 3
     --- stderr
     error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
     assert_snapshot!(base.run(["list", "--root", "nowhere"]), @"
     exit 3
     --- stderr
     error: no `.ralph` folder in `[TEMP]/project/nowhere` or above it
-    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
 }
 

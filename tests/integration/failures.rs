@@ -127,7 +127,7 @@ fn a_folder_that_is_a_file_is_6() {
     exit 3
     --- stderr
     error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` makes one here; `--root FOLDER` names another place
+    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
 }
 
@@ -272,7 +272,7 @@ fn what_cannot_be_edited_is_left_alone() {
     exit 4
     --- stderr
     error: cannot edit `.ralph/knowledge/t.md`: `supersedes` is not a list
-    hint: mend the file by hand; `ralph-memory check` says where
+    hint: fix the file by hand; `ralph-memory check` says where
     ");
     assert_eq!(base.read(".ralph/knowledge/t.md"), file);
 }

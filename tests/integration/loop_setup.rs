@@ -186,7 +186,7 @@ fn a_stuck_task_is_stuck_wherever_it_is_asked_about() {
     // A person is sent to an attempt that is there, and not told of models that nobody tried.
     let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
     assert!(
-        ran.stderr.contains("warning: `x` keeps failing; have a look at `ralph-memory show journal/run-0000000b/0012`"),
+        ran.stderr.contains("warning: `x` keeps failing; see `ralph-memory show journal/run-0000000b/0012`"),
         "{ran}"
     );
 }

@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
-use std::{fs, mem, thread};
+use std::{mem, thread};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
+use ralph_memory::runner::{Interrupt, duration};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::running::interrupt::is_ignored;
-use crate::running::live::duration;
+use crate::error::Exit;
 
 /// How long a command may take without a word.
 const DELAY: Duration = Duration::from_millis(500);
@@ -30,7 +30,8 @@ const HERTZ: u8 = 10;
 static ACTIVITIES: Mutex<Activities> = Mutex::new(Activities::new());
 static CHANGED: Condvar = Condvar::new();
 /// There is one terminal, and so one line. Whoever has this may take [`ACTIVITIES`], and not the other way round.
-static LINE: Mutex<Line> = Mutex::new(Line { own: None, lent: None, is_on_lent: false, is_closed: false });
+static LINE: Mutex<ActivityLine> =
+    Mutex::new(ActivityLine { own: None, lent: None, is_on_lent: false, is_closed: false });
 /// Whether a line may be there to erase.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
@@ -39,7 +40,7 @@ static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// How long a program that a signal ends waits for its line to be erased.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-struct Line {
+struct ActivityLine {
     /// The line, while it is shown.
     own: Option<ProgressBar>,
     /// The line of a run, which has room for this one.
@@ -87,9 +88,15 @@ pub(crate) fn close() {
     line.close();
 }
 
-/// Says that somebody else takes care of signals, and of the line then.
-pub(crate) fn leave_signals() {
+/// Returns what SIGINT, SIGTERM and SIGHUP raise from here on, instead of ending the program at once. The one that ends it
+/// erases the line first.
+pub(crate) fn interrupt() -> io::Result<Interrupt> {
     LEAVES_SIGNALS.store(true, Ordering::SeqCst);
+    Interrupt::listen(|| {
+        close();
+        #[expect(clippy::exit, reason = "the other threads may wait for ever")]
+        std::process::exit(Exit::Interrupted as i32)
+    })
 }
 
 /// An output that erases the line before anything else is written.
@@ -137,7 +144,7 @@ fn draw() {
     }
 }
 
-impl Line {
+impl ActivityLine {
     /// Draws the line with this text, or erases it where there is none.
     fn show(&mut self, text: Option<String>) {
         let Some(text) = text.filter(|_| !self.is_closed) else {
@@ -178,8 +185,7 @@ impl Line {
 fn erase_at_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !Interrupt::is_ignored(*signal));
         let Ok(mut signals) = Signals::new(wanted) else { return };
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {
@@ -302,14 +308,14 @@ mod tests {
     use super::*;
 
     /// Work that is told at these milliseconds.
-    struct Told {
+    struct TimedWork {
         start: Instant,
         activities: Activities,
     }
 
-    impl Told {
-        fn new() -> Told {
-            Told { start: Instant::now(), activities: Activities::new() }
+    impl TimedWork {
+        fn new() -> TimedWork {
+            TimedWork { start: Instant::now(), activities: Activities::new() }
         }
 
         fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
@@ -326,7 +332,7 @@ mod tests {
 
     #[test]
     fn half_a_second_is_waited_for_without_a_word() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.check(0, None);
         told.at(0, Work::Indexing, Step::Began, 0, Some(20_000));
         told.at(300, Work::Indexing, Step::Advanced, 12_340, Some(20_000));
@@ -338,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_innermost_work_is_told() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Examining, Step::Began, 0, None);
         told.at(100, Work::Reading, Step::Began, 0, Some(1_000));
         told.at(200, Work::WaitingForLock, Step::Began, 0, None);
@@ -353,7 +359,7 @@ mod tests {
 
     #[test]
     fn work_without_a_count_has_its_time() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Reading, Step::Began, 0, None);
         told.check(1_000, Some("Reading entries · 1 s"));
         told.at(1_000, Work::Reading, Step::Ended, 0, None);
@@ -363,7 +369,7 @@ mod tests {
 
     #[test]
     fn short_work_does_not_flicker() {
-        let mut told = Told::new();
+        let mut told = TimedWork::new();
         told.at(0, Work::Reading, Step::Began, 0, None);
         told.at(450, Work::Reading, Step::Ended, 0, None);
         // It is waited for as before, and gets a moment.

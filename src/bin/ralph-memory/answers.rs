@@ -45,7 +45,7 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
 
 /// What became of an entry that was written.
 #[derive(Serialize)]
-pub(crate) struct Change<'a> {
+pub(crate) struct EntryChange<'a> {
     pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
@@ -55,9 +55,9 @@ pub(crate) struct Change<'a> {
     pub(crate) similar: &'a [Id],
 }
 
-impl Change<'_> {
-    pub(crate) fn of(added: &Added) -> Change<'_> {
-        Change {
+impl EntryChange<'_> {
+    pub(crate) fn of(added: &Added) -> EntryChange<'_> {
+        EntryChange {
             action: added.action,
             id: &added.id,
             title: &added.title,

@@ -11,7 +11,7 @@ use crate::commands::{
     add, check, completions, consolidate, context, doctor, index, init, list, man, mcp, merge_driver, note, promote,
     prune, record, restore, run as run_command, search, show, status, supersede, watch,
 };
-use crate::error::{self, Exit, Report};
+use crate::error::{self, ErrorReport, Exit};
 use crate::session::Globals;
 use crate::ui::Ui;
 
@@ -47,30 +47,30 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init::Args),
-    Add(add::Args),
-    Note(note::Args),
-    Search(search::Args),
-    Show(show::Args),
-    List(list::Args),
+    Init(init::InitArgs),
+    Add(add::AddArgs),
+    Note(note::NoteArgs),
+    Search(search::SearchArgs),
+    Show(show::ShowArgs),
+    List(list::ListArgs),
     #[command(visible_alias = "prime")]
-    Context(context::Args),
-    Record(record::Args),
-    Run(run_command::Args),
-    Check(check::Args),
-    Status(status::Args),
-    Doctor(doctor::Args),
-    Prune(prune::Args),
-    Consolidate(consolidate::Args),
-    Restore(restore::Args),
-    Supersede(supersede::Args),
-    Promote(promote::Args),
-    Index(index::Args),
-    Watch(watch::Args),
-    Mcp(mcp::Args),
-    MergeDriver(merge_driver::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Context(context::ContextArgs),
+    Record(record::RecordArgs),
+    Run(run_command::RunArgs),
+    Check(check::CheckArgs),
+    Status(status::StatusArgs),
+    Doctor(doctor::DoctorArgs),
+    Prune(prune::PruneArgs),
+    Consolidate(consolidate::ConsolidateArgs),
+    Restore(restore::RestoreArgs),
+    Supersede(supersede::SupersedeArgs),
+    Promote(promote::PromoteArgs),
+    Index(index::IndexArgs),
+    Watch(watch::WatchArgs),
+    Mcp(mcp::McpArgs),
+    MergeDriver(merge_driver::MergeDriverArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs the program with these arguments.
@@ -153,7 +153,7 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
         let hint = Some("`ralph-memory help` and `--help` say what there is".to_owned());
-        let report = Report { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
+        let report = ErrorReport { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
         let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
     }
     if to_err { Exit::Usage } else { Exit::Done }

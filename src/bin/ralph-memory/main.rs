@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 mod activity;
+mod advice;
 mod answers;
 mod cli;
 mod commands;
@@ -16,7 +17,6 @@ mod project_paths;
 #[cfg(test)]
 mod reference;
 mod report;
-mod running;
 mod session;
 mod ui;
 

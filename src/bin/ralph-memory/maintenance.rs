@@ -8,29 +8,29 @@ use serde::Serialize;
 use crate::ui::{ID, Ui};
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct MaintenanceOutput<'a> {
     dry_run: bool,
     #[serde(flatten)]
-    done: Done<'a>,
+    done: MaintenanceAnswer<'a>,
 }
 
 /// What was moved and merged, or would be.
 #[derive(Serialize)]
-pub(crate) struct Done<'a> {
+pub(crate) struct MaintenanceAnswer<'a> {
     moved: &'a [ArchivedEntry],
     merged: &'a [ConsolidatedLearnings],
 }
 
-impl Done<'_> {
-    pub(crate) fn of(report: &MaintenanceReport) -> Done<'_> {
-        Done { moved: &report.moved, merged: &report.merged }
+impl MaintenanceAnswer<'_> {
+    pub(crate) fn of(report: &MaintenanceReport) -> MaintenanceAnswer<'_> {
+        MaintenanceAnswer { moved: &report.moved, merged: &report.merged }
     }
 }
 
 /// Shows what was moved and merged, or would be.
 pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -> io::Result<()> {
     if ui.json {
-        return ui.json(Answer { dry_run, done: Done::of(report) }, &report.problems);
+        return ui.json(MaintenanceOutput { dry_run, done: MaintenanceAnswer::of(report) }, &report.problems);
     }
     for merged in &report.merged {
         let ids: Vec<String> = merged.ids.iter().map(|id| ui.styled(ID, id.as_str())).collect();

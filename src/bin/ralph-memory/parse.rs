@@ -60,7 +60,7 @@ pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
 
 /// How an agent's output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Whatever its first lines look like
     Auto,
     /// Plain text
@@ -73,14 +73,14 @@ pub(crate) enum Format {
     Opencode,
 }
 
-impl From<Format> for transcript::Format {
-    fn from(format: Format) -> transcript::Format {
+impl From<OutputFormat> for transcript::Format {
+    fn from(format: OutputFormat) -> transcript::Format {
         match format {
-            Format::Auto => transcript::Format::Auto,
-            Format::Text => transcript::Format::Text,
-            Format::Claude => transcript::Format::Claude,
-            Format::Codex => transcript::Format::Codex,
-            Format::Opencode => transcript::Format::Opencode,
+            OutputFormat::Auto => transcript::Format::Auto,
+            OutputFormat::Text => transcript::Format::Text,
+            OutputFormat::Claude => transcript::Format::Claude,
+            OutputFormat::Codex => transcript::Format::Codex,
+            OutputFormat::Opencode => transcript::Format::Opencode,
         }
     }
 }

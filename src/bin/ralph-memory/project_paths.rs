@@ -5,15 +5,15 @@ use std::path::{Component, Path, PathBuf};
 use ralph_memory::Memory;
 use ralph_memory::error::{Problem, Severity};
 
-use crate::error::Usage;
+use crate::error::UsageError;
 
 /// Returns the paths relative to the project's folder, with `/` between their parts. They are meant as the shell completes
 /// them: relative to the folder where the command stands, where that is inside of the project.
 ///
 /// # Errors
 ///
-/// [`Usage`] where one lies outside of the project.
-pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String>, Usage> {
+/// [`UsageError`] where one lies outside of the project.
+pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String>, UsageError> {
     let canonical = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let root = canonical(memory.root());
     let folder = std::env::current_dir().map(|folder| canonical(&folder)).ok();
@@ -39,7 +39,7 @@ pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
     missing.map(problem).collect()
 }
 
-fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<String, Usage> {
+fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<String, UsageError> {
     let mut full = PathBuf::new();
     for part in folder.join(path).components() {
         match part {
@@ -56,7 +56,7 @@ fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<Stri
         Ok(inside) => {
             Ok(inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"))
         }
-        Err(_) => Err(Usage {
+        Err(_) => Err(UsageError {
             message: format!("`{path}` lies outside of the project `{}`", named.display()),
             hint: "name a file of the project, relative to the folder where the command is run".to_owned(),
         }),

@@ -9,7 +9,7 @@ use ralph_memory::history::Usage;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
 
-use crate::error::Report;
+use crate::error::ErrorReport;
 
 /// The version of the JSON that is printed.
 const SCHEMA_VERSION: u32 = 1;
@@ -44,7 +44,7 @@ pub(crate) struct Ui<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a, Data> {
+struct JsonAnswer<'a, Data> {
     schema_version: u32,
     #[serde(flatten)]
     data: Data,
@@ -52,14 +52,14 @@ struct Answer<'a, Data> {
 }
 
 #[derive(Serialize)]
-struct Failed<'a> {
-    error: &'a Report,
+struct JsonFailure<'a> {
+    error: &'a ErrorReport,
 }
 
 impl Ui<'_> {
     /// Writes the answer as one JSON object.
     pub(crate) fn json(&mut self, data: impl Serialize, problems: &[Problem]) -> io::Result<()> {
-        serde_json::to_writer(&mut *self.out, &Answer { schema_version: SCHEMA_VERSION, data, problems })?;
+        serde_json::to_writer(&mut *self.out, &JsonAnswer { schema_version: SCHEMA_VERSION, data, problems })?;
         writeln!(self.out)
     }
 
@@ -108,7 +108,7 @@ impl Ui<'_> {
     }
 
     /// Shows an error.
-    pub(crate) fn error(&mut self, report: &Report) -> io::Result<()> {
+    pub(crate) fn error(&mut self, report: &ErrorReport) -> io::Result<()> {
         let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "error:"), one_line(&report.message));
         for cause in &report.causes {
             let _ = writeln!(self.err, "{} {}", paint(self.err_colour, ERROR, "caused by:"), one_line(cause));
@@ -118,8 +118,8 @@ impl Ui<'_> {
     }
 
     /// Writes the error as the answer.
-    pub(crate) fn json_error(&mut self, report: &Report) -> io::Result<()> {
-        self.json(Failed { error: report }, &[])
+    pub(crate) fn json_error(&mut self, report: &ErrorReport) -> io::Result<()> {
+        self.json(JsonFailure { error: report }, &[])
     }
 
     fn hint(&mut self, hint: &str) {
@@ -143,7 +143,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 
 /// Returns the text without what a terminal acts on. A line break would let an entry forge lines of
 /// this program.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     for_terminal(&text.replace(['\n', '\t'], " "))
 }
 

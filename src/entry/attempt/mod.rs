@@ -232,6 +232,13 @@ impl AttemptHead {
             error_fingerprint: None,
         }
     }
+
+    /// Returns how many tokens it took, in and out, where it says so.
+    pub fn tokens(&self) -> Option<u64> {
+        let (read, written) = (self.tokens_in, self.tokens_out);
+        let sum = read.unwrap_or_default().saturating_add(written.unwrap_or_default());
+        (read.is_some() || written.is_some()).then_some(sum)
+    }
 }
 
 /// What the body of a journal file says, part by part; what is empty is not there.

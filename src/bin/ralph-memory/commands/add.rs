@@ -6,8 +6,8 @@ use ralph_memory::entry::MAX_FILE_BYTES;
 use ralph_memory::error::Argument;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
-use crate::answers::Change;
-use crate::error::{Exit, Usage};
+use crate::answers::EntryChange;
+use crate::error::{Exit, UsageError};
 use crate::parse::{self, Expiry};
 use crate::project_paths;
 use crate::session::{Globals, writer};
@@ -18,7 +18,7 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers go on while one writes.\"
   ralph-memory add --title \"How releases are made\" --tags release --category tool_usage < notes.md")]
-pub(crate) struct Args {
+pub(crate) struct AddArgs {
     /// Short and descriptive
     #[arg(long, allow_hyphen_values = true)]
     title: String,
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     allow_secrets: Vec<String>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
     // A missing memory is said before somebody types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
@@ -90,7 +90,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let mut added = memory.add(&knowledge)?;
     added.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        ui.json(Change::of(&added), &added.problems)?;
+        ui.json(EntryChange::of(&added), &added.problems)?;
     } else {
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;
@@ -112,7 +112,7 @@ fn from_stdin() -> anyhow::Result<String> {
     if stdin.is_terminal() {
         let hint =
             "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`".to_owned();
-        return Err(Usage { message: "no body".to_owned(), hint }.into());
+        return Err(UsageError { message: "no body".to_owned(), hint }.into());
     }
     let mut bytes = Vec::new();
     let limit = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);

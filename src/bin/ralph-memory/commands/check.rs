@@ -14,17 +14,17 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   ralph-memory check --strict
   ralph-memory check --format github")]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     /// Exit with code 1 for warnings as well
     #[arg(long)]
     strict: bool,
     /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: CheckFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CheckFormat {
     Human,
     Json,
     Github,
@@ -32,33 +32,33 @@ enum Format {
 }
 
 #[derive(Serialize)]
-struct Answer {
-    counts: Counts,
+struct CheckAnswer {
+    counts: CheckCounts,
 }
 
 /// How many files were looked at, and of problems all that there are, listed or not.
 #[derive(Serialize)]
-struct Counts {
+struct CheckCounts {
     files: usize,
     errors: usize,
     warnings: usize,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let checked = memory.check();
     let problems = &checked.problems;
-    match if ui.json { Format::Json } else { args.format } {
-        Format::Human => {
+    match if ui.json { CheckFormat::Json } else { args.format } {
+        CheckFormat::Human => {
             let mut lines = memory.source_lines();
             report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
         }
-        Format::Json => {
+        CheckFormat::Json => {
             let Tally { errors, warnings, .. } = checked.total;
-            ui.json(Answer { counts: Counts { files: checked.files, errors, warnings } }, problems)?;
+            ui.json(CheckAnswer { counts: CheckCounts { files: checked.files, errors, warnings } }, problems)?;
         }
-        Format::Github => report::github(ui.out, problems)?,
-        Format::Sarif => report::sarif(ui.out, problems)?,
+        CheckFormat::Github => report::github(ui.out, problems)?,
+        CheckFormat::Sarif => report::sarif(ui.out, problems)?,
     }
     let is_bad = checked.total.errors > 0 || (args.strict && checked.total.warnings > 0);
     Ok(if is_bad { Exit::No } else { Exit::Done })

@@ -12,12 +12,12 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   ralph-memory completions bash > ~/.local/share/bash-completion/completions/ralph-memory
   ralph-memory completions fish > ~/.config/fish/completions/ralph-memory.fish")]
-pub(crate) struct Args {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, args: &CompletionsArgs) -> anyhow::Result<Exit> {
     // `generate` panics when it cannot write, so it does not get the output itself.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ralph-memory", &mut script);

@@ -12,13 +12,13 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory consolidate --dry-run")]
-pub(crate) struct Args {
+pub(crate) struct ConsolidateArgs {
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ConsolidateArgs) -> anyhow::Result<Exit> {
     let report = globals.open()?.consolidate(args.dry_run)?;
     maintenance::show(ui, &report, args.dry_run)?;
     Ok(Exit::Done)

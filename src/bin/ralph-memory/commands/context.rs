@@ -1,13 +1,13 @@
 //! `context`: begins an iteration, and prints what its agent should know.
 
 use ralph_memory::memory::{Iteration, Run};
+use ralph_memory::runner::assigned_task;
 use ralph_memory::strategy::Strategy;
 use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::answers::{self, Begun, ListedEntry};
-use crate::error::{Exit, Usage};
-use crate::running::prompt;
+use crate::error::{Exit, UsageError};
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
 use crate::{parse, project_paths};
@@ -23,7 +23,7 @@ use crate::{parse, project_paths};
   ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md
   ralph-memory context --task \"Fix the login\" --dry-run
   ralph-memory context --cancel run-1a2b3c4d/3")]
-pub(crate) struct Args {
+pub(crate) struct ContextArgs {
     #[command(flatten)]
     task: TaskArgs,
     /// The run that the iteration belongs to [default: `RALPH_RUN_ID`, else the one that was active in
@@ -77,7 +77,7 @@ impl TaskArgs {
         let title = self.task.unwrap_or_default();
         if title.trim().is_empty() {
             let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
-            return Err(Usage { message: "the task's title is empty".to_owned(), hint }.into());
+            return Err(UsageError { message: "the task's title is empty".to_owned(), hint }.into());
         }
         let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&title));
         Ok(Task {
@@ -110,14 +110,14 @@ impl BudgetArgs {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ContextAnswer<'a> {
     iteration: Option<Begun<'a>>,
     context: &'a str,
     entries: Vec<ListedEntry>,
     left_out: Vec<ListedEntry>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {
     if let Some(id) = &args.cancel {
         return cancel(ui, &globals.open()?, id);
     }
@@ -126,7 +126,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     // As `run` does. In JSON it stands in the iteration.
-    let assigned = if args.no_task { String::new() } else { prompt::assigned(&task, &task.own_id()) + "\n" };
+    let assigned = if args.no_task { String::new() } else { assigned_task(&task, &task.own_id()) + "\n" };
     // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();
@@ -139,7 +139,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
             let (entries, left_out) = (memory.summaries(&context.entries), memory.summaries(&context.left_out));
             let [entries, left_out] =
                 [&entries, &left_out].map(|list| answers::listed_for_agent(&memory, list, &title));
-            ui.json(Answer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
+            ui.json(ContextAnswer { iteration: None, context: &context.text, entries, left_out }, &context.problems)?;
         } else {
             ui.text(&format!("{assigned}{}", context.text))?;
             ui.problems(&context.problems);
@@ -154,7 +154,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
         let [entries, left_out] =
             [&entries, &left_out].map(|list| answers::listed_for_agent(&memory, list, &iteration.task.title));
         let begun = Some(Begun::of(&iteration));
-        ui.json(Answer { iteration: begun, context: &iteration.context, entries, left_out }, &iteration.problems)?;
+        ui.json(
+            ContextAnswer { iteration: begun, context: &iteration.context, entries, left_out },
+            &iteration.problems,
+        )?;
     } else {
         // The text goes to an agent as it is; what a terminal must not get was taken out of it.
         ui.text(&format!("{assigned}{}", iteration.context))?;
@@ -177,7 +180,7 @@ fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
         let ids: Vec<String> = open.iter().map(|open| format!("`{}/{}`", open.run_id, open.number)).collect();
         let hint =
             if ids.is_empty() { "there is no open iteration".to_owned() } else { format!("open: {}", ids.join(", ")) };
-        return Err(Usage { message: format!("no open iteration is called `{id}`"), hint }.into());
+        return Err(UsageError { message: format!("no open iteration is called `{id}`"), hint }.into());
     };
     memory.cancel(iteration)?;
     if ui.json {

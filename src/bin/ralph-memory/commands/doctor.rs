@@ -18,7 +18,7 @@ const PROGRAM: &str = "ralph-memory";
   ralph-memory doctor --json
   ralph-memory doctor --fix
   ralph-memory doctor --register-merge-driver")]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Let git merge entries by key and by block: set this repository's `merge.ralph-memory.driver`, and add
     /// what is missing to `.ralph/.gitattributes`
     #[arg(long)]
@@ -38,14 +38,14 @@ struct Registration<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct DoctorAnswer<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed: Option<&'a [AppliedFix]>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.register_merge_driver {
         let registered = memory.register_merge_driver(PROGRAM)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let diagnosis = memory.doctor();
     if ui.json {
         let fixed = fixes.as_ref().map(|fixes| fixes.fixed.as_slice());
-        ui.json(Answer { diagnosis: &diagnosis, fixed }, problems)?;
+        ui.json(DoctorAnswer { diagnosis: &diagnosis, fixed }, problems)?;
     } else {
         for AppliedFix { what, detail } in fixes.iter().flat_map(|fixes| &fixes.fixed) {
             let (what, detail) = (ui.styled(PLAIN, &format!("{what:<11}")), ui.styled(PLAIN, detail));

@@ -16,7 +16,7 @@ use crate::ui::Ui;
   ralph-memory index
   ralph-memory index --rebuild
   ralph-memory index --remote")]
-pub(crate) struct Args {
+pub(crate) struct IndexArgs {
     /// Rebuild it from the files
     #[arg(long)]
     rebuild: bool,
@@ -27,20 +27,20 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
-    index: Index<'a>,
-    vectors: Option<Vectors>,
+struct IndexAnswer<'a> {
+    index: IndexState<'a>,
+    vectors: Option<VectorState>,
 }
 
 #[derive(Serialize)]
-struct Index<'a> {
+struct IndexState<'a> {
     path: &'a Path,
     entry_count: usize,
 }
 
 /// How many entries have vectors, here or on the server.
 #[derive(Serialize)]
-struct Vectors {
+struct VectorState {
     #[serde(rename = "entry_count")]
     entries: usize,
     #[serde(rename = "new_count")]
@@ -49,7 +49,7 @@ struct Vectors {
     removed: usize,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
     let mut vectors = if args.remote {
@@ -63,8 +63,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {
-        let vectors = vectors.map(|EmbedReport { entries, new, removed, .. }| Vectors { entries, new, removed });
-        ui.json(Answer { index: Index { path: &index.path, entry_count: index.entries }, vectors }, &problems)?;
+        let vectors = vectors.map(|EmbedReport { entries, new, removed, .. }| VectorState { entries, new, removed });
+        ui.json(
+            IndexAnswer { index: IndexState { path: &index.path, entry_count: index.entries }, vectors },
+            &problems,
+        )?;
     } else {
         ui.line(format_args!("the index has {}", entries(index.entries)))?;
         if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {

@@ -3,7 +3,7 @@
 use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
 
-use crate::error::{Exit, Usage};
+use crate::error::{Exit, UsageError};
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
@@ -12,7 +12,7 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory init
   ralph-memory init --root ~/src/project")]
-pub(crate) struct Args {
+pub(crate) struct InitArgs {
     /// Create one here although commands in this folder already use the memory of a folder above
     #[arg(long)]
     here: bool,
@@ -21,12 +21,12 @@ pub(crate) struct Args {
 /// The folder that is not below `.ralph/`.
 const SKILLS: &str = ".claude/skills/";
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow::Result<Exit> {
     let root = globals.start()?;
     let above =
         if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
     if let Some(above) = above {
-        return Err(Usage {
+        return Err(UsageError {
             message: format!("`{}` has a memory, and this folder is inside of it", above.display()),
             hint:
                 "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder"

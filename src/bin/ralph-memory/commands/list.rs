@@ -17,7 +17,7 @@ use crate::ui::{ID, PLAIN, QUIET, Ui};
 #[command(after_help = "Examples:
   ralph-memory list --tag sqlite
   ralph-memory list --tags")]
-pub(crate) struct Args {
+pub(crate) struct ListArgs {
     /// Only what has this tag; may be repeated
     #[arg(long = "tag")]
     tag: Vec<String>,
@@ -47,11 +47,11 @@ struct Entries {
 }
 
 #[derive(Serialize)]
-struct Tags<'a> {
+struct TagCounts<'a> {
     tag_counts: &'a BTreeMap<String, usize>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let filter = EntryFilter {
         kind: args.kind,
@@ -64,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let listed = memory.list(&filter);
     if ui.json {
         if args.tags {
-            ui.json(Tags { tag_counts: &listed.tags }, &listed.problems)?;
+            ui.json(TagCounts { tag_counts: &listed.tags }, &listed.problems)?;
         } else {
             let entries = answers::listed(&memory, listed.entries.iter(), "");
             ui.json(Entries { entries }, &listed.problems)?;

@@ -18,12 +18,12 @@ use crate::error::Exit;
     after_help = "Examples:
   ralph-memory man /usr/local/share/man/man1"
 )]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// The folder, which is created if it is missing
     folder: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ManArgs) -> anyhow::Result<Exit> {
     let cannot_write = |source| ralph_memory::Error::Io { action: "write", path: args.folder.clone(), source };
     fs::create_dir_all(&args.folder).map_err(cannot_write)?;
     clap_mangen::generate_to(Cli::command(), &args.folder).map_err(cannot_write)?;

@@ -19,9 +19,9 @@ Examples:
   claude mcp add ralph-memory -- ralph-memory mcp
   codex mcp add ralph-memory -- ralph-memory mcp
   ralph-memory mcp --root ~/projects/shop")]
-pub(crate) struct Args {}
+pub(crate) struct McpArgs {}
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, Args {}: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, McpArgs {}: &McpArgs) -> anyhow::Result<Exit> {
     if io::stdin().is_terminal() {
         ui.note("this speaks the Model Context Protocol with a program, not with a person; Ctrl-D ends it");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ralph_memory::entry::merge::{Merged, merge};
 use ralph_memory::{Error, Memory};
 
-use crate::error::{Exit, Usage};
+use crate::error::{Exit, UsageError};
 use crate::ui::Ui;
 
 /// The folder of a memory, as it stands in a path.
@@ -22,7 +22,7 @@ const HEADS: &str = "GITHEAD_";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   git config merge.ralph-memory.driver \"ralph-memory merge-driver --marker-size %L --path %P %O %A %B\"")]
-pub(crate) struct Args {
+pub(crate) struct MergeDriverArgs {
     /// The version that both come from; empty if there is none
     base: PathBuf,
     /// Our version, which the result replaces
@@ -37,8 +37,8 @@ pub(crate) struct Args {
     marker_size: u8,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, args: &Args) -> anyhow::Result<Exit> {
-    let (root, path) = split(&args.path).ok_or_else(|| Usage {
+pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exit> {
+    let (root, path) = split(&args.path).ok_or_else(|| UsageError {
         message: format!("`{}` is no entry of a memory", args.path),
         hint: "`--path` names a file below `.ralph/`, as git's `%P` does".to_owned(),
     })?;

@@ -5,7 +5,7 @@ use ralph_memory::entry::knowledge::EVENTS;
 use ralph_memory::{Scope, Source};
 use serde_json::{Map, Value};
 
-use crate::answers::Change;
+use crate::answers::EntryChange;
 use crate::error::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
@@ -17,7 +17,7 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory note --event decision --summary \"Sessions stay in SQLite. Redis was one more thing to run.\"
   ralph-memory note --event rejection --summary \"No tests for the empty file.\" --scope task:t-12 --source reviewer --importance 80")]
-pub(crate) struct Args {
+pub(crate) struct NoteArgs {
     /// The kind of event: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
     #[arg(long, value_name = "EVENT", value_parser = event)]
     event: String,
@@ -68,7 +68,7 @@ fn details(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: NoteArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let files = project_paths::of_project(&memory, &args.files)?;
     let event = Event {
@@ -87,7 +87,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let mut noted = memory.note(&event)?;
     noted.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        ui.json(Change::of(&noted), &noted.problems)?;
+        ui.json(EntryChange::of(&noted), &noted.problems)?;
     } else {
         let id = ui.styled(ID, noted.id.as_str());
         ui.line(format_args!("{} {id}", noted.action.as_str()))?;

@@ -15,7 +15,7 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory promote knowledge/wal-mode project
   ralph-memory promote 2026-02-17-no-tests-for-the-empty-file section:storage")]
-pub(crate) struct Args {
+pub(crate) struct PromoteArgs {
     /// The knowledge entry
     #[arg(value_parser = parse::id)]
     id: Id,
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PromoteAnswer<'a> {
     action: &'static str,
     id: &'a Id,
     path: &'a EntryPath,
@@ -33,13 +33,13 @@ struct Answer<'a> {
     previous_scope: &'a Scope,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &PromoteArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let promoted = memory.promote(&args.id, &args.scope)?;
     if ui.json {
         let Promoted { id, path, from, to, changed, problems } = &promoted;
         let action = if *changed { "promoted" } else { "unchanged" };
-        ui.json(Answer { action, id, path, scope: to, previous_scope: from }, problems)?;
+        ui.json(PromoteAnswer { action, id, path, scope: to, previous_scope: from }, problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ID, promoted.id.as_str());

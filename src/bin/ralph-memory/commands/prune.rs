@@ -15,13 +15,13 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   ralph-memory prune --dry-run
   ralph-memory prune && ralph-memory restore knowledge/wal-mode")]
-pub(crate) struct Args {
+pub(crate) struct PruneArgs {
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &PruneArgs) -> anyhow::Result<Exit> {
     let report = globals.open()?.prune(args.dry_run)?;
     maintenance::show(ui, &report, args.dry_run)?;
     Ok(Exit::Done)

@@ -11,9 +11,9 @@ use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT
 use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
-use crate::answers::Change;
-use crate::error::{Exit, Usage};
-use crate::parse::{self, Format};
+use crate::answers::EntryChange;
+use crate::error::{Exit, UsageError};
+use crate::parse::{self, OutputFormat};
 use crate::session::{Globals, run_of_environment, state_folders};
 use crate::ui::{self, Ui};
 
@@ -32,7 +32,7 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
   claude -p --output-format stream-json --verbose < prompt.md | ralph-memory record
   cargo test > test.txt 2>&1; ralph-memory record output.txt --verify-command \"cargo test\" --verify-exit $? --verify-output test.txt
   echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
-pub(crate) struct Args {
+pub(crate) struct RecordArgs {
     /// What the agent wrote: its final text or its event stream [default: standard input]; or the file of an attempt
     /// that could not be recorded before
     #[arg(value_name = "FILE")]
@@ -72,26 +72,26 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", requires = "verify_exit")]
     verify_ms: Option<u64>,
     /// How it is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Auto)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Auto)]
+    format: OutputFormat,
 }
 
-impl Args {
+impl RecordArgs {
     /// Returns whether an option says something of the attempt that its text does not.
     fn says_how_it_ended(&self) -> bool {
-        let Args { outcome, model, agent_exit, verify_exit, .. } = self;
+        let RecordArgs { outcome, model, agent_exit, verify_exit, .. } = self;
         outcome.is_some() || model.is_some() || agent_exit.is_some() || verify_exit.is_some()
     }
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RecordAnswer<'a> {
     attempt: IterationView,
-    knowledge: Vec<Change<'a>>,
+    knowledge: Vec<EntryChange<'a>>,
     refused: &'a [String],
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
     let kept = args.file.as_deref().map(KeptAttempt::read).transpose();
     let recorded = match kept.map(Option::flatten) {
         Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,
@@ -101,7 +101,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
                 kept.path().display()
             );
             let hint = "where it does not come from an agent, `--kept` takes it".to_owned();
-            return Err(Usage { message, hint }.into());
+            return Err(UsageError { message, hint }.into());
         }
         Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
         // What stands in the way of reading it is told where it is read.
@@ -111,21 +111,21 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
 }
 
 /// Writes an attempt down that could not be written when its agent ended.
-fn record_kept(memory: &Memory, kept: KeptAttempt, args: &Args) -> anyhow::Result<Recorded> {
-    let Args { run, iteration, task_id, .. } = args;
+fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow::Result<Recorded> {
+    let RecordArgs { run, iteration, task_id, .. } = args;
     let names_one = run.is_some() || iteration.is_some() || task_id.is_some();
     let is_begun = matches!(kept.which(), IterationRef::Begun(_));
     if args.says_how_it_ended() || is_begun && names_one {
         let message = format!("`{}` is an attempt that was kept, and says itself how it ended", kept.path().display());
         let hint = "leave the other options out".to_owned();
-        return Err(Usage { message, hint }.into());
+        return Err(UsageError { message, hint }.into());
     }
     let kept = kept.named(run.clone(), *iteration, task_id.clone());
     memory.record_kept(&kept).map_err(which)
 }
 
 /// Writes down what an agent said. It is read before anything can fail: there may be no second time.
-fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
+fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
     let mut opened = globals.open();
     let root = opened.as_ref().ok().map(|memory| memory.root().to_owned());
     let run = args.run.clone().or_else(run_of_environment);
@@ -186,17 +186,18 @@ fn record(globals: &Globals, args: &Args) -> anyhow::Result<Recorded> {
 }
 
 /// Returns what is wrong where somebody says that it is a stream and it holds no event of it.
-fn no_stream(transcript: &Transcript, format: Format, name: &Path) -> Option<Usage> {
+fn no_stream(transcript: &Transcript, format: OutputFormat, name: &Path) -> Option<UsageError> {
     if transcript.format == transcript::Format::Unknown {
         let message = format!("cannot record `{}`: {UNKNOWN_FORMAT}", name.display());
-        return Some(Usage {
+        return Some(UsageError {
             message,
             hint: "where it is what the agent said, word for word: `--format text`".to_owned(),
         });
     }
-    let broken = transcript.broken.first().filter(|_| transcript.n_events == 0 && !matches!(format, Format::Auto))?;
+    let broken =
+        transcript.broken.first().filter(|_| transcript.n_events == 0 && !matches!(format, OutputFormat::Auto))?;
     let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
-    Some(Usage {
+    Some(UsageError {
         message: format!("cannot record `{}`: it holds no event of {format}; line {line}: {reason}", name.display()),
         hint: "leave `--format` out, or say `--format text` for plain text".to_owned(),
     })
@@ -206,7 +207,7 @@ fn no_stream(transcript: &Transcript, format: Format, name: &Path) -> Option<Usa
 /// ends; returns the error with the place of it.
 fn keep(
     globals: &Globals,
-    args: &Args,
+    args: &RecordArgs,
     (root, run): (Option<PathBuf>, Option<String>),
     report: &Report,
     error: anyhow::Error,
@@ -229,11 +230,11 @@ fn keep(
         }
         Err(_) => return error,
     };
-    match error.downcast::<Usage>() {
-        Ok(Usage { message, hint }) => {
+    match error.downcast::<UsageError>() {
+        Ok(UsageError { message, hint }) => {
             let command = record_command(&root, &kept);
             let hint = format!("{hint}; what came in is kept, and `{command}` takes it with these options");
-            Usage { message, hint }.into()
+            UsageError { message, hint }.into()
         }
         Err(error) => match error.downcast::<Error>() {
             Ok(source) => Error::NotRecorded { root, kept, source: Box::new(source) }.into(),
@@ -290,7 +291,7 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
 /// Says what to do where nobody knows which iteration is meant.
 fn which(error: Error) -> anyhow::Error {
     match error {
-        Error::Invalid { what: Argument::Iteration, reason } => Usage {
+        Error::Invalid { what: Argument::Iteration, reason } => UsageError {
             message: format!("cannot tell which iteration ends: {reason}"),
             hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `ralph-memory \
                    context --cancel RUN/NUMBER` gives one up; `--task-id` records an attempt that was not begun here"
@@ -303,8 +304,8 @@ fn which(error: Error) -> anyhow::Error {
 
 fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
     if ui.json {
-        let knowledge = recorded.knowledge.iter().map(Change::of).collect();
-        let answer = Answer { attempt: recorded.view(), knowledge, refused: &recorded.refused };
+        let knowledge = recorded.knowledge.iter().map(EntryChange::of).collect();
+        let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused: &recorded.refused };
         ui.json(answer, &recorded.problems)?;
         return Ok(Exit::Done);
     }

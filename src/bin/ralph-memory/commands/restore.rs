@@ -14,14 +14,14 @@ use crate::ui::{ID, Ui};
 #[command(after_help = "Examples:
   ralph-memory restore knowledge/cargo-bench-requires-nightly
   ralph-memory restore knowledge/cargo-bench-requires-nightly.20260217T120000Z")]
-pub(crate) struct Args {
+pub(crate) struct RestoreArgs {
     /// The archived entry; the id of a live entry means its newest archived version
     #[arg(value_parser = parse::id)]
     id: Id,
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RestoreAnswer<'a> {
     action: &'static str,
     id: &'a Id,
     path: &'a EntryPath,
@@ -30,13 +30,13 @@ struct Answer<'a> {
     previous: Option<&'a EntryPath>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let restored = memory.restore(&args.id)?;
     if ui.json {
         let Restored { id, path, from, exchanged, problems } = &restored;
         let previous = exchanged.then_some(from);
-        ui.json(Answer { action: "restored", id, path, restored_from: from, previous }, problems)?;
+        ui.json(RestoreAnswer { action: "restored", id, path, restored_from: from, previous }, problems)?;
         return Ok(Exit::Done);
     }
     let id = ui.styled(ID, restored.id.as_str());

@@ -8,7 +8,7 @@ use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
 use crate::answers::{self, ListedEntry};
-use crate::error::{Exit, Usage};
+use crate::error::{Exit, UsageError};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
 use crate::{parse, project_paths};
@@ -24,7 +24,7 @@ const EXCERPT_WIDTH: usize = 76;
   ralph-memory search \"why does the bench fail\"
   ralph-memory search sqlite locking --tag testing --explain
   ralph-memory search -- --nocapture")]
-pub(crate) struct Args {
+pub(crate) struct SearchArgs {
     /// Words to look for; operators have no meaning
     #[arg(required = true)]
     query: Vec<String>,
@@ -65,13 +65,13 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
-    entries: Vec<Match<'a>>,
+struct SearchAnswer<'a> {
+    entries: Vec<SearchMatch<'a>>,
 }
 
 /// An entry that matches, and where that is asked for, why, and what became of the contexts that it stood in.
 #[derive(Serialize)]
-struct Match<'a> {
+struct SearchMatch<'a> {
     #[serde(flatten)]
     listed: ListedEntry,
     score: f64,
@@ -86,11 +86,11 @@ struct Explanation<'a> {
     usage: Option<&'a history::Usage>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyhow::Result<Exit> {
     let text = args.query.join(" ");
     if text.trim().is_empty() {
         let hint = "give the words to look for: `ralph-memory search \"nightly toolchain\"`".to_owned();
-        return Err(Usage { message: "the query is empty".to_owned(), hint }.into());
+        return Err(UsageError { message: "the query is empty".to_owned(), hint }.into());
     }
     let memory = globals.open()?;
     let query = Query {
@@ -111,7 +111,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
     let entries = found.hits.iter().map(|hit| &hit.entry);
     if ui.json {
         let listed = answers::listed(&memory, entries, &query.text);
-        let matches = found.hits.iter().zip(listed).map(|(hit, listed)| Match {
+        let matches = found.hits.iter().zip(listed).map(|(hit, listed)| SearchMatch {
             listed,
             score: hit.score,
             similarity: hit.similarity,
@@ -119,7 +119,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: Args) -> anyhow::Res
                 .explain
                 .then(|| Explanation { explanation: &hit.explanation, usage: usage.get(&hit.entry.id) }),
         });
-        ui.json(Answer { entries: matches.collect() }, &found.problems)?;
+        ui.json(SearchAnswer { entries: matches.collect() }, &found.problems)?;
     } else {
         // Many hits are looked through by a program or for their titles.
         let excerpts = memory.excerpts(entries.take(MAX_EXCERPTS), &query.text, EXCERPT_WIDTH);

@@ -14,22 +14,22 @@ use crate::ui::{ID, PLAIN, TITLE, Ui, used};
 #[command(after_help = "Examples:
   ralph-memory show knowledge/cargo-bench-requires-nightly
   ralph-memory show cargo-bench-requires-nightly --json")]
-pub(crate) struct Args {
+pub(crate) struct ShowArgs {
     /// Its id, its path, or a knowledge entry's file name
     #[arg(value_parser = parse::id)]
     id: Id,
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ShowAnswer<'a> {
     entry: &'a EntryView,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let shown = memory.show(&args.id)?;
     if ui.json {
-        ui.json(Answer { entry: &shown.entry }, &shown.problems)?;
+        ui.json(ShowAnswer { entry: &shown.entry }, &shown.problems)?;
     } else {
         head(ui, &shown.entry)?;
         let body = shown.entry.body.trim_matches(['\n', '\r']);

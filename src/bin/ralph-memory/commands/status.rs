@@ -14,21 +14,21 @@ use crate::ui::{PLAIN, TITLE, Ui, count};
 #[command(after_help = "Examples:
   ralph-memory status
   ralph-memory status --json")]
-pub(crate) struct Args {}
+pub(crate) struct StatusArgs {}
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct StatusAnswer<'a> {
     #[serde(flatten)]
     status: &'a MemoryStatus,
     open: Vec<Begun<'a>>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let status = memory.status();
     let open = memory.open_iterations();
     if ui.json {
-        ui.json(Answer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;
+        ui.json(StatusAnswer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;
         return Ok(Exit::Done);
     }
     let counts = &status.counts;

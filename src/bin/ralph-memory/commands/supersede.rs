@@ -12,7 +12,7 @@ use crate::ui::{ID, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory supersede knowledge/use-make knowledge/use-just")]
-pub(crate) struct Args {
+pub(crate) struct SupersedeArgs {
     /// The entry that is out of date
     #[arg(value_parser = parse::id)]
     old: Id,
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct SupersedeAnswer<'a> {
     action: &'static str,
     /// The entry that holds.
     id: &'a Id,
@@ -30,13 +30,13 @@ struct Answer<'a> {
     replaced: &'a Id,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SupersedeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let done = memory.supersede(&args.old, &args.new)?;
     let changed = done.changed;
     if ui.json {
         let action = if changed { "superseded" } else { "unchanged" };
-        ui.json(Answer { action, id: &args.new, replaced: &args.old }, &done.problems)?;
+        ui.json(SupersedeAnswer { action, id: &args.new, replaced: &args.old }, &done.problems)?;
         return Ok(Exit::Done);
     }
     let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));

@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
+use ralph_memory::runner::Interrupt;
 use serde::Serialize;
 
 use crate::activity;
 use crate::error::Exit;
-use crate::running::interrupt::Interrupt;
 use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(200);
   ralph-memory watch --json
 
 With --json every line is an object with an `event`: `ready`, `changed` with the paths `indexed` and `removed`, or `notice`.")]
-pub(crate) struct Args {
+pub(crate) struct WatchArgs {
     /// Check the files every second instead of waiting for notifications: for network and virtual file systems
     #[arg(long)]
     poll: bool,
@@ -35,13 +35,13 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-enum Line<'a> {
+enum WatchLine<'a> {
     Ready { entry_count: usize, folder_count: usize, polling: bool },
     Changed { indexed: &'a [String], removed: &'a [String], entry_count: usize },
     Notice { message: &'a str },
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if globals.shows_progress() {
         // Shows its progress; the watcher meets and reports a failure again.
@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &Args) -> anyhow::Re
         activity::close();
     }
     let memory = Arc::new(memory);
-    end_on_interrupt(Interrupt::listen()?)?;
+    end_on_interrupt(activity::interrupt()?)?;
     let watcher = memory.watch(if args.poll { WatchMode::Poll } else { WatchMode::Native })?;
     loop {
         match watcher.events().recv() {
@@ -77,12 +77,12 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
 fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
         WatchEvent::Ready { entries, folders, polling } => {
-            ui.json(Line::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
+            ui.json(WatchLine::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
         }
         WatchEvent::Changed(FileChanges { indexed, removed, entries, problems }) => {
-            ui.json(Line::Changed { indexed, removed, entry_count: *entries }, problems)?;
+            ui.json(WatchLine::Changed { indexed, removed, entry_count: *entries }, problems)?;
         }
-        WatchEvent::Notice { message } => ui.json(Line::Notice { message }, &[])?,
+        WatchEvent::Notice { message } => ui.json(WatchLine::Notice { message }, &[])?,
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -65,10 +65,10 @@ pub(super) struct AddAnswer {
     /// `supersedes`
     similar: Vec<String>,
     /// What a person should look at
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
-impl Offered for Add {
+impl AgentTool for Add {
     const NAME: &'static str = "add_knowledge";
     const TITLE: &'static str = "Write knowledge down";
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \

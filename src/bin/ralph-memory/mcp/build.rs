@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 
 /// How many ids of what was left out are listed.
@@ -51,7 +51,7 @@ pub(super) struct Built {
     /// What matched and did not fit, for `read_entry`
     left_out: Vec<String>,
     /// What is wrong with files of the memory
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
 impl Build {
@@ -80,7 +80,7 @@ impl Build {
     }
 }
 
-impl Offered for Build {
+impl AgentTool for Build {
     const NAME: &'static str = "build_context";
     const TITLE: &'static str = "Build the context of a task";
     const DESCRIPTION: &'static str = "Puts together what you should know before you begin a task, within a budget: earlier \

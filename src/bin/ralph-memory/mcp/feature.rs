@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 
 /// How many iterations are told of unless told.
@@ -38,7 +38,7 @@ pub(super) struct Recent {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Files {
+pub(super) struct FeatureFilesTool {
     /// The feature whose files are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
     feature: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Files {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Failed {
+pub(super) struct FailuresTool {
     /// The feature whose failures are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
     feature: Option<String>,
@@ -57,18 +57,18 @@ pub(super) struct Failed {
 
 /// Iterations, newest first.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct IterationsAnswer {
     /// The iterations, newest first
-    iterations: Vec<Attempt>,
+    iterations: Vec<AttemptAnswer>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
 /// An attempt at a task.
 #[derive(Debug, Serialize)]
-struct Attempt {
+struct AttemptAnswer {
     /// Its id, for `read_entry`
     id: String,
     /// The run
@@ -96,12 +96,12 @@ struct Attempt {
     /// The files that it created and changed
     changed_files: Vec<String>,
     /// What it says of itself: notes, summary, what was tried and why it failed, what to do instead, decisions, errors
-    said: Vec<Section>,
+    said: Vec<AttemptPart>,
 }
 
 /// A part of what an attempt says.
 #[derive(Debug, Serialize)]
-struct Section {
+struct AttemptPart {
     /// What it is about
     about: &'static str,
     /// What it says, or the beginning of that
@@ -110,18 +110,18 @@ struct Section {
 
 /// Files, the most touched first.
 #[derive(Debug, Serialize)]
-pub(super) struct Touched {
+pub(super) struct FilesAnswer {
     /// The files, those first that most iterations touched
-    files: Vec<File>,
+    files: Vec<FileAnswer>,
     /// How many there are in all
     total: usize,
     /// What is wrong with files of the memory
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
 /// A file of the project.
 #[derive(Debug, Serialize)]
-struct File {
+struct FileAnswer {
     /// Its path in the project
     path: String,
     /// How many iterations had to do with it
@@ -134,16 +134,16 @@ struct File {
     suggested: bool,
 }
 
-impl Offered for Recent {
+impl AgentTool for Recent {
     const NAME: &'static str = "get_recent_iterations";
     const TITLE: &'static str = "The last iterations";
     const DESCRIPTION: &'static str = "Tells of the last iterations of a feature, or of the whole project, newest first: what \
         was to be done, how it ended, which files were changed, what was decided and what went wrong. Call it to see what \
         was going on before you, for example when you take over work that others began. read_entry shows an iteration in \
         full.";
-    type Answer = Told;
+    type Answer = IterationsAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
+    fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
         let count = self.count.unwrap_or(ITERATIONS);
         let found = memory.recent_iterations(named(self.feature.as_deref()), count)?;
         let note = match found.iterations.len() {
@@ -151,20 +151,20 @@ impl Offered for Recent {
             _ => "read_entry shows one in full.".to_owned(),
         };
         let iterations = found.iterations.iter().map(iteration).collect();
-        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
+        Ok(IterationsAnswer { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
 
-impl Offered for Failed {
+impl AgentTool for FailuresTool {
     const NAME: &'static str = "get_failed_attempts";
     const TITLE: &'static str = "What failed before";
     const DESCRIPTION: &'static str = "Tells of the attempts that failed, newest first, of a task, of a feature or of the whole \
         project: what was tried, why it failed, with which error, and what was suggested instead. Call it before you try \
         again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
         reason why it works now. read_entry shows an attempt in full.";
-    type Answer = Told;
+    type Answer = IterationsAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Told> {
+    fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
         let task_id = self.task_id.as_deref().filter(|id| !id.trim().is_empty());
         if let Some(Err(reason)) = task_id.map(parse::task_id) {
             return Err(unfit(
@@ -183,22 +183,22 @@ impl Offered for Failed {
             _ => "read_entry shows one in full.".to_owned(),
         };
         let iterations = found.iterations.iter().map(iteration).collect();
-        Ok(Told { iterations, note, problems: shown::troubles(&found.problems) })
+        Ok(IterationsAnswer { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
 
-impl Offered for Files {
+impl AgentTool for FeatureFilesTool {
     const NAME: &'static str = "get_feature_files";
     const TITLE: &'static str = "The files of a feature";
     const DESCRIPTION: &'static str = "Lists the files that the iterations of a feature, or of the whole project, ever created, \
         changed or read, those first that most of them had to do with. Call it to find out where a feature lives before you \
         look through the project yourself. Some of them may be gone by now.";
-    type Answer = Touched;
+    type Answer = FilesAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<Touched> {
+    fn call(self, memory: &Memory) -> anyhow::Result<FilesAnswer> {
         let found = memory.feature_files(named(self.feature.as_deref()))?;
         let files = found.files.iter().take(FILES).map(file).collect();
-        Ok(Touched { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
+        Ok(FilesAnswer { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
     }
 }
 
@@ -217,12 +217,12 @@ fn nothing(feature: Option<&str>) -> String {
     }
 }
 
-fn file(file: &TouchedFile) -> File {
+fn file(file: &TouchedFile) -> FileAnswer {
     let &TouchedFile { iterations, created, modified, read, suggested, .. } = file;
-    File { path: shown::line(&file.path), iterations, created, modified, read, suggested }
+    FileAnswer { path: shown::line(&file.path), iterations, created, modified, read, suggested }
 }
 
-fn iteration(view: &IterationView) -> Attempt {
+fn iteration(view: &IterationView) -> AttemptAnswer {
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
     // One that was refuted says in these that all is well.
     let is_refuted = view.outcome == Outcome::Retried;
@@ -243,7 +243,7 @@ fn iteration(view: &IterationView) -> Attempt {
     let said = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
     let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
     changed.truncate(OWN_FILES);
-    Attempt {
+    AttemptAnswer {
         id: shown::id(&view.id),
         run_id: shown::line(&view.run_id),
         iteration: view.iteration,
@@ -255,7 +255,7 @@ fn iteration(view: &IterationView) -> Attempt {
         model: some(&view.model),
         started_at: view.started_at.clone(),
         changed_files: shown::lines(&changed),
-        said: said.map(|(about, text)| Section { about, text: beginning(text) }).collect(),
+        said: said.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
     }
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 use crate::ui::used;
 
@@ -102,10 +102,10 @@ pub(super) struct Whole {
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
     /// What is wrong with its file
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
-impl Offered for Read {
+impl AgentTool for Read {
     const NAME: &'static str = "read_entry";
     const TITLE: &'static str = "Read an entry of the memory";
     const DESCRIPTION: &'static str = "Shows one entry of the project's memory in full: what it says, its fields, what it \

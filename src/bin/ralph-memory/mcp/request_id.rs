@@ -14,7 +14,7 @@ const MAX_ID: usize = 4096;
 pub(super) struct IdScan {
     /// How many brackets are open.
     depth: usize,
-    place: Place,
+    place: IdPlace,
     /// Whether the line's first value is over, or is not an object: then nothing that follows counts.
     is_over: bool,
     /// What stands at the top level since the last `{`, `:` or `,`, up to one byte more than an id may have.
@@ -26,7 +26,7 @@ pub(super) struct IdScan {
 
 /// Where in the line the scan is.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum IdPlace {
     #[default]
     Outside,
     InString,
@@ -58,11 +58,11 @@ impl IdScan {
     }
 
     fn step(&mut self, byte: u8) {
-        if self.place != Place::Outside {
+        if self.place != IdPlace::Outside {
             self.place = match (self.place, byte) {
-                (Place::InString, b'"') => Place::Outside,
-                (Place::InString, b'\\') => Place::BehindBackslash,
-                _ => Place::InString,
+                (IdPlace::InString, b'"') => IdPlace::Outside,
+                (IdPlace::InString, b'\\') => IdPlace::BehindBackslash,
+                _ => IdPlace::InString,
             };
             self.keep(byte);
             return;
@@ -88,7 +88,7 @@ impl IdScan {
             }
             (b'}' | b']', _) => self.depth = self.depth.saturating_sub(1),
             (b'"', 1..) => {
-                self.place = Place::InString;
+                self.place = IdPlace::InString;
                 self.keep(byte);
             }
             _ => self.keep(byte),

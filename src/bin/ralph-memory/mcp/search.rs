@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::refusal::unfit;
-use super::shown::{self, Trouble};
-use super::tools::Offered;
+use super::shown::{self, ToolProblem};
+use super::tools::AgentTool;
 use crate::parse;
 
 /// The most hits of one answer.
@@ -65,16 +65,16 @@ pub(super) struct Search {
 #[derive(Debug, Serialize)]
 pub(super) struct Matches {
     /// The entries that match, best first
-    entries: Vec<FoundEntry>,
+    entries: Vec<SearchAnswer>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory; everything else was searched
-    problems: Vec<Trouble>,
+    problems: Vec<ToolProblem>,
 }
 
 /// An entry that matches.
 #[derive(Debug, Serialize)]
-struct FoundEntry {
+struct SearchAnswer {
     /// Its id, for `read_entry`
     id: String,
     /// `knowledge` or `journal`
@@ -105,7 +105,7 @@ struct FoundEntry {
     excerpt: String,
 }
 
-impl Offered for Search {
+impl AgentTool for Search {
     const NAME: &'static str = "search_memory";
     const TITLE: &'static str = "Search the project's memory";
     const DESCRIPTION: &'static str = "Finds what earlier work on this project wrote down: knowledge (conventions, \
@@ -156,7 +156,7 @@ pub(super) struct SearchFeature {
     min_score: Option<f64>,
 }
 
-impl Offered for SearchFeature {
+impl AgentTool for SearchFeature {
     const NAME: &'static str = "search_feature_memory";
     const TITLE: &'static str = "Search the memory of one feature";
     const DESCRIPTION: &'static str = "Finds knowledge and attempts of one feature alone. Call it when you work on a \
@@ -199,7 +199,7 @@ fn scope(text: &str) -> anyhow::Result<Scope> {
 
 fn hits(memory: &Memory, query: &str, found: &SearchResults, scores: Vec<f64>, limit: usize) -> Matches {
     let excerpts = memory.excerpts(found.hits.iter().map(|hit| &hit.entry), query, EXCERPT);
-    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| FoundEntry {
+    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| SearchAnswer {
         id: shown::id(&hit.entry.id),
         kind: hit.entry.kind.as_str(),
         title: shown::line(&hit.entry.title),

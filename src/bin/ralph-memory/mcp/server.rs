@@ -51,16 +51,16 @@ const MAX_RANKING: usize = 4;
 pub(super) const MAX_CALLS: usize = MAX_WRITING + MAX_RANKING + 2;
 
 /// The server. It knows where the memory is and nothing of what is in it.
-pub(super) struct Server {
+pub(super) struct McpServer {
     globals: Globals,
     writing: Semaphore,
     ranking: Semaphore,
 }
 
-impl Server {
+impl McpServer {
     /// Returns a server of the memory that these options mean.
-    pub(super) fn new(globals: Globals) -> Server {
-        Server { globals, writing: Semaphore::new(MAX_WRITING), ranking: Semaphore::new(MAX_RANKING) }
+    pub(super) fn new(globals: Globals) -> McpServer {
+        McpServer { globals, writing: Semaphore::new(MAX_WRITING), ranking: Semaphore::new(MAX_RANKING) }
     }
 
     /// Does what may wait for disks and locks where it holds nobody up.
@@ -75,7 +75,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         let this = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))

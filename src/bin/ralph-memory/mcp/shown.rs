@@ -47,7 +47,7 @@ pub(super) fn piece(text: &str, from: usize, most: usize) -> (&str, Option<usize
 
 /// Something wrong with one file of the memory, which kept nothing else from being answered.
 #[derive(Debug, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct ToolProblem {
     /// The file
     path: String,
     /// The line in it
@@ -60,8 +60,8 @@ pub(super) struct Trouble {
 }
 
 /// Returns the first few problems.
-pub(super) fn troubles(problems: &[Problem]) -> Vec<Trouble> {
-    let trouble = |problem: &Problem| Trouble {
+pub(super) fn troubles(problems: &[Problem]) -> Vec<ToolProblem> {
+    let trouble = |problem: &Problem| ToolProblem {
         path: line(&problem.path),
         line: problem.line,
         message: line(&problem.message),

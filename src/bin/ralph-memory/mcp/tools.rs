@@ -13,7 +13,7 @@ use super::{add, build, feature, read, schema, search};
 use crate::session::Globals;
 
 /// A tool. Its arguments are what it is; that it answers is its call.
-pub(super) trait Offered: DeserializeOwned + JsonSchema {
+pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     /// Its name.
     const NAME: &'static str;
     /// What a person calls it.
@@ -30,13 +30,13 @@ pub(super) trait Offered: DeserializeOwned + JsonSchema {
 }
 
 /// A tool, and how it is called.
-pub(super) struct Entry {
+pub(super) struct ListedTool {
     pub(super) tool: Tool,
     call: fn(&Globals, JsonObject) -> anyhow::Result<Value>,
 }
 
 /// Returns the tools, always in the same order.
-pub(super) fn all() -> Vec<Entry> {
+pub(super) fn all() -> Vec<ListedTool> {
     vec![
         entry::<search::Search>(),
         entry::<read::Read>(),
@@ -44,12 +44,12 @@ pub(super) fn all() -> Vec<Entry> {
         entry::<build::Build>(),
         entry::<search::SearchFeature>(),
         entry::<feature::Recent>(),
-        entry::<feature::Files>(),
-        entry::<feature::Failed>(),
+        entry::<feature::FeatureFilesTool>(),
+        entry::<feature::FailuresTool>(),
     ]
 }
 
-fn entry<T: Offered>() -> Entry {
+fn entry<T: AgentTool>() -> ListedTool {
     // Agents pay for the list in every session: what is answered explains itself, and has no schema here.
     let annotations = ToolAnnotations::new()
         .read_only(T::READS_ONLY)
@@ -60,10 +60,10 @@ fn entry<T: Offered>() -> Entry {
         .open_world(false);
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
-    Entry { tool, call: called::<T> }
+    ListedTool { tool, call: called::<T> }
 }
 
-fn called<T: Offered>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<Value> {
+fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<Value> {
     let schema = schema::input::<T>();
     schema::check(&schema, &arguments)?;
     let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc as queue, oneshot};
 
 use super::request_id::IdScan;
-use super::server::{MAX_CALLS, Server};
+use super::server::{MAX_CALLS, McpServer};
 use crate::error::Exit;
 use crate::session::Globals;
 
@@ -43,7 +43,7 @@ pub(crate) fn serve(globals: &Globals, out: &mut dyn Write) -> anyhow::Result<()
     let (to_client, outgoing) = mpsc::channel();
     let backlog = Arc::new(Backlog::default());
     let wire = Wire { from_client, to_client, backlog: Arc::clone(&backlog), open: Arc::default(), begun: false };
-    let server = Server::new(globals.clone());
+    let server = McpServer::new(globals.clone());
     let named = |name: &str| thread::Builder::new().name(name.to_owned());
     named("mcp-input").spawn(move || {
         read_all(&mut io::stdin().lock(), &lines, &backlog);
@@ -79,7 +79,7 @@ struct Outgoing {
 }
 
 /// A line from the client, and how long it was.
-struct Line {
+struct WireLine {
     said: Result<Incoming, (ErrorData, Option<RequestId>)>,
     length: usize,
 }
@@ -110,7 +110,7 @@ impl Backlog {
 }
 
 /// Reads lines until there are no more, or nobody wants them.
-fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<Line>, backlog: &Backlog) {
+fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, backlog: &Backlog) {
     let mut line = Vec::new();
     // A line that cannot be read is the end as well: nothing can come behind it.
     while let Ok(Some((length, id))) = read_line(input, &mut line) {
@@ -124,7 +124,7 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<Line>, back
         };
         let length = length.min(MAX_LINE);
         backlog.add(length);
-        if lines.send(Line { said, length }).is_err() {
+        if lines.send(WireLine { said, length }).is_err() {
             return;
         }
     }
@@ -203,7 +203,7 @@ impl Open {
 
 /// The protocol's end of the lines.
 struct Wire {
-    from_client: queue::UnboundedReceiver<Line>,
+    from_client: queue::UnboundedReceiver<WireLine>,
     to_client: mpsc::Sender<Outgoing>,
     backlog: Arc<Backlog>,
     open: Arc<Open>,
@@ -260,7 +260,7 @@ impl Transport<RoleServer> for Wire {
     async fn receive(&mut self) -> Option<Incoming> {
         loop {
             self.open.has_room().await;
-            let Line { said, length } = self.from_client.recv().await?;
+            let WireLine { said, length } = self.from_client.recv().await?;
             self.backlog.remove(length);
             match said {
                 Err((error, id)) => {

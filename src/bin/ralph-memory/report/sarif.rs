@@ -7,20 +7,20 @@ use ralph_memory::error::Severity;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Log<'a> {
+struct SarifLog<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run<'a>; 1],
+    runs: [SarifRun<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run<'a> {
+struct SarifRun<'a> {
     tool: Tool<'a>,
     /// Columns count characters, not UTF-16 units.
     column_kind: &'static str,
-    results: Vec<Finding<'a>>,
+    results: Vec<SarifFinding<'a>>,
 }
 
 #[derive(Serialize)]
@@ -39,22 +39,22 @@ struct Driver<'a> {
 #[serde(rename_all = "camelCase")]
 struct Rule<'a> {
     id: &'a str,
-    short_description: Text,
-    help: Text,
+    short_description: SarifText,
+    help: SarifText,
 }
 
 #[derive(Serialize)]
-struct Text {
+struct SarifText {
     text: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Finding<'a> {
+struct SarifFinding<'a> {
     rule_id: &'a str,
     rule_index: usize,
     level: &'static str,
-    message: Text,
+    message: SarifText,
     locations: [Location; 1],
 }
 
@@ -95,18 +95,18 @@ pub(crate) fn sarif(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()>
     let results = problems.iter().map(|problem| finding(problem, &rules)).collect();
     let rules = rules.iter().map(|problem| Rule {
         id: &problem.code,
-        short_description: Text { text: problem.code.replace('-', " ") },
-        help: Text { text: problem.hint.to_string() },
+        short_description: SarifText { text: problem.code.replace('-', " ") },
+        help: SarifText { text: problem.hint.to_string() },
     });
     let driver = Driver { name: "ralph-memory", version: env!("CARGO_PKG_VERSION"), rules: rules.collect() };
-    let run = Run { tool: Tool { driver }, column_kind: "unicodeCodePoints", results };
+    let run = SarifRun { tool: Tool { driver }, column_kind: "unicodeCodePoints", results };
     let schema = "https://json.schemastore.org/sarif-2.1.0.json";
-    serde_json::to_writer(&mut *out, &Log { schema, version: "2.1.0", runs: [run] })?;
+    serde_json::to_writer(&mut *out, &SarifLog { schema, version: "2.1.0", runs: [run] })?;
     writeln!(out)
 }
 
-fn finding<'a>(problem: &'a Problem, rules: &[&Problem]) -> Finding<'a> {
-    Finding {
+fn finding<'a>(problem: &'a Problem, rules: &[&Problem]) -> SarifFinding<'a> {
+    SarifFinding {
         rule_id: &problem.code,
         rule_index: rules.partition_point(|rule| rule.code < problem.code),
         level: match problem.severity {
@@ -114,7 +114,7 @@ fn finding<'a>(problem: &'a Problem, rules: &[&Problem]) -> Finding<'a> {
             Severity::Warning => "warning",
             Severity::Notice => "note",
         },
-        message: Text { text: format!("{}; {}", problem.message, problem.hint) },
+        message: SarifText { text: format!("{}; {}", problem.message, problem.hint) },
         locations: [Location {
             physical_location: PhysicalLocation {
                 artifact_location: ArtifactLocation { uri: uri(&problem.path), uri_base_id: "%SRCROOT%" },

@@ -1,55 +1,24 @@
-//! What a run came to, as it is said in the end.
+//! What a run came to, as it is shown in the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::attempt::Outcome;
 use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
+use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
-use super::live::{dollars, duration};
-use crate::answers::Change;
-use crate::maintenance::{self, Done};
+use crate::answers::EntryChange;
+use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
-
-/// One iteration of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Iteration {
-    /// Its number in the run.
-    pub(crate) number: u32,
-    /// How it ended.
-    pub(crate) outcome: Outcome,
-    /// The model that worked on it.
-    pub(crate) model: String,
-    /// What it cost, in US dollars, where that is known.
-    pub(crate) cost_usd: Option<f64>,
-    /// How long the agent took.
-    pub(crate) duration: Duration,
-    /// The knowledge that came of it.
-    pub(crate) learned: Vec<Added>,
-}
-
-/// A task of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Worked {
-    /// Its id.
-    pub(crate) id: String,
-    /// Its title.
-    pub(crate) title: String,
-    /// How many iterations were spent on it.
-    #[serde(rename = "iteration_count")]
-    pub(crate) iterations: u32,
-    /// Whether it is done.
-    pub(crate) done: bool,
-}
 
 /// A run, summed up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct RunSummary {
     /// The run.
     pub(crate) run_id: String,
     /// Its tasks, in the order in which they were begun.
-    pub(crate) tasks: Vec<Worked>,
+    pub(crate) tasks: Vec<RunTask>,
     /// How many iterations there were.
     #[serde(rename = "iteration_count")]
     pub(crate) iterations: usize,
@@ -80,17 +49,17 @@ pub(crate) struct Summary {
 
 /// The summary, as JSON has it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RunAnswer<'a> {
     #[serde(flatten)]
-    summary: &'a Summary,
-    knowledge: Vec<Change<'a>>,
-    maintenance: Option<Done<'a>>,
+    summary: &'a RunSummary,
+    knowledge: Vec<EntryChange<'a>>,
+    maintenance: Option<MaintenanceAnswer<'a>>,
 }
 
-impl Summary {
+impl RunSummary {
     /// Sums a run up.
-    pub(crate) fn of(run_id: &str, tasks: Vec<Worked>, iterations: &[Iteration], done: bool) -> Summary {
-        let mut summary = Summary {
+    pub(crate) fn of(run_id: &str, tasks: Vec<RunTask>, iterations: &[RunIteration], done: bool) -> RunSummary {
+        let mut summary = RunSummary {
             run_id: run_id.to_owned(),
             tasks,
             iterations: iterations.len(),
@@ -133,10 +102,10 @@ impl Summary {
 
     /// Returns it as JSON has it.
     pub(crate) fn answer(&self) -> impl Serialize {
-        Answer {
+        RunAnswer {
             summary: self,
-            knowledge: self.learned.iter().map(Change::of).collect(),
-            maintenance: self.maintenance.as_ref().map(Done::of),
+            knowledge: self.learned.iter().map(EntryChange::of).collect(),
+            maintenance: self.maintenance.as_ref().map(MaintenanceAnswer::of),
         }
     }
 
@@ -167,7 +136,7 @@ impl Summary {
             ui.field(name, PLAIN, value)?;
         }
         if let Some(report) = &self.maintenance {
-            ui.field("tended", PLAIN, &maintenance::sum(report, false))?;
+            ui.field("maintenance", PLAIN, &maintenance::sum(report, false))?;
         }
         for learned in &self.learned {
             ui.field(learned.action.as_str(), ID, learned.id.as_str())?;
@@ -197,9 +166,9 @@ mod tests {
         }
     }
 
-    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Added]) -> Iteration {
+    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Added]) -> RunIteration {
         let cost_usd = (number != 2).then_some(0.25);
-        Iteration {
+        RunIteration {
             number,
             outcome,
             model: model.into(),
@@ -209,7 +178,7 @@ mod tests {
         }
     }
 
-    fn summary() -> Summary {
+    fn summary() -> RunSummary {
         let created = learned("knowledge/wal-mode", AddAction::Created, "WAL mode");
         let updated = learned("knowledge/wal-mode", AddAction::Updated, "WAL\u{1b} mode");
         let same = learned("knowledge/same", AddAction::Unchanged, "Same");
@@ -218,11 +187,11 @@ mod tests {
             iteration(2, Outcome::Retried, "sonnet", &[updated]),
             iteration(3, Outcome::Done, "sonnet", &[]),
         ];
-        let task = Worked { id: "t-1".into(), title: "Add the tables".into(), iterations: 3, done: true };
-        Summary::of("run-1a2b3c4d", vec![task], &iterations, true)
+        let task = RunTask { id: "t-1".into(), title: "Add the tables".into(), iterations: 3, done: true };
+        RunSummary::of("run-1a2b3c4d", vec![task], &iterations, true)
     }
 
-    fn shown(summary: &Summary) -> String {
+    fn shown(summary: &RunSummary) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut ui = Ui { out: &mut out, err: &mut err, json: false, out_colour: false, err_colour: false };
         summary.show(&mut ui).unwrap();
@@ -245,8 +214,8 @@ run-1a2b3c4d  done
     }
 
     #[test]
-    fn a_run_that_never_began_is_told_as_well() {
-        let summary = Summary::of("run-1a2b3c4d", Vec::new(), &[], false);
+    fn a_run_that_never_began_is_shown_as_well() {
+        let summary = RunSummary::of("run-1a2b3c4d", Vec::new(), &[], false);
         assert_eq!(shown(&summary), "run-1a2b3c4d  not done\n  iterations   0\n  time         0 s\n");
         assert_eq!(summary.cost_usd, None);
     }

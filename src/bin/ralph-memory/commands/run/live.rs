@@ -8,12 +8,13 @@ use std::time::Duration;
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
 use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::memory::Recorded;
+use ralph_memory::runner::{dollars, duration};
 use ralph_memory::secret::redact;
 use ralph_memory::transcript::AgentEvent;
 
-use super::one_line;
 use crate::activity;
-use crate::ui::{ERROR, PLAIN, QUIET, paint};
+use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
@@ -26,7 +27,7 @@ const MAX_LOOKED_AT: usize = 2_000;
 
 /// How much is shown of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum Visibility {
     /// What happens, as it happens, which only a terminal can show.
     All {
         /// Whether in colours.
@@ -41,7 +42,7 @@ pub(crate) enum Shown {
 /// What is shown of a run.
 #[derive(Debug)]
 pub(crate) struct Live {
-    shown: Shown,
+    visibility: Visibility,
     /// Which iteration it is, and of which model.
     label: String,
     bar: Option<ProgressBar>,
@@ -51,7 +52,7 @@ pub(crate) struct Live {
 
 /// How an iteration ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
+pub(crate) struct IterationEnd {
     /// Its outcome.
     pub(crate) outcome: Outcome,
     /// How long it took.
@@ -64,31 +65,45 @@ pub(crate) struct Ended {
     pub(crate) refused: usize,
 }
 
+impl IterationEnd {
+    /// Returns what is shown of what was recorded.
+    pub(super) fn of(duration: Duration, recorded: &Recorded) -> IterationEnd {
+        let head = &recorded.attempt.head;
+        IterationEnd {
+            outcome: recorded.outcome,
+            duration,
+            cost_usd: head.cost_usd,
+            tokens: head.tokens(),
+            refused: recorded.refused.len(),
+        }
+    }
+}
+
 impl Live {
     /// Returns one that shows so much, and of secrets those with the `allowed` fingerprints.
-    pub(crate) fn new(shown: Shown, allowed: &[String]) -> Live {
-        Live { shown, label: String::new(), bar: None, allowed: allowed.to_vec() }
+    pub(crate) fn new(visibility: Visibility, allowed: &[String]) -> Live {
+        Live { visibility, label: String::new(), bar: None, allowed: allowed.to_vec() }
     }
 
     /// Shows that an iteration begins: its number, that of the last one there may be, its model.
     pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
         self.label = format!("iteration {iteration}{of} · {}", one_line(model));
-        match self.shown {
-            Shown::All { .. } => {
+        match self.visibility {
+            Visibility::All { .. } => {
                 let bar = moving(ProgressDrawTarget::stderr(), &self.label);
                 activity::lend(Some(bar.clone()));
                 self.bar = Some(bar);
             }
-            Shown::Iterations => drop(writeln!(err, "{}", self.label)),
-            Shown::Nothing => {}
+            Visibility::Iterations => drop(writeln!(err, "{}", self.label)),
+            Visibility::Nothing => {}
         }
     }
 
     /// Shows which task the iterations from here on are of.
     pub(crate) fn task(&mut self, err: &mut dyn Write, title: &str) {
         self.clear();
-        if self.shown != Shown::Nothing {
+        if self.visibility != Visibility::Nothing {
             let _ = writeln!(err, "{}", one_line(title));
         }
     }
@@ -107,7 +122,7 @@ impl Live {
 
     /// Shows something that the agent did, above the line that moves.
     pub(crate) fn event(&self, event: &AgentEvent) {
-        if let (Some(bar), Shown::All { coloured }) = (&self.bar, self.shown) {
+        if let (Some(bar), Visibility::All { coloured }) = (&self.bar, self.visibility) {
             let line = line(event, usize::from(Term::stderr().size().1), coloured);
             // `println` of the bar fills lines up with spaces, and those who copy them get one long line.
             bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
@@ -115,16 +130,16 @@ impl Live {
     }
 
     /// Shows how the iteration ended.
-    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &Ended) {
+    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &IterationEnd) {
         self.clear();
-        if self.shown == Shown::Nothing {
+        if self.visibility == Visibility::Nothing {
             return;
         }
         let mut line = format!("{} · {} · {}", self.label, ended.outcome.as_str(), duration(ended.duration));
         if let Some(cost) = ended.cost_usd {
             let _ = write!(line, " · {}", dollars(cost));
         }
-        if let Some(tokens) = ended.tokens.filter(|_| matches!(self.shown, Shown::All { .. })) {
+        if let Some(tokens) = ended.tokens.filter(|_| matches!(self.visibility, Visibility::All { .. })) {
             let _ = write!(line, " · {} tokens", activity::grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
         }
         if ended.refused > 0 {
@@ -167,21 +182,6 @@ fn moving(target: ProgressDrawTarget, label: &str) -> ProgressBar {
         .with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(TICK);
     bar
-}
-
-/// Returns a while as a person says it.
-pub(crate) fn duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
-}
-
-/// Returns an amount of money.
-pub(crate) fn dollars(amount: f64) -> String {
-    if amount > 0.0 && amount < 0.01 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = moving(target, "iteration 3 of 10 · sonnet");
-        let live = Live { bar: Some(bar), ..Live::new(Shown::All { coloured: false }, &[]) };
+        let live = Live { bar: Some(bar), ..Live::new(Visibility::All { coloured: false }, &[]) };
         live.line(line);
         live.bar.as_ref().unwrap().force_draw();
         let text = screen.0.lock().unwrap().clone();
@@ -263,13 +263,13 @@ mod tests {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = Some(moving(target, "m"));
-        let shown = Shown::All { coloured: false };
+        let shown = Visibility::All { coloured: false };
         let mut live = Live { label: "iteration 1 · m".into(), bar, ..Live::new(shown, &[]) };
         live.line("reading");
         let mut err = Vec::new();
         live.end(
             &mut err,
-            &Ended {
+            &IterationEnd {
                 outcome: Outcome::Done,
                 duration: Duration::from_secs(61),
                 cost_usd: None,
@@ -286,10 +286,10 @@ mod tests {
 
     #[test]
     fn elsewhere_it_is_plain_lines() {
-        let (mut live, mut err) = (Live::new(Shown::Iterations, &[]), Vec::new());
+        let (mut live, mut err) = (Live::new(Visibility::Iterations, &[]), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
-        let ended = Ended {
+        let ended = IterationEnd {
             outcome: Outcome::Retried,
             duration: Duration::from_millis(42_900),
             cost_usd: Some(0.314),
@@ -306,12 +306,15 @@ mod tests {
 
     #[test]
     fn who_wants_to_see_nothing_sees_nothing() {
-        let (mut live, mut err) = (Live::new(Shown::Nothing, &[]), Vec::new());
+        let (mut live, mut err) = (Live::new(Visibility::Nothing, &[]), Vec::new());
         live.task(&mut err, "Add the tables");
         live.begin(&mut err, 3, Some(10), "sonnet");
         live.event(&AgentEvent::Message("Reading.".into()));
         let duration = Duration::from_secs(1);
-        live.end(&mut err, &Ended { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0 });
+        live.end(
+            &mut err,
+            &IterationEnd { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0 },
+        );
         assert_eq!(String::from_utf8(err).unwrap(), "");
     }
 
@@ -328,17 +331,5 @@ mod tests {
         check(AgentEvent::Message("語".repeat(30)), &format!("  {}…", "語".repeat(10)));
         check(AgentEvent::Message("a\u{1b}[2J\u{202e}b\tc".into()), "  a\\u{1b}[2J\\u{202e}b c");
         assert_eq!(line(&AgentEvent::Failure("no".into()), 24, true), "\u{1b}[1m\u{1b}[31m  failed: no\u{1b}[0m");
-    }
-
-    #[test]
-    fn amounts_are_told_in_few_figures() {
-        let check = |seconds, expected: &str| assert_eq!(duration(Duration::from_secs(seconds)), expected);
-        check(0, "0 s");
-        check(59, "59 s");
-        check(60, "1 min 0 s");
-        check(3599, "59 min 59 s");
-        check(3600, "1 h 0 min");
-        check(90_061, "25 h 1 min");
-        assert_eq!([0.0, 0.004, 0.01, 12.345].map(dollars), ["$0.00", "$0.0040", "$0.01", "$12.35"]);
     }
 }

@@ -1,8 +1,9 @@
 //! What Ctrl-C and its like do to a run.
 //!
-//! The first one is noted, and whoever does something long looks at it. The second one kills the
+//! The first one is noted, and whoever does something long asks for it. The second one kills the
 //! command that is running, which has a process group of its own, so that the terminal does not end it. What
-//! the command said is still written down, if that takes no longer than [`GRACE`]; then the program ends.
+//! the command said is still written down, if that takes no longer than [`GRACE`]; then the caller ends the program. This
+//! file knows nothing of how it does.
 
 use std::fs;
 use std::io;
@@ -15,19 +16,26 @@ use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::family::Family;
-use crate::activity;
-use crate::error::Exit;
+use super::family::ProcessFamily;
+use crate::error::Result;
 
 /// How long the program goes on after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Whether a run was told to stop, and by whom. Copies of it mean the same run.
+/// Stops a run, from a signal or another thread. Clones stop the same run.
+///
+/// ```
+/// use ralph_memory::runner::Interrupt;
+/// let interrupt = Interrupt::default();
+/// let other = interrupt.clone();
+/// std::thread::spawn(move || other.raise()).join().unwrap();
+/// assert!(interrupt.is_raised());
+/// ```
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<State>);
+pub struct Interrupt(Arc<InterruptState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct InterruptState {
     /// The first signal that came; 0 where none did.
     first: AtomicI32,
     /// Whether another one came.
@@ -35,31 +43,46 @@ struct State {
     /// Whether nothing is left to be written down: somebody is asked something.
     is_asking: AtomicBool,
     /// The command that is running.
-    running: Mutex<Option<Family>>,
+    running: Mutex<Option<ProcessFamily>>,
 }
 
 /// A command is running as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Running<'a>(&'a Interrupt);
+pub(super) struct RunningNote<'a>(&'a Interrupt);
 
 impl Interrupt {
     /// Returns one that SIGINT, SIGTERM and SIGHUP raise. A signal that this process was started to
     /// ignore, by `nohup` for instance, stays ignored.
-    pub(crate) fn listen() -> io::Result<Interrupt> {
-        activity::leave_signals();
+    ///
+    /// `leave` must end the program. It is called after the second signal: two seconds later, within which the run writes
+    /// down what its agent said, and at once while the run waits for [feedback](crate::runner::RunIo::feedback).
+    ///
+    /// # Errors
+    ///
+    /// That of the system where it takes no handler or starts no thread.
+    pub fn listen(leave: impl Fn() + Clone + Send + 'static) -> io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !Interrupt::is_ignored(*signal));
         let mut signals = Signals::new(wanted)?;
         let noted = interrupt.clone();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 if !noted.note(signal) {
-                    noted.leave();
+                    noted.leave(leave.clone());
                 }
             }
         })?;
         Ok(interrupt)
+    }
+
+    /// Returns whether this process ignores a signal, as far as the system tells.
+    pub fn is_ignored(signal: i32) -> bool {
+        is_ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default(), signal)
+    }
+
+    /// Does what Ctrl-C does: the first call stops the run, the second one kills the command that is running.
+    pub fn raise(&self) {
+        self.note(SIGINT);
     }
 
     /// Takes note of a signal. At the second one it kills what is running, and returns `false`.
@@ -82,27 +105,23 @@ impl Interrupt {
 
     /// Ends the program: at once where somebody is asked, who does not want to answer, else when there was time to write
     /// down what the command said.
-    fn leave(&self) {
-        let end = || {
-            activity::close();
-            std::process::exit(Exit::Interrupted as i32)
-        };
+    fn leave(&self, leave: impl Fn() + Send + 'static) {
         if self.0.is_asking.load(Ordering::SeqCst) {
-            end();
+            leave();
         }
         let _ = thread::Builder::new().name("last".to_owned()).spawn(move || {
             thread::sleep(GRACE);
-            end();
+            leave();
         });
     }
 
     /// Returns whether somebody interrupted twice, who waits for nothing.
-    pub(crate) fn is_impatient(&self) -> bool {
+    pub(super) fn is_impatient(&self) -> bool {
         self.0.is_impatient.load(Ordering::SeqCst)
     }
 
     /// Asks something whose answer nobody need wait for: an interrupt meanwhile ends the program at once.
-    pub(crate) fn asking<T>(&self, ask: impl FnOnce() -> T) -> T {
+    pub(super) fn asking<T>(&self, ask: impl FnOnce() -> T) -> T {
         self.0.is_asking.store(true, Ordering::SeqCst);
         let answer = ask();
         self.0.is_asking.store(false, Ordering::SeqCst);
@@ -110,48 +129,37 @@ impl Interrupt {
     }
 
     /// Returns whether the run is to stop.
-    pub(crate) fn is_raised(&self) -> bool {
+    pub fn is_raised(&self) -> bool {
         self.0.first.load(Ordering::SeqCst) != 0
     }
 
     /// Returns whether somebody at a keyboard did it, who may have something to say.
-    pub(crate) fn is_by_person(&self) -> bool {
+    pub fn is_by_person(&self) -> bool {
         self.0.first.load(Ordering::SeqCst) == SIGINT
     }
 
     /// Starts a command, and notes it until the answer is dropped. That must be before
     /// the system may give its number to another one.
-    pub(crate) fn start<T>(
-        &self,
-        start: impl FnOnce() -> anyhow::Result<(T, Family)>,
-    ) -> anyhow::Result<(T, Running<'_>)> {
+    pub(super) fn start<T>(&self, start: impl FnOnce() -> Result<(T, ProcessFamily)>) -> Result<(T, RunningNote<'_>)> {
         // A signal waits for this, so that nothing is started that nobody would end.
         let mut running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let (started, family) = start()?;
         *running = Some(family);
-        Ok((started, Running(self)))
+        Ok((started, RunningNote(self)))
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningNote<'_> {
     fn drop(&mut self) {
         *self.0.0.running.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 /// Returns whether a process ignores a signal, by what the system says of it; not where it says nothing.
-pub(crate) fn is_ignored(status: &str, signal: i32) -> bool {
+fn is_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
     mask >> (signal - 1) & 1 == 1
-}
-
-#[cfg(test)]
-impl Interrupt {
-    /// Does what a signal does.
-    pub(crate) fn raise(&self) {
-        self.note(SIGINT);
-    }
 }
 
 #[cfg(test)]
@@ -176,7 +184,7 @@ mod tests {
     #[test]
     fn signals_are_heard() {
         // The only test that sends one: all of them share a process.
-        let interrupt = Interrupt::listen().unwrap();
+        let interrupt = Interrupt::listen(|| {}).unwrap();
         signal_hook::low_level::raise(SIGTERM).unwrap();
         while !interrupt.is_raised() {
             thread::yield_now();

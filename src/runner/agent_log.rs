@@ -8,44 +8,53 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::random;
-use crate::error::Usage;
+use super::random_name::random_name;
+use crate::error::{Error, Result};
 
 /// The memory's folder, and those in it that may lie elsewhere behind a link.
 const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
 
-/// A folder of agents' outputs.
-#[derive(Debug)]
-pub(crate) struct Log {
+/// A folder that keeps the whole output of each agent, one file an iteration. Secrets are not redacted there.
+///
+/// ```
+/// use ralph_memory::runner::AgentLog;
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// let log = AgentLog::open(&root.join("logs"), root)?;
+/// assert!(root.join("logs").is_dir());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct AgentLog {
     folder: PathBuf,
 }
 
 /// The file of one iteration.
 #[derive(Debug)]
-pub(crate) struct Logged {
+pub(super) struct AgentLogFile {
     path: PathBuf,
     file: File,
     failed: Option<io::Error>,
 }
 
-impl Log {
-    /// Makes the folder where it is not there.
+impl AgentLog {
+    /// Opens the folder, and creates it where it does not exist. `root` is the folder that holds `.ralph/`.
     ///
     /// # Errors
     ///
-    /// [`Usage`] where it lies in the memory, or cannot be written.
-    pub(crate) fn open(folder: &Path, root: &Path) -> Result<Log, Usage> {
+    /// [`Error::Unusable`] where it lies in the memory, or cannot be written.
+    pub fn open(folder: &Path, root: &Path) -> Result<AgentLog> {
         let refuse = |source: &io::Error| cannot_write(folder, source);
         let real = resolved(folder).map_err(|source| refuse(&source))?;
         if OWN.iter().filter_map(|own| fs::canonicalize(root.join(own)).ok()).any(|own| real.starts_with(own)) {
-            return Err(Usage {
-                message: format!("the folder of `--log` lies in the memory: {}", folder.display()),
-                hint: "name another one: agents' outputs may hold secrets, and the memory is committed".to_owned(),
-            });
+            return Err(Error::unusable(
+                format!("the folder for agents' outputs lies in the memory: {}", folder.display()),
+                "name another one: agents' outputs may hold secrets, and the memory is committed",
+            ));
         }
         let make = || {
             fs::create_dir_all(&real)?;
-            let probe = real.join(format!(".ralph-memory-{}", random()));
+            let probe = real.join(format!(".ralph-memory-{}", random_name()));
             create(&probe)?;
             fs::remove_file(&probe)?;
             let is_empty = fs::read_dir(&real)?.next().is_none();
@@ -56,18 +65,18 @@ impl Log {
             Ok(())
         };
         make().map_err(|source| refuse(&source))?;
-        Ok(Log { folder: real })
+        Ok(AgentLog { folder: real })
     }
 
     /// Makes the file of an iteration. One that is there already, or a link, is left alone.
-    pub(crate) fn begin(&self, run_id: &str, number: u32) -> Result<Logged, Usage> {
+    pub(super) fn begin(&self, run_id: &str, number: u32) -> Result<AgentLogFile> {
         let names = (1_u64..).map(|time| match time {
             1 => format!("{run_id}-{number:04}.log"),
             time => format!("{run_id}-{number:04}-{time}.log"),
         });
         for path in names.map(|name| self.folder.join(name)) {
             match create(&path) {
-                Ok(file) => return Ok(Logged { path, file, failed: None }),
+                Ok(file) => return Ok(AgentLogFile { path, file, failed: None }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(cannot_write(&path, &error)),
             }
@@ -76,16 +85,16 @@ impl Log {
     }
 }
 
-impl Logged {
+impl AgentLogFile {
     /// Adds what the agent wrote. A disk that is full does not stop it.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.file.write_all(bytes).err();
         }
     }
 
     /// Returns what a person should know of it.
-    pub(crate) fn warning(&self) -> Option<String> {
+    pub(super) fn warning(&self) -> Option<String> {
         let failed = self.failed.as_ref()?;
         Some(format!("`{}` does not have all that the agent wrote: {failed}", self.path.display()))
     }
@@ -95,11 +104,9 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-fn cannot_write(path: &Path, source: &io::Error) -> Usage {
-    Usage {
-        message: format!("cannot write the output of agents to {}: {source}", path.display()),
-        hint: "name a folder with `--log` that can be written; it is made where it is not there".to_owned(),
-    }
+fn cannot_write(path: &Path, source: &io::Error) -> Error {
+    let message = format!("cannot write the output of agents to {}: {source}", path.display());
+    Error::unusable(message, "name a folder that can be written; it is created where it does not exist")
 }
 
 /// Returns where a folder lies, or will when it is made.

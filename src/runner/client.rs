@@ -1,15 +1,14 @@
-//! What is looked at before a run begins: that its programs are there, and that its models are its agent's.
+//! What is checked before a run begins: that its programs exist, and that its models are those of its agent's client.
 //!
-//! A mistake in a command line is none of the task's failures, and must not become an attempt.
+//! A mistake in a command line is not a failure of the task, and must not become an attempt. It runs nothing.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ralph_memory::strategy::MODELS_OF;
-
-use super::command::CommandLine;
-use super::one_line;
-use crate::error::Usage;
+use super::command::{CommandLine, INSTALL_IT};
+use crate::error::{Error, Result};
+use crate::strategy::MODELS_OF;
+use crate::text::for_terminal;
 
 /// Shells whose `-c` has a script.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
@@ -22,59 +21,66 @@ const BUILTINS: [&str; 54] = [
 ];
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;
-/// Where programs are looked for where no `PATH` says it.
+/// Where programs are found where there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Refuses a command whose program is not there; of a shell's script, also where the first word names none.
-pub(crate) fn check_program(option: &str, command: &CommandLine, folder: &Path) -> Result<(), Usage> {
-    let missing = [Some(command.program().to_owned()), inner(command)].into_iter().flatten();
-    match missing.into_iter().find(|program| !is_there(program, folder)) {
-        None => Ok(()),
-        Some(program) => Err(Usage {
-            message: format!("there is no command `{program}`, which `{option}` names"),
-            hint: "install it, or write where it is: a path with a `/` in it begins in the project's folder".to_owned(),
-        }),
+impl CommandLine {
+    /// Checks that the program exists, and the one that a shell's script or `env` begins with where that can be seen.
+    /// Relative paths begin in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] where it does not.
+    pub fn check_program(&self, folder: &Path) -> Result<()> {
+        let named = [Some(self.program().to_owned()), inner(self)].into_iter().flatten();
+        match named.into_iter().find(|program| !is_there(program, folder)) {
+            None => Ok(()),
+            Some(program) => Err(Error::unusable(
+                format!("there is no command `{program}`, which `{}` names", self.option()),
+                INSTALL_IT,
+            )),
+        }
+    }
+
+    /// Returns a message for each model that belongs to another client than this agent's: those of `models` where the
+    /// command takes a model, and those that it names itself.
+    pub fn odd_models(&self, models: &[String]) -> Vec<String> {
+        let Some(client) = client(self) else { return Vec::new() };
+        let is_told = self.takes("{model}");
+        let models = models.iter().filter(|_| is_told).cloned().chain(self.values_of(&["--model", "-m"]));
+        models
+            .filter(|model| !model.contains('{'))
+            .filter_map(|model| {
+                let other = family(&model).filter(|other| *other != client)?;
+                Some(format!(
+                    "`{model}` is a model of {other}, and the agent is {client}; `strategy.models` in the settings names \
+                     the models that it has, the cheapest first"
+                ))
+            })
+            .collect()
+    }
+
+    /// Returns the models that the agent's client has, the cheapest first, where the client is known.
+    pub fn known_models(&self) -> Option<Vec<String>> {
+        let client = client(self)?;
+        let (_, models) = MODELS_OF.iter().find(|(name, _)| *name == client)?;
+        Some(models.map(str::to_owned).into())
     }
 }
 
 /// Returns the line in which a shell says that there is no such command, where that is how it ended.
-pub(crate) fn not_found(exit: Option<i32>, errors: &str) -> Option<&str> {
+pub(super) fn not_found(exit: Option<i32>, errors: &str) -> Option<&str> {
     let mut lines = errors.lines().rev().map(str::trim);
     lines
         .find(|line| line.ends_with("not found") || line.ends_with("No such file or directory"))
         .filter(|_| exit == Some(NOT_RUN))
 }
 
-/// Says that a command runs one that there is not.
-pub(crate) fn no_command(option: &str, line: &str) -> Usage {
-    Usage {
-        message: format!("the command of `{option}` runs one that there is not: {}", one_line(line)),
-        hint: "install it, or correct the command".to_owned(),
-    }
-}
-
-/// Returns what is odd about the models that a run may take: names of another client's models.
-pub(crate) fn odd_models(agent: &CommandLine, models: &[String]) -> Vec<String> {
-    let Some(client) = client(agent) else { return Vec::new() };
-    let is_told = agent.takes("{model}");
-    let models = models.iter().filter(|_| is_told).cloned().chain(agent.values_of(&["--model", "-m"]));
-    models
-        .filter(|model| !model.contains('{'))
-        .filter_map(|model| {
-            let other = family(&model).filter(|other| *other != client)?;
-            Some(format!(
-                "`{model}` is a model of {other}, and the agent is {client}; `strategy.models` in the settings names the \
-                 models that it has, the cheapest first"
-            ))
-        })
-        .collect()
-}
-
-/// Returns the models that an agent's client has, the cheapest first, where it is one that is known.
-pub(crate) fn models_of(agent: &CommandLine) -> Option<Vec<String>> {
-    let client = client(agent)?;
-    let (_, models) = MODELS_OF.iter().find(|(name, _)| *name == client)?;
-    Some(models.map(str::to_owned).into())
+/// Returns the error for a command that runs another one which does not exist.
+pub(super) fn no_command(command: &CommandLine, line: &str) -> Error {
+    let line = for_terminal(&line.replace('\t', " "));
+    let message = format!("the command of `{}` runs one that does not exist: {line}", command.option());
+    Error::unusable(message, "install it, or correct the command")
 }
 
 /// Returns the client that a command runs, where it is one that is known.
@@ -143,11 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_looked_for_also_in_a_script() {
+    fn programs_in_scripts_are_checked_too() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("here.sh"), "").unwrap();
-        let missing =
-            |text: &str| check_program("--verify", &command(text), folder.path()).err().map(|usage| usage.message);
+        let missing = |text: &str| {
+            let verify = CommandLine::parse("--verify", text).unwrap();
+            verify.check_program(folder.path()).err().map(|error| error.to_string())
+        };
         for good in [
             "sh",
             "./here.sh",
@@ -172,9 +180,9 @@ mod tests {
     #[test]
     fn models_go_with_their_client() {
         let sonnet = ["sonnet".to_owned()];
-        assert_eq!(odd_models(&command("codex exec --model {model} -"), &sonnet).len(), 1);
-        assert_eq!(odd_models(&command("codex exec --model sonnet -"), &[]).len(), 1);
-        assert_eq!(odd_models(&command("claude -p --model=gpt-5.1"), &[]).len(), 1);
+        assert_eq!(command("codex exec --model {model} -").odd_models(&sonnet).len(), 1);
+        assert_eq!(command("codex exec --model sonnet -").odd_models(&[]).len(), 1);
+        assert_eq!(command("claude -p --model=gpt-5.1").odd_models(&[]).len(), 1);
         // Every client's own list is its family's.
         for (client, models) in MODELS_OF {
             for model in models {
@@ -184,10 +192,10 @@ mod tests {
         for good in
             ["claude -p --model {model}", "codex exec -m my-own -", "codex exec -", "./agent.sh --model {model}"]
         {
-            assert_eq!(odd_models(&command(good), &sonnet), [""; 0], "{good}");
+            assert_eq!(command(good).odd_models(&sonnet), [""; 0], "{good}");
         }
-        assert_eq!(models_of(&command("/opt/bin/claude -p")).unwrap(), ["haiku", "sonnet", "opus"]);
-        assert!(models_of(&command("sh -c 'codex exec -'")).unwrap()[0].starts_with("gpt-"));
-        assert_eq!(models_of(&command("./agent.sh")), None);
+        assert_eq!(command("/opt/bin/claude -p").known_models().unwrap(), ["haiku", "sonnet", "opus"]);
+        assert!(command("sh -c 'codex exec -'").known_models().unwrap()[0].starts_with("gpt-"));
+        assert_eq!(command("./agent.sh").known_models(), None);
     }
 }

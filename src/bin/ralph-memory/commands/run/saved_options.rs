@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The options of a run, as they were given; what was left out is left out here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Kept {
+pub(crate) struct SavedOptions {
     /// The run.
     pub(crate) run_id: String,
     pub(crate) agent: Option<String>,
@@ -34,17 +34,17 @@ pub(crate) struct Kept {
     pub(crate) tokens: Option<usize>,
 }
 
-impl Kept {
-    /// Keeps it. A run does without where that is not possible.
-    pub(crate) fn keep(&self, memory: &Memory) {
+impl SavedOptions {
+    /// Saves it. A run does without where that is not possible.
+    pub(crate) fn save(&self, memory: &Memory) {
         if let Ok(text) = serde_json::to_string_pretty(self) {
             let _ = memory.keep_options(&text);
         }
     }
 
-    /// Returns what is kept of a run; nothing of another one.
-    pub(crate) fn of(memory: &Memory, run_id: &str) -> Kept {
-        let kept: Option<Kept> = memory.kept_options().and_then(|text| serde_json::from_str(&text).ok());
-        kept.filter(|kept| kept.run_id == run_id).unwrap_or_default()
+    /// Returns what is saved of a run; nothing of another one.
+    pub(crate) fn of(memory: &Memory, run_id: &str) -> SavedOptions {
+        let saved: Option<SavedOptions> = memory.kept_options().and_then(|text| serde_json::from_str(&text).ok());
+        saved.filter(|saved| saved.run_id == run_id).unwrap_or_default()
     }
 }

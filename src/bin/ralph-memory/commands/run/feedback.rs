@@ -1,8 +1,8 @@
-//! What a person says who stopped a run: text that the next iteration gets to read.
+//! What a person writes who stopped a run: text that the next iteration gets to read.
 
 use std::io::{BufRead, IsTerminal as _, Read as _, Write};
 
-use super::interrupt::Interrupt;
+use ralph_memory::runner::Interrupt;
 
 const QUESTION: &str = "\
 What should the next iteration know? An empty line ends it; Ctrl-C again ends everything.";
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn what_was_typed_before_an_error_counts() {
-        struct Broken(bool);
-        impl io::Read for Broken {
+        struct BrokenInput(bool);
+        impl io::Read for BrokenInput {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 if std::mem::replace(&mut self.0, true) {
                     return Err(io::ErrorKind::TimedOut.into());
@@ -85,7 +85,7 @@ mod tests {
                 Ok(2)
             }
         }
-        assert_eq!(ask(&mut io::BufReader::new(Broken(false)), &mut Vec::new()), "a");
+        assert_eq!(ask(&mut io::BufReader::new(BrokenInput(false)), &mut Vec::new()), "a");
     }
 
     #[test]

@@ -4,42 +4,61 @@
 
 use std::fmt;
 
-use ralph_memory::text::edit_distance;
-
-use crate::error::Usage;
+use crate::error::{Error, Result};
+use crate::text::edit_distance;
 
 /// What a value is put in place of, in braces.
 const PROMPT_FILE: &str = "prompt_file";
 /// Words that mean something to a shell and nothing to a program that is run without one.
 const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
 
-/// A command line that was understood.
+/// The hint for a program that does not exist.
+pub(super) const INSTALL_IT: &str =
+    "install it, or write where it is: a path with a `/` in it begins in the project's folder";
+
+/// A command line: a program and its arguments, in which `{model}`, `{prompt_file}`, `{task_id}`, `{run_id}` and
+/// `{iteration}` stand for values.
+///
+/// ```
+/// use ralph_memory::runner::CommandLine;
+/// let agent = CommandLine::parse("agent", "claude -p --model {model}")?;
+/// assert_eq!((agent.program(), agent.words()), ("claude", &["-p", "--model", "{model}"].map(String::from)[..]));
+/// let refused = CommandLine::parse("agent", "claude -p | tee log").unwrap_err();
+/// assert_eq!(refused.to_string(), "`|` in the command of `agent` needs a shell, and none is run");
+/// # Ok::<(), ralph_memory::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommandLine {
+pub struct CommandLine {
+    option: String,
     text: String,
     program: String,
     arguments: Vec<String>,
 }
 
-/// What is put in place of `{model}` and the others.
+/// The values of `{model}` and the others.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Values<'a> {
+pub(super) struct CommandValues<'a> {
     /// `{model}`.
-    pub(crate) model: &'a str,
+    pub(super) model: &'a str,
     /// `{prompt_file}`; `None` where the command gets none, and the word stays as it is.
-    pub(crate) prompt_file: Option<&'a str>,
+    pub(super) prompt_file: Option<&'a str>,
     /// `{task_id}`.
-    pub(crate) task_id: &'a str,
+    pub(super) task_id: &'a str,
     /// `{run_id}`.
-    pub(crate) run_id: &'a str,
+    pub(super) run_id: &'a str,
     /// `{iteration}`.
-    pub(crate) iteration: u32,
+    pub(super) iteration: u32,
 }
 
 impl CommandLine {
-    /// Splits a command line. `option` is named where it makes no sense: `--agent`, say.
-    pub(crate) fn parse(option: &str, text: &str) -> Result<CommandLine, Usage> {
-        let refuse = |message: String, hint: String| Err(Usage { message, hint });
+    /// Splits a command line as a shell would. `option` is what the caller calls it, for messages: `--agent`, say.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] where it is empty, has a NUL character or a quote that is not closed,
+    /// needs a shell, or names a value that does not exist.
+    pub fn parse(option: &str, text: &str) -> Result<CommandLine> {
+        let refuse = |message: String, hint: String| Err(Error::unusable(message, hint));
         let example = format!("a program and its arguments: `{option} \"claude -p --model {{model}}\"`");
         if text.contains('\0') {
             return refuse(format!("the command of `{option}` has a NUL character"), example);
@@ -57,10 +76,10 @@ impl CommandLine {
             return refuse(format!("the command of `{option}` is empty"), example);
         };
         if program.split('/').next().is_some_and(|start| start.contains('=')) {
-            let message = format!("the command of `{option}` begins with `{program}`, which is no program");
+            let message = format!("the command of `{option}` begins with `{program}`, which is not a program");
             return refuse(message, format!("let `env` set it: `{option} \"env {text}\"`"));
         }
-        if pieces(&program).any(|piece| matches!(piece, Piece::Name(_))) {
+        if pieces(&program).any(|piece| matches!(piece, CommandPiece::Name(_))) {
             let message = format!("the program of `{option}` depends on a value: `{program}`");
             return refuse(message, "put the value into an argument".to_owned());
         }
@@ -70,21 +89,26 @@ impl CommandLine {
             let message = format!("`{{{name}}}` in the command of `{option}` stands for nothing");
             return refuse(message, format!("there are {names}; `{{ {name} }}` is passed as it is"));
         }
-        Ok(CommandLine { text: text.to_owned(), program, arguments })
+        Ok(CommandLine { option: option.to_owned(), text: text.to_owned(), program, arguments })
+    }
+
+    /// Returns what the caller calls it.
+    pub(super) fn option(&self) -> &str {
+        &self.option
     }
 
     /// Returns the arguments, as they were written.
-    pub(crate) fn words(&self) -> &[String] {
+    pub fn words(&self) -> &[String] {
         &self.arguments
     }
 
     /// Returns whether a text stands in an argument.
-    pub(crate) fn takes(&self, text: &str) -> bool {
+    pub(super) fn takes(&self, text: &str) -> bool {
         self.arguments.iter().any(|argument| argument.contains(text))
     }
 
     /// Returns the values of options of these names, behind a space or `=`.
-    pub(crate) fn values_of(&self, names: &[&str]) -> Vec<String> {
+    pub(super) fn values_of(&self, names: &[&str]) -> Vec<String> {
         let next = |at: usize| self.arguments.get(at + 1).cloned();
         let values = self.arguments.iter().enumerate().filter_map(|(at, argument)| {
             let inline =
@@ -95,17 +119,17 @@ impl CommandLine {
     }
 
     /// Returns the program, as it was written.
-    pub(crate) fn program(&self) -> &str {
+    pub fn program(&self) -> &str {
         &self.program
     }
 
     /// Returns whether the prompt is wanted in a file.
-    pub(crate) fn wants_prompt_file(&self) -> bool {
-        self.arguments.iter().any(|argument| pieces(argument).any(|piece| piece == Piece::Name(PROMPT_FILE)))
+    pub(super) fn wants_prompt_file(&self) -> bool {
+        self.arguments.iter().any(|argument| pieces(argument).any(|piece| piece == CommandPiece::Name(PROMPT_FILE)))
     }
 
     /// Returns the arguments with the values in them.
-    pub(crate) fn arguments(&self, values: &Values<'_>) -> Vec<String> {
+    pub(super) fn arguments(&self, values: &CommandValues<'_>) -> Vec<String> {
         let iteration = values.iteration.to_string();
         let value = |name: &'static str| match name {
             "model" => Some(values.model),
@@ -116,8 +140,8 @@ impl CommandLine {
         };
         let fill = |argument: &String| {
             let fill = |piece| match piece {
-                Piece::Text(text) => text.to_owned(),
-                Piece::Name(name) => value(name).map_or_else(|| format!("{{{name}}}"), str::to_owned),
+                CommandPiece::Text(text) => text.to_owned(),
+                CommandPiece::Name(name) => value(name).map_or_else(|| format!("{{{name}}}"), str::to_owned),
             };
             pieces(argument).map(fill).collect()
         };
@@ -150,7 +174,7 @@ fn unknown_name(argument: &str) -> Option<&str> {
 
 /// A part of an argument.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum CommandPiece<'a> {
     Text(&'a str),
     /// The name of a value.
     Name(&'static str),
@@ -158,7 +182,7 @@ enum Piece<'a> {
 
 /// Returns the parts of an argument. It is looked through once, so that what a value says is not
 /// taken for the name of another.
-fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
+fn pieces(argument: &str) -> impl Iterator<Item = CommandPiece<'_>> {
     let mut rest = argument;
     std::iter::from_fn(move || {
         let named = |at: usize| {
@@ -169,7 +193,7 @@ fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
         let piece = match next {
             Some((0, name)) => {
                 rest = &rest[name.len() + 2..];
-                return Some(Piece::Name(name));
+                return Some(CommandPiece::Name(name));
             }
             Some((at, _)) => at,
             None if rest.is_empty() => return None,
@@ -177,7 +201,7 @@ fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
         };
         let (text, after) = rest.split_at(piece);
         rest = after;
-        Some(Piece::Text(text))
+        Some(CommandPiece::Text(text))
     })
 }
 
@@ -185,7 +209,7 @@ fn pieces(argument: &str) -> impl Iterator<Item = Piece<'_>> {
 mod tests {
     use super::*;
 
-    const VALUES: Values<'_> = Values {
+    const VALUES: CommandValues<'_> = CommandValues {
         model: "son net'\"$(x)",
         prompt_file: Some("/tmp/{model} x"),
         task_id: "t-1",
@@ -225,7 +249,7 @@ mod tests {
     #[test]
     fn without_a_prompt_file_its_word_stays() {
         let command = CommandLine::parse("--verify", "check {prompt_file} {iteration}").unwrap();
-        assert_eq!(command.arguments(&Values { prompt_file: None, ..VALUES }), ["{prompt_file}", "3"]);
+        assert_eq!(command.arguments(&CommandValues { prompt_file: None, ..VALUES }), ["{prompt_file}", "3"]);
     }
 
     #[test]
@@ -243,9 +267,12 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         #[track_caller]
         fn check(text: &str, message: &str, hint: &str) {
-            let usage = CommandLine::parse("--agent", text).unwrap_err();
-            assert!(usage.message.contains(message) && usage.message.contains("--agent"), "{}", usage.message);
-            assert!(usage.hint.contains(hint), "{}", usage.hint);
+            let Error::Unusable { message: told, hint: advice } = CommandLine::parse("--agent", text).unwrap_err()
+            else {
+                panic!("another error");
+            };
+            assert!(told.contains(message) && told.contains("--agent"), "{told}");
+            assert!(advice.contains(hint), "{advice}");
         }
         check("agent 'a b", "a quote that is not closed", "close the quote");
         check("agent \"a", "a quote that is not closed", "close the quote");
@@ -257,7 +284,7 @@ mod tests {
         check("cargo test && cargo clippy", "`&&`", "sh -c");
         check("cargo test | tail", "`|`", "sh -c");
         check("cargo test 2>&1", "`2>&1`", "sh -c");
-        check("RUST_LOG=debug agent", "no program", "env RUST_LOG=debug agent");
+        check("RUST_LOG=debug agent", "not a program", "env RUST_LOG=debug agent");
         check("agent --model {modle}", "`{modle}`", "{model}, {prompt_file}");
         check("agent {prompt}", "`{prompt}`", "{prompt_file}");
         check("sh -c 'agent --model {Model}'", "`{Model}`", "{model}");

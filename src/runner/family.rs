@@ -1,4 +1,7 @@
 //! A command with everything that it started, for ending it.
+//!
+//! It knows process numbers and nothing of what the processes do. Own code, since process-wrap signals a group and cannot
+//! find a process that left it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,24 +10,24 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// A command that is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Family {
+pub(super) struct ProcessFamily {
     /// The process group that it was started in.
-    pub(crate) group: Pid,
+    pub(super) group: Pid,
     /// The command itself, which may have made a group of its own: `timeout` does.
-    pub(crate) command: Pid,
+    pub(super) command: Pid,
 }
 
 /// A process, by what the system says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
+struct ProcessStat {
     parent: i32,
     group: i32,
 }
 
-impl Family {
+impl ProcessFamily {
     /// Sends a signal to the group, and to what left it. The command must not have been waited for: its number would be
     /// free for another one.
-    pub(crate) fn signal(self, signal: Signal) {
+    pub(super) fn signal(self, signal: Signal) {
         // Found first: children of one that is gone have another parent.
         let left = left(self.command, self.group, &processes());
         let _ = kill_process_group(self.group, signal);
@@ -40,7 +43,7 @@ impl Family {
 
 /// Returns the command and those that it started, directly and through others, that are not in the group, and whether
 /// each leads one. Of a group whose leader is among them, the leader alone is named.
-fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, Process>) -> Vec<(Pid, bool)> {
+fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, ProcessStat>) -> Vec<(Pid, bool)> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for (pid, process) in processes {
         children.entry(process.parent).or_default().push(*pid);
@@ -70,7 +73,7 @@ fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, Process>) -> Vec<(Pi
 }
 
 /// Returns all processes of the machine, where the system shows them as files.
-fn processes() -> BTreeMap<i32, Process> {
+fn processes() -> BTreeMap<i32, ProcessStat> {
     let Ok(folders) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let of = |folder: fs::DirEntry| {
         let pid = folder.file_name().to_str()?.parse().ok()?;
@@ -80,9 +83,9 @@ fn processes() -> BTreeMap<i32, Process> {
 }
 
 /// Reads what Linux says of a process: `PID (NAME) STATE PARENT GROUP …`, where a name may hold anything.
-fn process(stat: &str) -> Option<Process> {
+fn process(stat: &str) -> Option<ProcessStat> {
     let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
-    Some(Process { parent: words.next()?.parse().ok()?, group: words.next()?.parse().ok()? })
+    Some(ProcessStat { parent: words.next()?.parse().ok()?, group: words.next()?.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -94,7 +97,7 @@ mod tests {
         let pid = |number| Pid::from_raw(number).unwrap();
         let of = |all: &[(i32, i32, i32)]| -> Vec<(i32, bool)> {
             let all =
-                all.iter().map(|(pid, parent, group)| (*pid, Process { parent: *parent, group: *group })).collect();
+                all.iter().map(|(pid, parent, group)| (*pid, ProcessStat { parent: *parent, group: *group })).collect();
             left(pid(10), pid(9), &all).iter().map(|(pid, leads)| (pid.as_raw_nonzero().get(), *leads)).collect()
         };
         assert_eq!(of(&[(10, 1, 9), (11, 10, 9), (12, 1, 12)]), []);
@@ -108,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_process_may_have_any_name() {
-        assert_eq!(process("7 (a) b (c)) S 3 4 5 0"), Some(Process { parent: 3, group: 4 }));
+        assert_eq!(process("7 (a) b (c)) S 3 4 5 0"), Some(ProcessStat { parent: 3, group: 4 }));
         assert_eq!(process("7 (a"), None);
         let own = processes().remove(&i32::try_from(std::process::id()).unwrap());
         assert!(cfg!(not(target_os = "linux")) || own.is_some_and(|own| own.parent > 0), "{own:?}");

@@ -1,0 +1,300 @@
+//! The options of `run`, and those that a resumed run takes over.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum as _;
+use ralph_memory::progress::ProgressKind;
+use ralph_memory::strategy::Strategy;
+use ralph_memory::{Budget, Task};
+
+use super::saved_options::SavedOptions;
+use crate::error::UsageError;
+use crate::parse::{self, OutputFormat};
+
+/// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
+names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
+hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
+RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
+run without one in the folder that holds .ralph/, without a terminal.
+
+The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
+--verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
+tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
+
+A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
+{{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
+
+Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
+know; a second Ctrl-C kills the agent, writes down what it said, and ends everything within two seconds.
+
+Examples:
+  ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
+  ralph-memory run --task-file TODO.md --agent \"codex exec --model {model} -\" --verify \"sh -c 'make && make check'\"
+  ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" --prompt prompt.md --strategy escalate
+  ralph-memory run --resume --max-iterations 0")]
+pub(crate) struct RunArgs {
+    /// What is to be done, in a line
+    #[arg(
+        long,
+        value_name = "TITLE",
+        allow_hyphen_values = true,
+        conflicts_with = "task_file",
+        required_unless_present_any = ["task_file", "resume"]
+    )]
+    pub(super) task: Option<String>,
+    /// A markdown checklist: its first open box is the task, and is ticked when that is done
+    #[arg(long, value_name = "FILE")]
+    pub(super) task_file: Option<PathBuf>,
+    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task", conflicts_with = "task_file")]
+    pub(super) task_id: Option<String>,
+    /// What is to be done, at length
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true,
+        requires = "task",
+        conflicts_with = "task_file"
+    )]
+    pub(super) description: String,
+    /// The feature that the task belongs to
+    #[arg(long, value_name = "NAME")]
+    pub(super) feature: Option<String>,
+    /// The section that the task belongs to
+    #[arg(long, value_name = "ID")]
+    pub(super) section: Option<String>,
+    /// A file that it touches, relative to the working folder; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    pub(super) files: Vec<String>,
+    /// The command of the agent [default: the setting `run.agent` of your own settings]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(super) agent: Option<String>,
+    /// The command that says whether a task is done: its exit code is 0 [default: the setting `run.verify`;
+    /// without one the agent's word counts]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(super) verify: Option<String>,
+    /// The command that sums up what it reads, for `llm-summarized` and `hybrid` [default: the setting
+    /// `run.summarize`]
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(super) summarize: Option<String>,
+    /// How the agent's output is written [default: auto]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(super) format: Option<OutputFormat>,
+    /// How the model is chosen [default: the setting `strategy.name`]
+    #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
+    pub(super) strategy: Option<Strategy>,
+    /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
+    #[arg(long, value_name = "NAME", value_parser = parse::progress)]
+    pub(super) progress: Option<ProgressKind>,
+    /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
+    #[arg(long, value_name = "N")]
+    pub(super) max_iterations: Option<u32>,
+    /// At most so many attempts at one task [default: as many as there are iterations, or the setting
+    /// `run.max_attempts`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_attempts: Option<u32>,
+    /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// `blocked`, and the run goes on
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    pub(super) timeout: Option<Duration>,
+    /// The longest that verification may take; then it has failed
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    pub(super) verify_timeout: Option<Duration>,
+    /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
+    #[arg(long, value_name = "USD", value_parser = parse::dollars)]
+    pub(super) max_cost: Option<f64>,
+    /// Begin no further iteration when the run has taken so many tokens, in and out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) max_tokens: Option<u64>,
+    /// A Handlebars template to make the prompt with
+    #[arg(long, value_name = "FILE")]
+    pub(super) prompt: Option<PathBuf>,
+    /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) log: Option<PathBuf>,
+    /// Resume the newest run with the options that it was started with; options given now win. Without a task it
+    /// resumes the checklist or the last task
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// At most so many characters of context [default: 27,000 and the fixed instructions]
+    #[arg(long, value_name = "N", conflicts_with = "tokens")]
+    pub(super) budget: Option<usize>,
+    /// At most so many tokens of context, by an estimate that is rather too high
+    #[arg(long, value_name = "N")]
+    pub(super) tokens: Option<usize>,
+}
+
+/// What a run works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RunSubject {
+    /// This is the task.
+    Task(Task),
+    /// The boxes of this file are; feature, section and paths are those of the task beside it.
+    Checklist(PathBuf, Task),
+    /// The last task of the resumed run is; the same of it.
+    Last(Task),
+}
+
+impl RunArgs {
+    /// Returns what is to be done.
+    pub(super) fn subject(&self) -> Result<RunSubject, UsageError> {
+        let common = Task {
+            feature: self.feature.clone(),
+            section: self.section.clone(),
+            files: self.files.clone(),
+            ..Task::default()
+        };
+        Ok(match (&self.task, &self.task_file) {
+            (Some(title), _) if title.trim().is_empty() => {
+                let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
+                return Err(UsageError { message: "the task's title is empty".to_owned(), hint });
+            }
+            (Some(title), _) => RunSubject::Task(Task {
+                title: title.clone(),
+                description: self.description.clone(),
+                id: Some(self.task_id.clone().unwrap_or_else(|| Task::id_of_title(title))),
+                ..common
+            }),
+            (None, Some(path)) => RunSubject::Checklist(path.clone(), common),
+            (None, None) => RunSubject::Last(common),
+        })
+    }
+
+    /// Returns what is saved of it, for a run that is resumed.
+    pub(super) fn saved(&self, run_id: &str) -> SavedOptions {
+        let full = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
+        let format = self.format.and_then(|format| format.to_possible_value());
+        SavedOptions {
+            run_id: run_id.to_owned(),
+            agent: self.agent.clone(),
+            verify: self.verify.clone(),
+            summarize: self.summarize.clone(),
+            format: format.map(|format| format.get_name().to_owned()),
+            strategy: self.strategy.map(|strategy| strategy.as_str().to_owned()),
+            progress: self.progress.map(|progress| progress.as_str().to_owned()),
+            max_iterations: self.max_iterations,
+            max_attempts: self.max_attempts,
+            timeout: self.timeout.map(|timeout| timeout.as_secs()),
+            verify_timeout: self.verify_timeout.map(|timeout| timeout.as_secs()),
+            max_cost: self.max_cost,
+            max_tokens: self.max_tokens,
+            prompt: full(&self.prompt),
+            log: full(&self.log),
+            task_file: full(&self.task_file),
+            feature: self.feature.clone(),
+            section: self.section.clone(),
+            budget: self.budget,
+            tokens: self.tokens,
+        }
+    }
+
+    /// Returns the options with those of the resumed run where nothing was given now.
+    pub(super) fn resumed(&self, saved: SavedOptions) -> RunArgs {
+        let has_task = self.task.is_some() || self.task_file.is_some();
+        let has_budget = self.budget.is_some() || self.tokens.is_some();
+        let of_list = |now: &Option<String>, saved: Option<String>| now.clone().or(saved.filter(|_| !has_task));
+        RunArgs {
+            agent: self.agent.clone().or(saved.agent),
+            verify: self.verify.clone().or(saved.verify),
+            summarize: self.summarize.clone().or(saved.summarize),
+            format: self.format.or(saved.format.and_then(|format| OutputFormat::from_str(&format, false).ok())),
+            strategy: self.strategy.or(saved.strategy.and_then(|name| Strategy::parse(&name))),
+            progress: self.progress.or(saved.progress.and_then(|name| ProgressKind::parse(&name))),
+            max_iterations: self.max_iterations.or(saved.max_iterations),
+            max_attempts: self.max_attempts.or(saved.max_attempts),
+            timeout: self.timeout.or(saved.timeout.map(Duration::from_secs)),
+            verify_timeout: self.verify_timeout.or(saved.verify_timeout.map(Duration::from_secs)),
+            max_cost: self.max_cost.or(saved.max_cost),
+            max_tokens: self.max_tokens.or(saved.max_tokens),
+            prompt: self.prompt.clone().or(saved.prompt),
+            log: self.log.clone().or(saved.log),
+            task_file: self.task_file.clone().or(saved.task_file.filter(|_| !has_task)),
+            feature: of_list(&self.feature, saved.feature),
+            section: of_list(&self.section, saved.section),
+            budget: self.budget.or(saved.budget.filter(|_| !has_budget)),
+            tokens: self.tokens.or(saved.tokens.filter(|_| !has_budget)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns how much context there may be, where that is said.
+    pub(super) fn budget(&self) -> Option<Budget> {
+        self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct RunLine {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<RunArgs, String> {
+        RunLine::try_parse_from([&["run"], arguments].concat()).map(|line| line.args).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_run_has_a_task_a_checklist_or_one_to_resume() {
+        let wanted = |arguments: &[&str]| parse(arguments).unwrap().subject().unwrap();
+        let task = |title: &str| Task { id: Some(Task::id_of_title(title)), ..Task::new(title) };
+        assert_eq!(wanted(&["--task", "Add it"]), RunSubject::Task(task("Add it")));
+        assert_eq!(wanted(&["--task", "Add it", "--resume"]), RunSubject::Task(task("Add it")));
+        assert_eq!(
+            wanted(&["--task", "x", "--task-id", "t-1", "--description", "-y", "--feature", "f", "--file", "a"]),
+            RunSubject::Task(Task {
+                id: Some("t-1".into()),
+                description: "-y".into(),
+                feature: Some("f".into()),
+                files: vec!["a".into()],
+                ..Task::new("x")
+            })
+        );
+        let common = Task { section: Some("s".into()), ..Task::default() };
+        assert_eq!(wanted(&["--task-file", "a.md", "--section", "s"]), RunSubject::Checklist("a.md".into(), common));
+        assert_eq!(wanted(&["--resume"]), RunSubject::Last(Task::default()));
+        assert_eq!(wanted(&["--resume", "--task-file", "a"]), RunSubject::Checklist("a".into(), Task::default()));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        #[track_caller]
+        fn check(arguments: &[&str], part: &str) {
+            let error = parse(arguments).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        check(&[], "--task <TITLE>");
+        check(&["--task", "x", "--task-file", "a.md"], "cannot be used with");
+        check(&["--task-file", "a.md", "--task-id", "t-1"], "cannot be used with");
+        check(&["--task-file", "a.md", "--description", "x"], "cannot be used with");
+        check(&["--resume", "--description", "x"], "--task <TITLE>");
+        check(&["--task", "x", "--budget", "1", "--tokens", "1"], "cannot be used with");
+        check(&["--task", "x", "--strategy", "cheap"], "cost-optimized");
+        check(&["--task", "x", "--progress", "none"], "system-captured");
+        check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
+        check(&["--task", "x", "--max-attempts", "0"], "--max-attempts");
+        check(&["--task", "x", "--max-cost", "0"], "over 0");
+        check(&["--task", "x", "--max-cost", "inf"], "over 0");
+        check(&["--task", "x", "--timeout", "90"], "90s, 30m, 2h");
+        let empty = parse(&["--task", " "]).unwrap().subject().unwrap_err();
+        assert_eq!(empty.message, "the task's title is empty");
+    }
+
+    #[test]
+    fn budgets_are_characters_or_tokens() {
+        let budget = |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().budget();
+        assert_eq!(budget(&[]), None);
+        assert_eq!(budget(&["--budget", "9"]), Some(Budget::characters(9)));
+        assert_eq!(budget(&["--tokens", "9"]), Some(Budget::tokens(9)));
+    }
+}

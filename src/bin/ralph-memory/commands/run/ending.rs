@@ -1,0 +1,133 @@
+//! How a run ended: what a person and a program read of it, and the exit code.
+
+use ralph_memory::error::Severity;
+use ralph_memory::memory::MaintenanceReport;
+use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
+use ralph_memory::{Memory, Problem};
+
+use super::summary::RunSummary;
+use crate::error::Exit;
+use crate::ui::Ui;
+
+/// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
+pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
+    let all = memory.prune(false).and_then(|mut all| {
+        let consolidated = memory.consolidate(false)?;
+        all.moved.extend(consolidated.moved);
+        all.merged.extend(consolidated.merged);
+        all.problems.extend(consolidated.problems);
+        Ok(all)
+    });
+    match all {
+        Ok(all) => {
+            ui.problems(&all.problems);
+            all
+        }
+        Err(error) => {
+            let problems = vec![Problem {
+                path: ".ralph/".to_owned(),
+                line: None,
+                column: None,
+                severity: Severity::Warning,
+                code: "not-tidied".to_owned(),
+                message: format!("the memory was not tidied up: {error}").into(),
+                hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
+            }];
+            ui.problems(&problems);
+            MaintenanceReport { problems, ..MaintenanceReport::default() }
+        }
+    }
+}
+
+/// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
+/// done before.
+pub(super) fn close(
+    ui: &mut Ui<'_>,
+    run_id: &str,
+    progress: RunProgress,
+    ended: anyhow::Result<RunEnd>,
+    maintenance: Option<MaintenanceReport>,
+) -> anyhow::Result<Exit> {
+    let done = matches!(ended, Ok(RunEnd::Done));
+    let limit = match &ended {
+        Ok(RunEnd::Limit(limit)) => Some(option(*limit)),
+        _ => None,
+    };
+    let stopped = match &ended {
+        Ok(RunEnd::Interrupted) => Some("interrupted"),
+        Ok(RunEnd::NotTicked(_)) => Some("not-ticked"),
+        _ => None,
+    };
+    let mut problems = progress.problems;
+    problems.extend(maintenance.iter().flat_map(|report| report.problems.clone()));
+    let sum = RunSummary::of(run_id, progress.tasks, &progress.iterations, done);
+    let summary = RunSummary { limit, stopped, refused: progress.refused, maintenance, ..sum };
+    // In JSON there is one object, and the error is it.
+    if !ui.json {
+        summary.show(ui)?;
+    }
+    let end = ended?;
+    if ui.json {
+        ui.json(summary.answer(), &problems)?;
+    }
+    let (exit, note) = match end {
+        RunEnd::Done => return Ok(Exit::Done),
+        RunEnd::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on".to_owned()),
+        RunEnd::Limit(limit) => (Exit::No, limit_note(limit)),
+        RunEnd::NotTicked(reason) => {
+            (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
+        }
+    };
+    ui.note(&note);
+    Ok(exit)
+}
+
+/// Returns the option that sets a limit.
+fn option(limit: RunLimit) -> &'static str {
+    match limit {
+        RunLimit::Iterations => "--max-iterations",
+        RunLimit::Attempts => "--max-attempts",
+        RunLimit::Cost { .. } => "--max-cost",
+        RunLimit::Tokens { .. } => "--max-tokens",
+    }
+}
+
+fn limit_note(limit: RunLimit) -> String {
+    let spent = match limit {
+        RunLimit::Iterations => {
+            return "all iterations are used up; `--max-iterations N` allows more, `run --resume` goes on".to_owned();
+        }
+        RunLimit::Attempts => return "the task had all its attempts; `--max-attempts N` allows more".to_owned(),
+        RunLimit::Cost { spent, limit } => format!("{} of {}", dollars(spent), dollars(limit)),
+        RunLimit::Tokens { spent, limit } => format!("{spent} of {limit} tokens"),
+    };
+    format!("the run has used {spent}; `run --resume {}` with more goes on", option(limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_with_its_exit_code() {
+        #[track_caller]
+        fn check(ended: anyhow::Result<RunEnd>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
+            let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
+            let mut ui = Ui { out: &mut to_out, err: &mut to_err, json, out_colour: false, err_colour: false };
+            assert_eq!(close(&mut ui, "run-1", RunProgress::default(), ended, None).ok(), expected);
+            let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
+            assert!(to_out.starts_with(out), "{to_out}");
+            assert!(to_err.contains(err) && to_err.is_empty() == err.is_empty(), "{to_err}");
+        }
+        check(Ok(RunEnd::Done), false, Some(Exit::Done), "run-1  done\n", "");
+        check(Ok(RunEnd::Done), true, Some(Exit::Done), "{\"schema_version\":1,\"run_id\":\"run-1\"", "");
+        check(Ok(RunEnd::Limit(RunLimit::Iterations)), false, Some(Exit::No), "run-1  not done\n", "--max-iterations");
+        check(Ok(RunEnd::Limit(RunLimit::Attempts)), true, Some(Exit::No), "{", "--max-attempts");
+        let spent = || Ok(RunEnd::Limit(RunLimit::Cost { spent: 2.0, limit: 1.0 }));
+        check(spent(), false, Some(Exit::No), "run-1  not done\n", "used $2.00 of $1.00; `run --resume --max-cost`");
+        check(Ok(RunEnd::Interrupted), false, Some(Exit::Interrupted), "run-1  not done\n", "--resume");
+        check(Ok(RunEnd::NotTicked("x\u{1b}".into())), false, Some(Exit::Refused), "run-1", "ticked: x\\u{1b}");
+        check(Err(anyhow::anyhow!("full")), false, None, "run-1  not done\n", "");
+        check(Err(anyhow::anyhow!("full")), true, None, "", "");
+    }
+}

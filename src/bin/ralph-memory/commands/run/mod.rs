@@ -1,0 +1,192 @@
+//! `run`: lets an agent work on tasks until they are done.
+//!
+//! The loop is the library's [`Runner`]. What is here makes its options from the command line and the settings, and shows a
+//! person what happens.
+
+mod args;
+mod ending;
+mod feedback;
+mod live;
+mod saved_options;
+mod summary;
+mod terminal;
+
+use ralph_memory::memory::{Run, record_command};
+use ralph_memory::progress::ProgressKind;
+use ralph_memory::runner::{
+    AgentLog, Assignment, CommandLine, PromptTemplate, ResumedRun, RunEnd, RunOptions, RunProgress, Runner,
+};
+use ralph_memory::strategy::MODELS;
+use ralph_memory::{Error, Memory, Task};
+
+use self::args::RunSubject;
+use self::ending::{close, maintain};
+use self::live::{Live, Visibility};
+use self::saved_options::SavedOptions;
+use self::terminal::Terminal;
+use crate::activity;
+use crate::error::{Exit, UsageError};
+use crate::parse::OutputFormat;
+use crate::project_paths;
+use crate::session::Globals;
+use crate::ui::Ui;
+
+pub(crate) use self::args::RunArgs;
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
+    args.subject()?;
+    let mut memory = globals.open()?;
+    let resumed = resumed(&memory, args)?;
+    let (run, last) = match resumed {
+        Some(ResumedRun { run, task, is_done, progress }) => (run, Some((task, is_done, progress))),
+        None => (memory.new_run(), None),
+    };
+    let args = &if args.resume { args.resumed(SavedOptions::of(&memory, &run.id)) } else { args.clone() };
+    let subject = args.subject()?;
+    let commands = Commands::of(&memory, args)?;
+    // Models that somebody set are theirs to choose; the first three are Claude's.
+    if memory.settings().models == MODELS {
+        memory = memory.with_models(commands.agent.known_models().unwrap_or_default());
+    }
+    let run_id = run.id.clone();
+    let agent = commands.agent.clone();
+    let options = options(&memory, args, commands, run)?;
+    let (last_task, is_done, mut progress) = last.unwrap_or((None, false, RunProgress::default()));
+    let assignment = assignment(&memory, subject, last_task, is_done, &run_id)?;
+    warn(ui, &memory, &agent);
+    args.saved(&run_id).save(&memory);
+    let interrupt = activity::interrupt().map_err(|source| Error::Io {
+        action: "listen for signals in",
+        path: memory.root().to_owned(),
+        source,
+    })?;
+    let options = RunOptions { interrupt: interrupt.clone(), reports_agent: globals.shows_progress(), ..options };
+    let visibility = if globals.shows_progress() {
+        Visibility::All { coloured: ui.err_colour }
+    } else if globals.is_quiet() {
+        Visibility::Nothing
+    } else {
+        Visibility::Iterations
+    };
+    let live = Live::new(visibility, &memory.settings().allowed_secrets);
+    let mut terminal = Terminal { live, err: ui.err, interrupt };
+    let ended = Runner::new(&memory, options).run(&assignment, &mut progress, &mut terminal);
+    terminal.live.clear();
+    let is_over = ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
+    let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
+    close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
+}
+
+/// Returns the run that is resumed, where one is.
+fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, UsageError> {
+    if !args.resume {
+        return Ok(None);
+    }
+    ResumedRun::newest(memory).map(Some).ok_or_else(|| UsageError {
+        message: "there is no run to resume".to_owned(),
+        hint: "without `--resume` one begins".to_owned(),
+    })
+}
+
+/// The commands of a run, whose programs exist.
+struct Commands {
+    agent: CommandLine,
+    verify: Option<CommandLine>,
+    summarize: Option<CommandLine>,
+    progress: ProgressKind,
+}
+
+impl Commands {
+    fn of(memory: &Memory, args: &RunArgs) -> anyhow::Result<Commands> {
+        let settings = memory.settings();
+        let command = |option: &str, flag: &Option<String>, setting: &str| {
+            let text = flag.as_deref().unwrap_or(setting);
+            if text.is_empty() { Ok(None) } else { CommandLine::parse(option, text).map(Some) }
+        };
+        let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
+            message: "no agent is named".to_owned(),
+            hint: "say which command works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
+                   your own settings"
+                .to_owned(),
+        })?;
+        let verify = command("--verify", &args.verify, &settings.verify)?;
+        let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
+        let progress = args.progress.unwrap_or(settings.progress);
+        if progress.needs_summary() && summarize.is_none() {
+            let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
+            let message = format!("progress `{}` needs a command that sums up", progress.as_str());
+            return Err(UsageError { message, hint }.into());
+        }
+        for command in [Some(&agent), verify.as_ref(), summarize.as_ref()].into_iter().flatten() {
+            command.check_program(memory.root())?;
+        }
+        Ok(Commands { agent, verify, summarize, progress })
+    }
+}
+
+fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> anyhow::Result<RunOptions> {
+    let settings = memory.settings();
+    let Commands { agent, verify, summarize, progress } = commands;
+    Ok(RunOptions {
+        verify,
+        summarize,
+        progress,
+        template: args.prompt.as_deref().map(PromptTemplate::read).transpose()?,
+        log: args.log.as_deref().map(|folder| AgentLog::open(folder, memory.root())).transpose()?,
+        run: Some(Run { strategy: args.strategy, budget: args.budget(), ..run }),
+        max_iterations: Some(args.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0),
+        max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
+        max_cost: args.max_cost,
+        max_tokens: args.max_tokens,
+        timeout: args.timeout,
+        verify_timeout: args.verify_timeout,
+        format: args.format.unwrap_or(OutputFormat::Auto).into(),
+        ..RunOptions::new(agent)
+    })
+}
+
+fn assignment(
+    memory: &Memory,
+    subject: RunSubject,
+    last: Option<Task>,
+    is_done: bool,
+    run_id: &str,
+) -> Result<Assignment, UsageError> {
+    let of_project = |task: Task| Ok(Task { files: project_paths::of_project(memory, &task.files)?, ..task });
+    match subject {
+        RunSubject::Task(task) => of_project(task).map(Assignment::Task),
+        RunSubject::Checklist(path, like) => Ok(Assignment::Checklist { path, like: of_project(like)? }),
+        RunSubject::Last(_) if is_done => Err(UsageError {
+            message: format!("the last task of `{run_id}` is done"),
+            hint: "name what is to be done next: `--task TITLE` or `--task-file FILE`".to_owned(),
+        }),
+        RunSubject::Last(Task { feature, section, files, .. }) => {
+            let last = last.ok_or_else(|| UsageError {
+                message: format!("`{run_id}` has no iteration to resume"),
+                hint: "name it with `--task`".to_owned(),
+            })?;
+            let task = Task { feature: feature.or(last.feature), section: section.or(last.section), files, ..last };
+            of_project(task).map(Assignment::Task)
+        }
+    }
+}
+
+/// Shows what a person should know before the run begins.
+fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
+    let meaning = memory.semantic_status();
+    if meaning.wanted {
+        ui.note(&meaning.detail);
+        if let Some(fix) = &meaning.mend {
+            ui.note(&format!("hint: {fix}"));
+        }
+    }
+    for kept in memory.kept_attempts() {
+        let command = record_command(memory.root(), kept.path());
+        ui.note(&format!("warning: an attempt is not in the journal; `{command}` writes it there"));
+    }
+    let settings = memory.settings();
+    let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());
+    for odd in agent.odd_models(&[settings.models.clone(), fixed.into_iter().collect()].concat()) {
+        ui.note(&format!("warning: {odd}"));
+    }
+}

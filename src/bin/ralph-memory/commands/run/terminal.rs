@@ -1,0 +1,63 @@
+//! A run on a terminal: its events become lines, and whoever stops it is asked what the next iteration should know.
+
+use std::io::Write;
+
+use ralph_memory::runner::{Interrupt, RunEvent, RunIo};
+
+use super::feedback;
+use super::live::{IterationEnd, Live};
+use crate::ui::one_line;
+
+/// A person who watches a run.
+pub(super) struct Terminal<'a> {
+    /// The lines that they see.
+    pub(super) live: Live,
+    /// Where these go.
+    pub(super) err: &'a mut dyn Write,
+    /// Whether it was them who stopped it.
+    pub(super) interrupt: Interrupt,
+}
+
+impl Terminal<'_> {
+    fn warn(&mut self, text: &str) {
+        self.live.clear();
+        let _ = writeln!(self.err, "warning: {}", one_line(text));
+    }
+}
+
+impl RunIo for Terminal<'_> {
+    fn event(&mut self, event: RunEvent<'_>) {
+        let uncounted = |number: u32, what: &str, option: &str| {
+            format!(
+                "iteration {number} says nothing of its {what}, so `{option}` cannot count it; event streams say it"
+            )
+        };
+        match event {
+            RunEvent::TaskStarted { title } => self.live.task(self.err, title),
+            RunEvent::IterationStarted { iteration, last } => {
+                self.live.begin(self.err, iteration.number, last, &iteration.model);
+            }
+            RunEvent::Agent(event) => self.live.event(event),
+            RunEvent::Line(line) => self.live.line(line),
+            RunEvent::Verifying => self.live.line("verifying"),
+            RunEvent::Stopping => self.live.line("stopping; Ctrl-C again ends everything at once"),
+            RunEvent::TimedOut => self.live.line("stopping: its time is up"),
+            RunEvent::IterationEnded { duration, recorded } => {
+                self.live.end(self.err, &IterationEnd::of(duration, recorded));
+            }
+            RunEvent::CostUnknown { number } => self.warn(&uncounted(number, "cost", "--max-cost")),
+            RunEvent::TokensUnknown { number } => self.warn(&uncounted(number, "tokens", "--max-tokens")),
+            RunEvent::Warning(text) => self.warn(text),
+            _ => {}
+        }
+    }
+
+    fn feedback(&mut self) -> String {
+        self.live.clear();
+        if feedback::is_wanted(&self.interrupt) {
+            feedback::ask(&mut std::io::stdin().lock(), self.err)
+        } else {
+            String::new()
+        }
+    }
+}

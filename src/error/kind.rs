@@ -1,0 +1,62 @@
+//! Whose business an error is: one table of all of them.
+//!
+//! It knows nothing of exit codes and of what people do about an error; those who show errors map the kinds.
+
+use super::Error;
+
+/// What sort of error it is, by who can do something about it.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::error::ErrorKind;
+/// # let folder = tempfile::tempdir()?;
+/// let error = Memory::open(folder.path()).err().unwrap();
+/// assert_eq!(error.kind(), ErrorKind::NoMemory);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What was asked for does not exist.
+    NotFound,
+    /// An argument, a value or a setting makes no sense.
+    Usage,
+    /// There is no memory here.
+    NoMemory,
+    /// It would do harm: a conflict, a secret, a newer format, a file that cannot be edited.
+    Refused,
+    /// Another process kept its lock; the same call may work later.
+    Busy,
+    /// The file system, `git` or a cache failed.
+    Environment,
+    /// A bug.
+    Bug,
+}
+
+impl Error {
+    /// Returns what sort of error it is; of an attempt that was not recorded, that of the reason.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
+            Error::Invalid { .. } | Error::Settings { .. } | Error::Unusable { .. } => ErrorKind::Usage,
+            Error::NoMemory { .. } => ErrorKind::NoMemory,
+            Error::NewerFormat { .. }
+            | Error::Uneditable { .. }
+            | Error::Conflict { .. }
+            | Error::Secret { .. }
+            | Error::StillWorking { .. }
+            | Error::ForeignOwner { .. }
+            | Error::OutsideRoot { .. } => ErrorKind::Refused,
+            Error::Locked { .. } => ErrorKind::Busy,
+            Error::Io { .. } | Error::Git { .. } | Error::Index { .. } => ErrorKind::Environment,
+            Error::NotRecorded { source, .. } | Error::NotKept { source, .. } => source.kind(),
+            Error::Panicked { .. } => ErrorKind::Bug,
+        }
+    }
+
+    /// Returns the error for something that a run cannot use.
+    #[cfg(feature = "runner")]
+    pub(crate) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Unusable { message: message.into(), hint: hint.into() }
+    }
+}

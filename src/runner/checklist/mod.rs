@@ -1,0 +1,293 @@
+//! A checklist in markdown: its first open box is the task, and is ticked when that is done.
+//!
+//! The file is a person's, and may be edited while a run goes on. So it is read again each time, and a
+//! tick changes one byte of what stands there by then.
+
+mod items;
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use self::items::items;
+use crate::error::{Error, Result};
+use crate::store::replace_file;
+
+pub(super) use self::items::ChecklistItem;
+
+/// The largest checklist, in bytes.
+const MAX_BYTES: usize = 1024 * 1024;
+/// How often a tick begins again when the file was changed meanwhile.
+const MAX_TRIES: usize = 5;
+
+/// What a checklist says is next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NextItem {
+    /// This box.
+    Open(ChecklistItem),
+    /// Nothing: all boxes are ticked, and there are so many.
+    AllTicked(usize),
+}
+
+/// What became of a tick.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TickResult {
+    /// The box is ticked now.
+    Now,
+    /// Somebody else ticked it.
+    Already,
+    /// It was not ticked, for this reason.
+    Not(String),
+}
+
+/// Returns what is next in the checklist.
+pub(super) fn next(path: &Path) -> Result<NextItem> {
+    let file = Checklist::read(path)?;
+    if file.items.is_empty() {
+        let message = format!("there are no boxes in `{}`", path.display());
+        return Err(Error::unusable(message, "a checklist has lines like `- [ ] Speed up the catalog scan`"));
+    }
+    let n_items = file.items.len();
+    let open = file.items.into_iter().find(|item| !item.is_ticked);
+    Ok(open.map_or(NextItem::AllTicked(n_items), NextItem::Open))
+}
+
+/// Ticks a box. One that has moved is found again by what it says.
+pub(super) fn tick(path: &Path, item: &ChecklistItem) -> Result<TickResult> {
+    for _ in 0..MAX_TRIES {
+        let file = Checklist::read(path)?;
+        let found = match find(&file.items, item) {
+            Ok(found) if found.is_ticked => return Ok(TickResult::Already),
+            Ok(found) => found,
+            Err(reason) => return Ok(TickResult::Not(reason)),
+        };
+        let mut bytes = file.bytes.clone();
+        bytes[found.mark] = b'x';
+        if file.replace(path, &bytes)? {
+            return Ok(TickResult::Now);
+        }
+    }
+    Ok(TickResult::Not("the file does not stop changing".to_owned()))
+}
+
+/// Takes the tick away from a box that was not earned. Returns whether the box is still there; where several
+/// could be meant, none is touched.
+pub(super) fn untick(path: &Path, item: &ChecklistItem) -> Result<bool> {
+    for _ in 0..MAX_TRIES {
+        let file = Checklist::read(path)?;
+        let Ok(found) = find(&file.items, item) else { return Ok(false) };
+        if !found.is_ticked {
+            return Ok(true);
+        }
+        let mut bytes = file.bytes.clone();
+        bytes[found.mark] = b' ';
+        if file.replace(path, &bytes)? {
+            return Ok(true);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the box that is meant.
+fn find<'a>(items: &'a [ChecklistItem], wanted: &ChecklistItem) -> std::result::Result<&'a ChecklistItem, String> {
+    let is_in_place = |item: &&ChecklistItem| item.mark == wanted.mark && item.is_named_like(wanted);
+    if let Some(item) = items.iter().find(is_in_place) {
+        return Ok(item);
+    }
+    let named: Vec<&ChecklistItem> = items.iter().filter(|item| item.is_named_like(wanted)).collect();
+    let titled = || items.iter().filter(|item| item.title == wanted.title).collect();
+    let named: Vec<&ChecklistItem> = if named.is_empty() { titled() } else { named };
+    match named.as_slice() {
+        [] => Err(format!("the box `{}` is no longer in it", wanted.title)),
+        [item] => Ok(item),
+        // Which of them is meant does not matter when all are ticked.
+        [item, ..] if named.iter().all(|item| item.is_ticked) => Ok(item),
+        _ => Err(format!("it was changed, and {} boxes say `{}`", named.len(), wanted.title)),
+    }
+}
+
+/// A checklist as it was read.
+struct Checklist {
+    /// Where it is, links followed.
+    path: PathBuf,
+    bytes: Vec<u8>,
+    items: Vec<ChecklistItem>,
+}
+
+impl Checklist {
+    fn read(path: &Path) -> Result<Checklist> {
+        let refuse = |reason: &str| {
+            let message = format!("the checklist `{}` {reason}", path.display());
+            Error::unusable(message, "a checklist is a markdown file of at most 1 MiB")
+        };
+        let io_error = |source| Error::Io { action: "read", path: path.to_owned(), source };
+        let real = fs::canonicalize(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => refuse("does not exist"),
+            _ => io_error(source),
+        })?;
+        // Opening a pipe would wait for somebody to write to it.
+        if !fs::metadata(&real).map_err(io_error)?.is_file() {
+            return Err(refuse("is not a file"));
+        }
+        let mut bytes = Vec::new();
+        let limit = MAX_BYTES as u64 + 1;
+        File::open(&real).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(io_error)?;
+        if bytes.len() > MAX_BYTES {
+            return Err(refuse("is over 1 MiB"));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| refuse("is not UTF-8"))?;
+        let items = items(text);
+        Ok(Checklist { path: real, bytes, items })
+    }
+
+    /// Replaces the bytes that were read. `false` means that they are no longer there. `path` is what the caller calls it.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
+        let io_error = |source| Error::Io { action: "write", path: path.to_owned(), source };
+        replace_file(&self.path, &self.bytes, bytes).map_err(io_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    struct TaskFile {
+        folder: tempfile::TempDir,
+    }
+
+    impl TaskFile {
+        fn new(text: impl AsRef<[u8]>) -> TaskFile {
+            let file = TaskFile { folder: tempfile::tempdir().unwrap() };
+            file.write(text);
+            file
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("tasks.md")
+        }
+
+        fn write(&self, text: impl AsRef<[u8]>) {
+            fs::write(self.path(), text).unwrap();
+        }
+
+        fn next(&self) -> ChecklistItem {
+            match next(&self.path()).unwrap() {
+                NextItem::Open(item) => item,
+                other @ NextItem::AllTicked(_) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Ticks the first open box of a text, which was changed to another one meanwhile.
+    #[track_caller]
+    fn check_tick(before: &str, meanwhile: &str, expected: std::result::Result<&str, &str>) {
+        let file = TaskFile::new(before);
+        let item = file.next();
+        file.write(meanwhile);
+        let ticked = tick(&file.path(), &item).unwrap();
+        let text = fs::read_to_string(file.path()).unwrap();
+        match expected {
+            Ok(expected) => assert_eq!((ticked, text.as_str()), (TickResult::Now, expected)),
+            Err(reason) => {
+                let TickResult::Not(told) = ticked else { panic!("{ticked:?}") };
+                assert!(told.contains(reason), "{told}");
+                assert_eq!(text, meanwhile);
+            }
+        }
+        assert_eq!(fs::read_dir(file.folder.path()).unwrap().count(), 1, "something was left behind");
+    }
+
+    #[test]
+    fn a_tick_changes_one_byte() {
+        let check = |before: &str, after: &str| check_tick(before, before, Ok(after));
+        check("- [ ] one\n", "- [x] one\n");
+        check(
+            "\u{feff}# é\r\n\r\n*\t[ ]\tone\r\n\ttwo\r\n\r\n* [ ] three",
+            "\u{feff}# é\r\n\r\n*\t[x]\tone\r\n\ttwo\r\n\r\n* [ ] three",
+        );
+        check("- [\t] one\n", "- [x] one\n");
+        check("- [ ] a\n  - [ ] [ ] b", "- [ ] a\n  - [x] [ ] b");
+        check("- [x] a\n- [ ] a\n", "- [x] a\n- [x] a\n");
+    }
+
+    #[test]
+    fn a_box_that_moved_is_found_again() {
+        let check = check_tick;
+        check("- [ ] a\n- [ ] b\n", "# New\n\n- [ ] b\n- [ ] a\n", Ok("# New\n\n- [ ] b\n- [x] a\n"));
+        check("- [ ] a\n", "- [ ] a\n  with more\n", Ok("- [x] a\n  with more\n"));
+        check("- [ ] p\n  - [ ] a\n", "- [ ] q\n\n  - [ ] a\n", Ok("- [ ] q\n\n  - [x] a\n"));
+        check(
+            "- [ ] a\n- [ ] p\n  - [ ] a\n",
+            "text\n\n- [ ] a\n- [ ] p\n  - [ ] a\n",
+            Ok("text\n\n- [x] a\n- [ ] p\n  - [ ] a\n"),
+        );
+        check("- [ ] a\n- [ ] a\n", "- [ ] a\n- [ ] a\n", Ok("- [x] a\n- [ ] a\n"));
+        check("- [ ] a\n", "- [ ] b\n", Err("no longer in it"));
+        check("- [ ] a\n", "```\n- [ ] a\n```\n", Err("no longer in it"));
+        check("- [ ] a\n- [ ] a\n", "\n- [ ] a\n- [ ] a\n", Err("2 boxes say `a`"));
+        // The agent ticked it, and the other one is not ours.
+        check("- [ ] a\n- [ ] a\n", "\n- [x] a\n- [ ] a\n", Err("2 boxes say `a`"));
+    }
+
+    #[test]
+    fn a_box_that_somebody_ticked_is_left_alone() {
+        let check = |before: &str, meanwhile: &str| {
+            let file = TaskFile::new(before);
+            let item = file.next();
+            file.write(meanwhile);
+            assert_eq!(tick(&file.path(), &item).unwrap(), TickResult::Already, "{meanwhile}");
+            assert_eq!(fs::read_to_string(file.path()).unwrap(), meanwhile);
+        };
+        check("- [ ] a\n- [ ] b\n", "- [x] a\n- [ ] b\n");
+        check("- [ ] a\n- [ ] a\n", "- [x] a\n- [ ] a\n");
+        check("- [ ] a\n", "text\n\n- [X] a\n");
+        check("- [ ] a\n- [ ] a\n", "\n- [x] a\n- [x] a\n");
+    }
+
+    #[test]
+    fn a_tick_keeps_permissions_and_links() {
+        let file = TaskFile::new("- [ ] a\n");
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o646)).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let link = other.path().join("link.md");
+        symlink(file.path(), &link).unwrap();
+        let NextItem::Open(item) = next(&link).unwrap() else { panic!("all are ticked") };
+        assert_eq!(tick(&link, &item).unwrap(), TickResult::Now);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [x] a\n");
+        assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o646);
+        assert_eq!(next(&link).unwrap(), NextItem::AllTicked(1));
+    }
+
+    #[test]
+    fn what_is_replaced_was_read() {
+        let file = TaskFile::new("- [ ] a\n");
+        let read = Checklist::read(&file.path()).unwrap();
+        file.write("- [ ] b\n");
+        assert!(!read.replace(&file.path(), b"- [x] a\n").unwrap());
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [ ] b\n");
+        assert_eq!(fs::read_dir(file.folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_not_a_checklist_is_refused() {
+        #[track_caller]
+        fn check(path: &Path, reason: &str) {
+            let error = next(path).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Usage);
+        }
+        let file = TaskFile::new("# Nothing\n\n- to do\n");
+        check(&file.path(), "no boxes");
+        file.write(b"- [ ] \xff\n");
+        check(&file.path(), "not UTF-8");
+        file.write("- [ ] a\n".repeat(MAX_BYTES / 8 + 1));
+        check(&file.path(), "over 1 MiB");
+        check(&file.folder.path().join("absent.md"), "does not exist");
+        check(file.folder.path(), "is not a file");
+        check(Path::new("/dev/null"), "is not a file");
+    }
+}

@@ -1,0 +1,86 @@
+//! The outside of a run: who is told what happens, and who answers.
+
+use std::time::Duration;
+
+use crate::memory::{Iteration, Recorded};
+use crate::transcript::AgentEvent;
+
+/// Is told what happens in a run, and answers for whoever stopped it.
+///
+/// A closure that takes events is one that answers nothing:
+///
+/// ```
+/// use ralph_memory::runner::{RunEvent, RunIo};
+/// let mut n_warnings = 0;
+/// let mut io = |event: RunEvent<'_>| n_warnings += u32::from(matches!(event, RunEvent::Warning(_)));
+/// io.event(RunEvent::Warning("`Add the tables` keeps failing"));
+/// assert_eq!(RunIo::feedback(&mut io), "");
+/// assert_eq!(n_warnings, 1);
+/// ```
+pub trait RunIo {
+    /// Takes what happened.
+    fn event(&mut self, event: RunEvent<'_>);
+
+    /// Returns what the next iteration should know. It is called once, when the run was interrupted; an interrupt meanwhile
+    /// ends the program.
+    fn feedback(&mut self) -> String;
+}
+
+impl<Observe: FnMut(RunEvent<'_>)> RunIo for Observe {
+    fn event(&mut self, event: RunEvent<'_>) {
+        self(event);
+    }
+
+    fn feedback(&mut self) -> String {
+        String::new()
+    }
+}
+
+/// What happens in a run, in the order in which it happens.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// The iterations from here on are of the task of this box of the checklist.
+    TaskStarted {
+        /// Its title.
+        title: &'a str,
+    },
+    /// An iteration began.
+    IterationStarted {
+        /// The iteration, with its context.
+        iteration: &'a Iteration,
+        /// The number of the last one that the run may have.
+        last: Option<u32>,
+    },
+    /// The agent did something, by its event stream.
+    Agent(&'a AgentEvent),
+    /// The agent or verification wrote this line, which is not an event.
+    Line(&'a str),
+    /// Verification began.
+    Verifying,
+    /// The command that runs was interrupted, and has time to end.
+    Stopping,
+    /// The command that runs took longer than it may, and has time to end.
+    TimedOut,
+    /// The iteration is in the journal.
+    IterationEnded {
+        /// How long the agent took.
+        duration: Duration,
+        /// What was recorded.
+        recorded: &'a Recorded,
+    },
+    /// The iteration does not say what it cost, so that [`max_cost`](super::RunOptions::max_cost) cannot count it. Reported
+    /// once a run.
+    CostUnknown {
+        /// The iteration's number.
+        number: u32,
+    },
+    /// The iteration does not say how many tokens it took, so that [`max_tokens`](super::RunOptions::max_tokens) cannot
+    /// count it. Reported once a run.
+    TokensUnknown {
+        /// The iteration's number.
+        number: u32,
+    },
+    /// Something that a person should know, and that stops nothing.
+    Warning(&'a str),
+}

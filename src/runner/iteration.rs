@@ -1,0 +1,228 @@
+//! One iteration: the agent gets its prompt, and what it did is verified.
+//!
+//! It decides nothing about further iterations. An error of a command line or a template ends it without a trace; every
+//! other one is in its report.
+
+use super::agent_log::AgentLogFile;
+use super::client::{no_command, not_found};
+use super::command::{CommandLine, CommandValues};
+use super::io::{RunEvent, RunIo};
+use super::options::RunOptions;
+use super::process::{self, Invocation, OutputEvent, ProcessOutput};
+use super::prompt::PromptParts;
+use super::prompt_file::PromptFile;
+use super::recorder::Recorder;
+use super::report::{AgentReport, validated};
+use crate::entry::attempt::Outcome;
+use crate::error::{Error, Result};
+use crate::memory::{Iteration, Memory};
+use crate::transcript::{Format, Reader, UNKNOWN_FORMAT};
+
+/// An iteration that goes on.
+pub(super) struct RunningIteration<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) options: &'a RunOptions,
+    pub(super) recorder: &'a Recorder<'a>,
+    pub(super) io: &'a mut dyn RunIo,
+    pub(super) iteration: &'a mut Iteration,
+}
+
+/// What a command of the iteration is given.
+#[derive(Default)]
+struct CommandInput<'a> {
+    prompt_file: Option<&'a str>,
+    stdin: &'a [u8],
+}
+
+/// What takes the output of an agent.
+struct AgentSink<'a> {
+    reader: &'a mut Reader,
+    log: Option<&'a mut AgentLogFile>,
+}
+
+impl RunningIteration<'_> {
+    /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the iteration is
+    /// written down.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] where no agent ever worked: nothing is to be written down.
+    pub(super) fn run(&mut self) -> Result<(AgentReport, Option<Error>)> {
+        let mut reader = self.memory.reader(self.options.format);
+        if self.options.reports_agent {
+            reader = reader.watched();
+        }
+        let mut report = match self.agent(&mut reader) {
+            Ok(output) => AgentReport::of_agent(output, reader.finish()),
+            Err(error @ Error::Unusable { .. }) => return Err(error),
+            Err(error) => return Ok((AgentReport::of_error(&error), Some(error))),
+        };
+        let is_silent = report.transcript.text.trim().is_empty() && report.transcript.n_events == 0;
+        if is_silent && let Some(line) = not_found(report.agent_exit, &report.errors) {
+            return Err(no_command(&self.options.agent, line));
+        }
+        let mut failed = unreadable(&self.options.agent, &report);
+        // Verification says how things are, whatever the agent says of them; but not after an agent that was ended.
+        if let Some(verify) = &self.options.verify
+            && failed.is_none()
+            && !self.options.interrupt.is_raised()
+            && report.outcome.is_none()
+        {
+            failed = self.verify(verify, &mut report).err();
+            if let Some(error) = &failed {
+                report.fail(error);
+            }
+        }
+        if self.options.interrupt.is_raised() {
+            self.interrupted(&mut report);
+        }
+        Ok((report, failed))
+    }
+
+    fn verify(&mut self, verify: &CommandLine, report: &mut AgentReport) -> Result<()> {
+        self.recorder.keep_unverified(self.iteration, report);
+        self.io.event(RunEvent::Verifying);
+        let output = self.command(verify, &CommandInput::default(), None)?;
+        if let Some(line) = not_found(Some(output.exit_code), &output.stderr.text) {
+            return Err(no_command(verify, line));
+        }
+        report.validation = Some(validated(verify, output));
+        Ok(())
+    }
+
+    fn interrupted(&mut self, report: &mut AgentReport) {
+        // The result of a verification that was cut short means nothing.
+        report.outcome = Some(Outcome::Interrupted);
+        report.validation = None;
+        let interrupt = &self.options.interrupt;
+        if !interrupt.is_impatient() {
+            self.recorder.keep(self.iteration, report);
+            report.feedback = interrupt.asking(|| self.io.feedback());
+        }
+    }
+
+    fn agent(&mut self, reader: &mut Reader) -> Result<ProcessOutput> {
+        let agent = &self.options.agent;
+        let prompt = self.prompt()?;
+        let log = self.options.log.as_ref();
+        let mut log = log.map(|log| log.begin(&self.iteration.run_id, self.iteration.number)).transpose()?;
+        let sink = Some(AgentSink { reader, log: log.as_mut() });
+        let output = if agent.wants_prompt_file() {
+            let file = PromptFile::write(&prompt)?;
+            self.command(agent, &CommandInput { prompt_file: Some(file.path()?), stdin: b"" }, sink)
+        } else {
+            self.command(agent, &CommandInput { prompt_file: None, stdin: prompt.as_bytes() }, sink)
+        };
+        if let Some(warning) = log.and_then(|log| log.warning()) {
+            self.io.event(RunEvent::Warning(&warning));
+        }
+        output
+    }
+
+    fn prompt(&self) -> Result<String> {
+        let iteration = &*self.iteration;
+        let parts = PromptParts {
+            task: &iteration.task,
+            task_id: &iteration.task_id(),
+            context: &iteration.context,
+            progress: &self.recorder.progress(),
+            model: &iteration.model,
+            iteration: iteration.number,
+            run_id: &iteration.run_id,
+        };
+        self.options.template.as_ref().map_or_else(|| Ok(parts.prompt()), |template| template.prompt(&parts))
+    }
+
+    /// Runs a command. What an agent writes goes to its sink as well, so that no length of it is too long.
+    fn command(
+        &mut self,
+        command: &CommandLine,
+        input: &CommandInput<'_>,
+        mut sink: Option<AgentSink<'_>>,
+    ) -> Result<ProcessOutput> {
+        let (run_id, model) = (self.iteration.run_id.clone(), self.iteration.model.clone());
+        let (task_id, number) = (self.iteration.task_id(), self.iteration.number);
+        let values = CommandValues {
+            model: &model,
+            prompt_file: input.prompt_file,
+            task_id: &task_id,
+            run_id: &run_id,
+            iteration: number,
+        };
+        let invocation = Invocation {
+            program: command.program(),
+            arguments: &command.arguments(&values),
+            stdin: input.stdin,
+            environment: &[
+                ("RALPH_MODEL", &model),
+                ("RALPH_RUN_ID", &run_id),
+                ("RALPH_ITERATION", &number.to_string()),
+                ("RALPH_TASK_ID", &task_id),
+            ],
+            folder: self.memory.root(),
+            limit: if sink.is_some() { self.options.timeout } else { self.options.verify_timeout },
+        };
+        let (interrupt, timeouts) = (&self.options.interrupt, self.options.process_timeouts);
+        process::run(&invocation, interrupt, timeouts, &mut |event| self.output(event, sink.as_mut()))
+    }
+
+    /// Passes on what a command does, and what it writes.
+    fn output(&mut self, event: OutputEvent<'_>, sink: Option<&mut AgentSink<'_>>) {
+        match (event, sink) {
+            (OutputEvent::Started(pid), Some(_)) => self.recorder.started(self.iteration, pid),
+            (OutputEvent::Bytes(bytes), Some(sink)) => {
+                sink.reader.push(bytes);
+                if let Some(log) = &mut sink.log {
+                    log.push(bytes);
+                }
+                while let Some(event) = sink.reader.take_event() {
+                    self.io.event(RunEvent::Agent(&event));
+                }
+            }
+            (OutputEvent::ErrorBytes(bytes), Some(AgentSink { log: Some(log), .. })) => log.push(bytes),
+            (OutputEvent::Started(_) | OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_), _) => {}
+            (OutputEvent::Line(line), sink) => {
+                if sink.is_none_or(|sink| is_plain_line(sink.reader.format(), line)) {
+                    self.io.event(RunEvent::Line(line));
+                }
+            }
+            (OutputEvent::ErrorLine(line), _) => self.io.event(RunEvent::Line(line)),
+            (OutputEvent::Stopping, _) => self.io.event(RunEvent::Stopping),
+            (OutputEvent::TimedOut, _) => self.io.event(RunEvent::TimedOut),
+        }
+    }
+}
+
+/// Returns the error where the agent's output cannot be read: that of the next iteration could not be, either.
+fn unreadable(agent: &CommandLine, report: &AgentReport) -> Option<Error> {
+    (report.transcript.format == Format::Unknown).then(|| {
+        Error::unusable(
+            format!("cannot read what `{agent}` prints: {UNKNOWN_FORMAT}"),
+            "let it print one of these, or, where it prints its own words alone, say `--format text`",
+        )
+    })
+}
+
+/// Returns whether a line that an agent wrote is not an event, of which the text is reported.
+fn is_plain_line(format: Option<Format>, line: &str) -> bool {
+    match format {
+        Some(format) => format == Format::Text,
+        None => !line.trim_start().starts_with('{'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_a_stream_are_not_lines() {
+        let check =
+            |format, line: &str, expected| assert_eq!(is_plain_line(format, line), expected, "{format:?} {line}");
+        check(Some(Format::Text), "{\"a\": 1}", true);
+        check(Some(Format::Claude), "{\"type\": \"user\"}", false);
+        check(Some(Format::Codex), "{\"type\": \"turn.started\"}", false);
+        check(None, "starting", true);
+        check(None, "  {\"type\": \"system\"", false);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a run is given, and how it can end: plain data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::agent_log::AgentLog;
+use super::command::CommandLine;
+use super::interrupt::Interrupt;
+use super::process::ProcessTimeouts;
+use super::template::PromptTemplate;
+use crate::context::Task;
+use crate::memory::Run;
+use crate::progress::ProgressKind;
+use crate::transcript::Format;
+
+/// What is run, and how often.
+///
+/// ```
+/// use std::time::Duration;
+/// use ralph_memory::runner::{CommandLine, RunOptions};
+/// let agent = CommandLine::parse("agent", "claude -p --model {model}")?;
+/// let options = RunOptions { timeout: Some(Duration::from_secs(1800)), ..RunOptions::new(agent) };
+/// assert_eq!(options.max_iterations, None);
+/// # Ok::<(), ralph_memory::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The agent. It gets the prompt on its standard input, or in a file where its command names `{prompt_file}`.
+    pub agent: CommandLine,
+    /// The command that says whether a task is done: its exit status is 0. Without one the agent's word counts.
+    pub verify: Option<CommandLine>,
+    /// The command that sums up what it reads, for the kinds of progress that need it.
+    pub summarize: Option<CommandLine>,
+    /// The template for prompts; without one a prompt is the task, the context and the progress.
+    pub template: Option<PromptTemplate>,
+    /// The run to continue; without one a new one begins. Its `limit` and `holder` are set by the runner.
+    pub run: Option<Run>,
+    /// The most iterations.
+    pub max_iterations: Option<u32>,
+    /// The most attempts at one task.
+    pub max_attempts: Option<u32>,
+    /// The cost, in US dollars, from which on no further iteration begins.
+    pub max_cost: Option<f64>,
+    /// The number of tokens, in and out, from which on no further iteration begins.
+    pub max_tokens: Option<u64>,
+    /// The longest that the agent may take; then it is ended, and the attempt is blocked.
+    pub timeout: Option<Duration>,
+    /// The longest that verification may take; then it has failed.
+    pub verify_timeout: Option<Duration>,
+    /// How long commands and their children have to end.
+    pub process_timeouts: ProcessTimeouts,
+    /// Keeps the agents' whole output.
+    pub log: Option<AgentLog>,
+    /// How the agent's output is written.
+    pub format: Format,
+    /// Whether what the agent does is reported as [`RunEvent::Agent`](super::RunEvent::Agent).
+    pub reports_agent: bool,
+    /// How the progress of the run is put into prompts.
+    pub progress: ProgressKind,
+    /// Stops the run.
+    pub interrupt: Interrupt,
+}
+
+impl RunOptions {
+    /// Returns options with this agent and no limits.
+    pub fn new(agent: CommandLine) -> RunOptions {
+        RunOptions {
+            agent,
+            verify: None,
+            summarize: None,
+            template: None,
+            run: None,
+            max_iterations: None,
+            max_attempts: None,
+            max_cost: None,
+            max_tokens: None,
+            timeout: None,
+            verify_timeout: None,
+            process_timeouts: ProcessTimeouts::default(),
+            log: None,
+            format: Format::Auto,
+            reports_agent: false,
+            progress: ProgressKind::default(),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+/// Where tasks come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Assignment {
+    /// This is the task.
+    Task(Task),
+    /// The open boxes of a markdown file are, one after the other; each is ticked when it is done.
+    Checklist {
+        /// The file.
+        path: PathBuf,
+        /// Its feature, section and files are those of each task.
+        like: Task,
+    },
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEnd {
+    /// All tasks are done.
+    Done,
+    /// It reached a limit.
+    Limit(RunLimit),
+    /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
+    /// it would be the same task again.
+    NotTicked(String),
+    /// It was [interrupted](Interrupt).
+    Interrupted,
+}
+
+/// A limit that ends a run, with what was reached of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RunLimit {
+    /// All iterations are used up.
+    Iterations,
+    /// The task had all its attempts.
+    Attempts,
+    /// The run cost what it may, in US dollars.
+    Cost {
+        /// What it cost.
+        spent: f64,
+        /// What it may cost.
+        limit: f64,
+    },
+    /// The run took the tokens that it may.
+    Tokens {
+        /// How many it took.
+        spent: u64,
+        /// How many it may take.
+        limit: u64,
+    },
+}

@@ -1,0 +1,192 @@
+//! Runs a command to its end, or to that of the run.
+//!
+//! Everything that happens arrives in one channel: what the command writes, that it closed an
+//! output, that it exited. So nothing waits for anything in turn, and no amount of output blocks.
+//! The command has a process group of its own, with which its children are ended; a process that
+//! left the group is found by its parents (see [`ProcessFamily`]). The group's leader is a [`GroupGuard`], which ends
+//! it when this process is killed.
+
+mod guard;
+mod invocation;
+mod output;
+mod running;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+
+use self::guard::GroupGuard;
+use self::invocation::OutputStream;
+use self::running::RunningCommand;
+use super::command::INSTALL_IT;
+use super::family::ProcessFamily;
+use super::interrupt::Interrupt;
+use crate::error::{Error, Result};
+
+pub use self::invocation::ProcessTimeouts;
+pub(super) use self::invocation::{Invocation, OutputEvent, ProcessOutput};
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 16 * 1024;
+/// How many chunks wait to be looked at; then the command waits.
+const MAX_WAITING: usize = 64;
+/// How long an interrupt goes unnoticed at most.
+const POLL: Duration = Duration::from_millis(50);
+
+enum PipeEvent {
+    Bytes(OutputStream, Vec<u8>),
+    Closed(OutputStream),
+    Exited,
+}
+
+/// Runs a command, and calls `see` with what happens meanwhile.
+///
+/// # Errors
+///
+/// [`Error::Unusable`] where the program does not exist or is not one; [`Error::Io`] where it cannot be run.
+pub(super) fn run(
+    invocation: &Invocation<'_>,
+    interrupt: &Interrupt,
+    timeouts: ProcessTimeouts,
+    see: &mut dyn FnMut(OutputEvent<'_>),
+) -> Result<ProcessOutput> {
+    let ((mut child, family, _guard, start), running) = interrupt.start(|| {
+        // Without a shell there is none, and everything else goes on as it does with one.
+        let mut guard = GroupGuard::start().ok();
+        let start = Instant::now();
+        let child = spawn(invocation, guard.as_ref())?;
+        let command = Pid::from_child(&child);
+        if let Some(guard) = &mut guard {
+            guard.watch(command);
+        }
+        let family = ProcessFamily { group: guard.as_ref().map_or(command, GroupGuard::group), command };
+        Ok(((child, family, guard, start), family))
+    })?;
+    see(OutputEvent::Started(child.id()));
+    let events = listen(&mut child, invocation.stdin);
+    let mut watched = RunningCommand::new(family, interrupt, timeouts, (start, invocation.limit));
+    while !watched.is_over() {
+        match events.recv_timeout(POLL) {
+            Ok(PipeEvent::Bytes(OutputStream::Standard, bytes)) => {
+                see(OutputEvent::Bytes(&bytes));
+                watched.stdout.take(&bytes, &mut |line| see(OutputEvent::Line(line)));
+            }
+            Ok(PipeEvent::Bytes(OutputStream::Error, bytes)) => {
+                see(OutputEvent::ErrorBytes(&bytes));
+                watched.stderr.take(&bytes, &mut |line| see(OutputEvent::ErrorLine(line)));
+            }
+            Ok(PipeEvent::Closed(stream)) => watched.stream(stream).is_closed = true,
+            Ok(PipeEvent::Exited) => watched.exited = Some(Instant::now()),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        if let Some(seen) = watched.end_if_due() {
+            see(seen);
+        }
+    }
+    if watched.ended.is_some() {
+        // What is left of its children.
+        family.signal(Signal::KILL);
+    }
+    // From here on another process may get its number.
+    drop(running);
+    let status = child.wait().map_err(|source| io_error(invocation, source))?;
+    Ok(ProcessOutput {
+        stdout: watched.stdout.captured(),
+        stderr: watched.stderr.captured(),
+        exit_code: exit_code(status),
+        duration: start.elapsed(),
+        interrupted: watched.ended.is_some() && !watched.is_too_long,
+        timed_out: invocation.limit.filter(|_| watched.is_too_long),
+    })
+}
+
+fn spawn(invocation: &Invocation<'_>, guard: Option<&GroupGuard>) -> Result<Child> {
+    let mut command = Command::new(invocation.program);
+    command.args(invocation.arguments).envs(invocation.environment.iter().copied()).current_dir(invocation.folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(guard.map_or(0, |guard| guard.group().as_raw_nonzero().get()));
+    command.spawn().map_err(|source| {
+        let program = invocation.program;
+        let refuse = |message: String, hint: &str| Error::unusable(message, hint);
+        match source.kind() {
+            io::ErrorKind::NotFound if program.contains('/') && invocation.folder.join(program).exists() => refuse(
+                format!("`{program}` cannot be run: there is no program where its first line says"),
+                "correct the line that begins with `#!`",
+            ),
+            io::ErrorKind::NotFound if invocation.folder.is_dir() => {
+                refuse(format!("there is no command `{program}`"), INSTALL_IT)
+            }
+            io::ErrorKind::PermissionDenied => refuse(
+                format!("`{program}` cannot be run: it is not executable"),
+                "`chmod +x` makes a script executable",
+            ),
+            _ if Errno::from_io_error(&source) == Some(Errno::NOEXEC) => refuse(
+                format!("`{program}` cannot be run: it is neither a program nor a script"),
+                "let a script begin with a line like `#!/bin/sh`, or name what runs it: `sh script`",
+            ),
+            _ => io_error(invocation, source),
+        }
+    })
+}
+
+fn io_error(invocation: &Invocation<'_>, source: io::Error) -> Error {
+    Error::Io { action: "run", path: invocation.program.into(), source }
+}
+
+/// Lets threads follow the command. They end with it; one that a child of it holds up drops what
+/// still comes, so that this child is not held up in turn.
+fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
+    let pid = Pid::from_child(child);
+    let (sender, events) = sync_channel(MAX_WAITING);
+    if let Some(mut pipe) = child.stdin.take() {
+        let bytes = stdin.to_owned();
+        // Whether it reads is its own business.
+        thread::spawn(move || drop(pipe.write_all(&bytes)));
+    }
+    if let Some(pipe) = child.stdout.take() {
+        let sender = sender.clone();
+        thread::spawn(move || read(pipe, OutputStream::Standard, &sender));
+    }
+    if let Some(pipe) = child.stderr.take() {
+        let sender = sender.clone();
+        thread::spawn(move || read(pipe, OutputStream::Error, &sender));
+    }
+    thread::spawn(move || {
+        // It stays a zombie, and its number its own, until it is waited for in the end.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::Pid(pid), options).err() == Some(Errno::INTR) {}
+        // This also keeps the channel open: a closed one would make its receiver spin.
+        let _ = sender.send(PipeEvent::Exited);
+    });
+    events
+}
+
+fn read(mut pipe: impl Read, output: OutputStream, sender: &SyncSender<PipeEvent>) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n_read) => {
+                if sender.send(PipeEvent::Bytes(output, buffer[..n_read].to_owned())).is_err() {
+                    let _ = io::copy(&mut pipe, &mut io::sink());
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    let _ = sender.send(PipeEvent::Closed(output));
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}

@@ -1,0 +1,130 @@
+//! How far a run came: its iterations, its tasks, and what it spent.
+//!
+//! It only counts, and knows nothing of the memory.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::options::{RunLimit, RunOptions};
+use crate::context::Task;
+use crate::entry::attempt::{AttemptHead, Outcome};
+use crate::error::Problem;
+use crate::memory::{Added, Iteration, Recorded};
+
+/// A run as far as it came.
+///
+/// ```
+/// use ralph_memory::runner::RunProgress;
+/// let progress = RunProgress::default();
+/// assert!(progress.iterations.is_empty() && progress.spending.tokens == 0);
+/// ```
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct RunProgress {
+    /// Its iterations; not those from before it was resumed.
+    pub iterations: Vec<RunIteration>,
+    /// Its tasks, in the order in which they were begun.
+    pub tasks: Vec<RunTask>,
+    /// What its agents wrote for the memory that could not be taken over.
+    pub refused: Vec<String>,
+    /// What happened on the way that a person should know.
+    pub problems: Vec<Problem>,
+    /// What it spent, also before it was resumed.
+    pub spending: Spending,
+    /// How many attempts it made at each task before it was resumed, by the task's id.
+    pub earlier_attempts: BTreeMap<String, u32>,
+}
+
+/// An iteration of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunIteration {
+    /// Its number in the run.
+    pub number: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The model that worked on it.
+    pub model: String,
+    /// What it cost, in US dollars, where that is known.
+    pub cost_usd: Option<f64>,
+    /// How long the agent took.
+    pub duration: Duration,
+    /// The knowledge that came of it.
+    pub learned: Vec<Added>,
+}
+
+/// A task of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunTask {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// How many iterations were spent on it.
+    #[serde(rename = "iteration_count")]
+    pub iterations: u32,
+    /// Whether it is done.
+    pub done: bool,
+}
+
+/// What a run spent, by its journal.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spending {
+    /// In US dollars.
+    pub cost_usd: f64,
+    /// In tokens, in and out.
+    pub tokens: u64,
+}
+
+impl RunTask {
+    /// Another box of the title of one that is done begins again.
+    fn is_of(&self, task: &Task) -> bool {
+        !self.done && self.title == task.title
+    }
+}
+
+impl RunProgress {
+    /// Returns the limit that keeps the next iteration from beginning.
+    pub(super) fn limit_reached(&self, options: &RunOptions, task: &Task) -> Option<RunLimit> {
+        let so_far = self.tasks.iter().find(|known| known.is_of(task)).map_or(0, |known| known.iterations);
+        let earlier = task.id.as_ref().and_then(|id| self.earlier_attempts.get(id)).copied().unwrap_or(0);
+        if options.max_attempts.is_some_and(|most| so_far.saturating_add(earlier) >= most) {
+            return Some(RunLimit::Attempts);
+        }
+        if options.max_iterations.is_some_and(|most| self.iterations.len() >= most as usize) {
+            return Some(RunLimit::Iterations);
+        }
+        let Spending { cost_usd, tokens } = self.spending;
+        let cost = options.max_cost.filter(|limit| cost_usd >= *limit);
+        let cost = cost.map(|limit| RunLimit::Cost { spent: cost_usd, limit });
+        let limit = options.max_tokens.filter(|limit| tokens >= *limit);
+        cost.or(limit.map(|limit| RunLimit::Tokens { spent: tokens, limit }))
+    }
+
+    /// Counts an iteration of a task.
+    pub(super) fn note(&mut self, task: &Task, iteration: Iteration, duration: Duration, recorded: Recorded) {
+        let cost_usd = recorded.attempt.head.cost_usd;
+        self.spending.add(&recorded.attempt.head);
+        self.refused.extend(recorded.refused);
+        self.problems.extend(recorded.problems);
+        let outcome = recorded.outcome;
+        let done = outcome == Outcome::Done;
+        match self.tasks.iter_mut().find(|known| known.is_of(task)) {
+            Some(known) => (known.iterations, known.done) = (known.iterations + 1, done),
+            None => {
+                self.tasks.push(RunTask { id: iteration.task_id(), title: task.title.clone(), iterations: 1, done });
+            }
+        }
+        let (number, model, learned) = (iteration.number, iteration.model, recorded.knowledge);
+        self.iterations.push(RunIteration { number, outcome, model, cost_usd, duration, learned });
+    }
+}
+
+impl Spending {
+    /// Counts an attempt. What it does not say counts for nothing.
+    pub(super) fn add(&mut self, head: &AttemptHead) {
+        // Sums of cents are not cents: they come out a little too low.
+        self.cost_usd = ((self.cost_usd + head.cost_usd.unwrap_or_default()) * 1e6).round() / 1e6;
+        self.tokens = self.tokens.saturating_add(head.tokens().unwrap_or_default());
+    }
+}

@@ -1,0 +1,59 @@
+//! How far the newest run came, for one that continues it.
+
+use super::progress::RunProgress;
+use crate::context::Task;
+use crate::entry::attempt::Outcome;
+use crate::memory::{Memory, Run};
+
+/// The newest run, to be continued.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::runner::ResumedRun;
+/// # let folder = tempfile::tempdir()?;
+/// Memory::init(folder.path())?;
+/// let memory = Memory::open(folder.path())?;
+/// assert!(ResumedRun::newest(&memory).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ResumedRun {
+    /// The run.
+    pub run: Run,
+    /// Its last task, where it has one.
+    pub task: Option<Task>,
+    /// Whether that is done.
+    pub is_done: bool,
+    /// What it spent, and how many attempts it made at each task since that was last done.
+    pub progress: RunProgress,
+}
+
+impl ResumedRun {
+    /// Returns the newest run, by the journal and the iterations that are open.
+    pub fn newest(memory: &Memory) -> Option<ResumedRun> {
+        let id = memory.newest_run()?;
+        let (mut number, mut task, mut is_done) = (0, None, false);
+        let mut progress = RunProgress::default();
+        for (_, attempt) in memory.attempts_of_run(&id) {
+            is_done = attempt.head.outcome == Outcome::Done;
+            number = attempt.head.iteration;
+            progress.spending.add(&attempt.head);
+            if let Some(id) = &attempt.task_id {
+                let count = progress.earlier_attempts.entry(id.clone()).or_default();
+                *count = if is_done { 0 } else { count.saturating_add(1) };
+            }
+            task = Some(Task {
+                id: attempt.task_id,
+                feature: attempt.feature,
+                section: attempt.head.section,
+                ..Task::new(attempt.task_title)
+            });
+        }
+        for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
+            if open.number > number {
+                (number, task, is_done) = (open.number, Some(open.task), false);
+            }
+        }
+        Some(ResumedRun { run: Run::named(id), task, is_done, progress })
+    }
+}
