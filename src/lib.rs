@@ -113,6 +113,7 @@
 //! with the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
+#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]
 
 pub mod catalog;
 pub mod context;

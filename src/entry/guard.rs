@@ -7,68 +7,10 @@
 
 use std::ops::Range;
 
+pub use super::key::{Key, Style};
+
 /// How deep collections may be nested.
 pub const MAX_DEPTH: usize = 32;
-
-/// How a top-level value is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    /// Nothing after the colon, and nothing below that belongs to it.
-    Empty,
-    /// A plain scalar.
-    Plain,
-    /// `'…'`
-    SingleQuoted,
-    /// `"…"`
-    DoubleQuoted,
-    /// `[…]`, with the offset just behind its last item, and whether a comma follows that item.
-    FlowList {
-        /// The offset just behind the last item, or behind the `[` of an empty list.
-        last_item: usize,
-        /// Whether the list holds no item.
-        empty: bool,
-        /// Whether a comma stands between the last item and the `]`.
-        trailing_comma: bool,
-    },
-    /// `{…}`
-    FlowMap,
-    /// `- item` lines.
-    BlockList {
-        /// The column of the last `-`.
-        indent: usize,
-    },
-    /// `key: value` lines further in.
-    BlockMap,
-    /// `|` or `>` and the lines below.
-    BlockScalar,
-}
-
-impl Style {
-    /// Returns whether the value is one piece of text.
-    pub fn is_scalar(self) -> bool {
-        matches!(self, Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::BlockScalar | Style::Empty)
-    }
-
-    /// Returns whether the value is a list.
-    pub fn is_list(self) -> bool {
-        matches!(self, Style::FlowList { .. } | Style::BlockList { .. })
-    }
-}
-
-/// A top-level key and where its value stands. Offsets are bytes from the start of the frontmatter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// The key, without quotes.
-    pub name: String,
-    /// The start of its line.
-    pub start: usize,
-    /// Just behind the colon.
-    pub colon_end: usize,
-    /// The value, without the white space around it or a comment behind it.
-    pub value: Range<usize>,
-    /// How the value is written.
-    pub style: Style,
-}
 
 /// What no parser may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +61,15 @@ pub fn conflict_marker(text: &str) -> Option<usize> {
         offset += line.len();
     }
     None
+}
+
+/// Returns how a scalar is written that begins with this byte.
+fn scalar_style(byte: u8) -> Style {
+    match byte {
+        b'"' => Style::DoubleQuoted,
+        b'\'' => Style::SingleQuoted,
+        _ => Style::Plain,
+    }
 }
 
 /// Returns why a node that begins with `&`, `*` or `!` is refused.
@@ -175,12 +126,10 @@ impl YamlScanner<'_> {
         let is_item = self.bytes[self.at] == b'-' && self.is_blank_at(self.at + 1);
         self.open.retain(|open| *open < column || (*open == column && is_item));
         let top_level_key = column == 0 && !is_item;
-        let first_column = column;
-        let mut key_column = None;
+        let (first_column, mut key_column) = (column, None);
         // One pass for each `- `, `? ` and `key: ` on the line.
         while !self.at_line_end() && !self.starts_comment() {
-            let byte = self.bytes[self.at];
-            let node_start = self.at;
+            let (byte, node_start) = (self.bytes[self.at], self.at);
             if matches!(byte, b'-' | b'?') && self.is_blank_at(self.at + 1) && key_column.is_none() {
                 self.enter(column)?;
                 if byte == b'-' && !top_level_key {
@@ -190,8 +139,7 @@ impl YamlScanner<'_> {
                 column += 1 + self.skip_spaces();
                 continue;
             }
-            let parent =
-                key_column.unwrap_or_else(|| self.open.last().copied().filter(|_| column > 0).unwrap_or(column));
+            let parent = key_column.unwrap_or_else(|| self.parent_of(column));
             match byte {
                 b'&' | b'*' | b'!' => return Err((refusal_of(byte), node_start)),
                 b'|' | b'>' => {
@@ -223,12 +171,10 @@ impl YamlScanner<'_> {
                 column += self.at - node_start + self.skip_spaces();
                 continue;
             }
-            match byte {
-                b'"' => self.set_value(line_start, node_start..node_end, Style::DoubleQuoted, first_column),
-                b'\'' => self.set_value(line_start, node_start..node_end, Style::SingleQuoted, first_column),
-                b'[' | b'{' => {}
-                _ => {
-                    self.set_value(line_start, node_start..node_end, Style::Plain, first_column);
+            if !matches!(byte, b'[' | b'{') {
+                let style = scalar_style(byte);
+                self.set_value(line_start, node_start..node_end, style, first_column);
+                if style == Style::Plain {
                     self.plain = Some(key_column.unwrap_or(parent));
                 }
             }
@@ -236,6 +182,11 @@ impl YamlScanner<'_> {
         }
         self.skip_line();
         Ok(())
+    }
+
+    /// Returns the column of the block collection in which a node at this column stands.
+    fn parent_of(&self, column: usize) -> usize {
+        self.open.last().copied().filter(|_| column > 0).unwrap_or(column)
     }
 
     /// Counts a block collection that begins at this column.

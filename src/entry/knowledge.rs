@@ -83,6 +83,11 @@ pub struct Knowledge {
     pub details: Option<Map<String, Value>>,
 }
 
+/// Returns a text on one line, without control characters.
+fn line(text: &str) -> String {
+    without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 impl Knowledge {
     /// Returns knowledge of the project, written by a person, with nothing but what is needed.
     pub fn new<Tag: Into<String>>(
@@ -118,41 +123,17 @@ impl Knowledge {
     /// over 100, the scope is unknown, the details hold what a file cannot, or the file would be too large
     /// to be read.
     pub fn normalised(&self) -> Result<Knowledge> {
-        let line = |text: &str| without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ");
         let some_line = |text: &Option<String>| text.as_deref().map(line).filter(|text| !text.is_empty());
         let title = line(&self.title);
         if title.is_empty() {
             return Err(Error::invalid("title", "it is empty"));
         }
-        let mut tags: Vec<String> = Vec::new();
-        for tag in &self.tags {
-            let tag = fold_tag(&line(tag));
-            if tag.contains(',') {
-                return Err(Error::invalid("tags", "a tag holds a comma"));
-            }
-            if !tag.is_empty() && !tags.contains(&tag) {
-                tags.push(tag);
-            }
-        }
-        if tags.is_empty() {
-            return Err(Error::invalid("tags", "there is none, and an entry needs at least one keyword"));
-        }
+        let tags = self.normalised_tags()?;
         let body = without_controls(&self.body.replace("\r\n", "\n")).trim_matches('\n').trim_end().to_owned();
         if body.is_empty() {
             return Err(Error::invalid(Argument::Body, "it is empty"));
         }
-        let mut questions: Vec<String> = Vec::new();
-        for question in self.questions.iter().map(|question| line(question)).filter(|question| !question.is_empty()) {
-            if !questions.iter().any(|other| fold(other) == fold(&question)) {
-                questions.push(question);
-            }
-        }
-        if questions.len() > MAX_QUESTIONS {
-            return Err(Error::invalid(
-                "questions",
-                "there are more than ten: keep those that somebody would ask first",
-            ));
-        }
+        let questions = self.normalised_questions()?;
         if self.importance.is_some_and(|importance| importance > 100) {
             return Err(Error::invalid("importance", "it is over 100"));
         }
@@ -176,25 +157,61 @@ impl Knowledge {
             details: self.details.as_ref().filter(|details| !details.is_empty()).map(plain_mapping),
             ..*self
         };
-        let n_bytes = normalised.to_file(DateTime::UNIX_EPOCH).len();
+        normalised.check_file()?;
+        Ok(normalised)
+    }
+
+    fn normalised_tags(&self) -> Result<Vec<String>> {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in &self.tags {
+            let tag = fold_tag(&line(tag));
+            if tag.contains(',') {
+                return Err(Error::invalid("tags", "a tag holds a comma"));
+            }
+            if !tag.is_empty() && !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        if tags.is_empty() {
+            return Err(Error::invalid("tags", "there is none, and an entry needs at least one keyword"));
+        }
+        Ok(tags)
+    }
+
+    fn normalised_questions(&self) -> Result<Vec<String>> {
+        let mut questions: Vec<String> = Vec::new();
+        for question in self.questions.iter().map(|question| line(question)).filter(|question| !question.is_empty()) {
+            if !questions.iter().any(|other| fold(other) == fold(&question)) {
+                questions.push(question);
+            }
+        }
+        if questions.len() > MAX_QUESTIONS {
+            let reason = "there are more than ten: keep those that somebody would ask first";
+            return Err(Error::invalid("questions", reason));
+        }
+        Ok(questions)
+    }
+
+    /// Refuses what is normalised where its file could not be read back.
+    fn check_file(&self) -> Result<()> {
+        let text = self.to_file(DateTime::UNIX_EPOCH);
+        let n_bytes = text.len();
         if n_bytes > MAX_FILE_BYTES {
             return Err(Error::invalid(
                 Argument::Body,
                 "with its frontmatter it is over 1 MiB, which is the most that is read",
             ));
         }
-        if n_bytes - normalised.body.len() > MAX_FRONTMATTER_BYTES {
+        if n_bytes - self.body.len() > MAX_FRONTMATTER_BYTES {
             return Err(Error::invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
         }
-        if normalised.details.is_some()
-            && normalised.details_change(&normalised.to_file(DateTime::UNIX_EPOCH)).is_some()
-        {
+        if self.details.is_some() && self.details_change(&text).is_some() {
             return Err(Error::invalid(
                 "details",
                 "they hold what a file would not give back: numbers beyond 63 bits, depth over 32",
             ));
         }
-        Ok(normalised)
+        Ok(())
     }
 
     /// Returns the change that gives a file these details, if it has others.

@@ -10,6 +10,7 @@ pub mod edit;
 mod event;
 pub mod frontmatter;
 pub mod guard;
+mod key;
 pub mod knowledge;
 pub mod merge;
 pub(crate) mod path;

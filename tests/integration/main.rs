@@ -1,6 +1,7 @@
 //! What the library and the program do together, on real files.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::too_many_lines, reason = "what is done step by step is read step by step")]
 
 #[path = "../campaigns/agent.rs"]
 mod agent; // an agent's end of the server
