@@ -35,7 +35,7 @@ const STOP_WORDS: [&str; 32] = [
 
 /// An entry that may say what new knowledge says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate<Key> {
+pub struct SameCandidate<Key> {
     /// Which one.
     pub key: Key,
     /// Whether it has the same title, rather than one with the words of the other and tags in common.
@@ -46,7 +46,7 @@ pub struct Candidate<Key> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<Key> {
     /// Those that may say the same, those with the same title first; [`is_same`] decides.
-    pub candidates: Vec<Candidate<Key>>,
+    pub candidates: Vec<SameCandidate<Key>>,
     /// Those that are most like it by title, tags and body, the nearest first, at most three.
     pub similar: Vec<Key>,
 }
@@ -73,7 +73,7 @@ pub fn find<Key: Copy + Ord>(new: &Knowledge, heads: impl Iterator<Item = (Key, 
         let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
         let may_be_same = head.scope == new.scope && (head.source == Source::Human) == (new.source == Source::Human);
         if may_be_same && (has_title || share_tags && contains_run(&title_words, &words(&head.title))) {
-            found.candidates.push(Candidate { key, has_title });
+            found.candidates.push(SameCandidate { key, has_title });
         }
         let other = content_words(&head.title);
         let n_shared = about.intersection(&other).count();
@@ -100,7 +100,7 @@ pub fn find<Key: Copy + Ord>(new: &Knowledge, heads: impl Iterator<Item = (Key, 
 /// than the body does; then, and where one title only has the words of the other, the new body must keep at least 60 %
 /// of what the old one states, everything in the old title must be said, and neither title nor body may have a negation
 /// that the other lacks.
-pub fn is_same<Key>(new: &Knowledge, candidate: &Candidate<Key>, title: &str, body: &str) -> bool {
+pub fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
     let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
         return true;
@@ -250,7 +250,7 @@ mod tests {
     #[track_caller]
     fn same(old: (&str, &str), new: (&str, &str), expected: bool) {
         let knowledge = Knowledge::new(new.0, ["a"], new.1);
-        let candidate = Candidate { key: 0, has_title: fold(old.0) == fold(new.0) };
+        let candidate = SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0) };
         assert_eq!(is_same(&knowledge, &candidate, old.0, old.1), expected, "{old:?} {new:?}");
     }
 

@@ -3,7 +3,7 @@
 //! Every iteration begins with an empty context, so it is told what the iterations before it came to:
 //! `{{progress}}` in a prompt template stands for [`ProgressStrategy::text`]. What is told is what the
 //! command said that verifies the work, since a model cannot talk its way around an exit status. Pure:
-//! the model that sums up is a parameter. After a crash the text is made anew from the journal, and is
+//! the model that sums up is a parameter. After a crash the text is rebuilt from the journal, and is
 //! the same.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! The heads of all entries, in a file of records.
 //!
 //! A record is a checksum and a head in postcard's encoding. The file is only added to, so that
-//! what an older manifest points at stays where it is, and is written anew when over half of it is
+//! what an older manifest points at stays where it is, and is rewritten when over half of it is
 //! dead. The checksum is bound to the entry's path and content, and to the cache's
 //! [anchor](crate::store::Anchor): a record is either the head that the row means, written here, or none. This file knows
 //! nothing of entry files.
@@ -25,7 +25,7 @@ const CHECKSUM: usize = 8;
 const MAX_HEAD: usize = 16 << 20;
 /// How many bytes are read at once when heads are asked for one after the other.
 const WINDOW: usize = 64 << 10;
-/// A file that is smaller than this is not worth writing anew, in bytes.
+/// A file that is smaller than this is not worth rewriting, in bytes.
 const SMALL: u64 = 64 << 10;
 
 /// Where heads are kept: in a file, and in memory until they are saved.

@@ -13,7 +13,7 @@
 //!
 //! One change is not seen by these stamps: a write through `mmap` to a page that is dirty already. The kernel sets the
 //! times when a clean page is written to, and not again before that page is on the disk. Whoever read the file between
-//! two such writes takes it for unchanged. An index that is made anew (`index --rebuild`) reads every file.
+//! two such writes takes it for unchanged. An index that is rebuilt (`index --rebuild`) reads every file.
 //!
 //! Rows are in the byte order of their folders' paths, then of their names. Whatever is asked of a
 //! catalog, the answer is the same whether it grew call by call or was made at once.

@@ -37,7 +37,7 @@ impl Scan {
     pub(super) fn note(&mut self, row: RowId, seen: Seen) {
         let before = self.catalog.table.rows[row as usize];
         match seen {
-            // Its stat is taken anew when it is read, from the descriptor that is read.
+            // Its stat is taken again when it is read, from the descriptor that is read.
             Seen::Stat(FileStat { kind: FileKind::File, .. }) => {
                 self.catalog.table.rows[row as usize].set(UNREAD, true);
             }

@@ -135,7 +135,7 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// The search index failed in a way that a rebuild did not mend.
+    /// The search index failed in a way that a rebuild did not fix.
     #[error("cannot use the search index in `{path}`")]
     Index {
         /// The index folder.

@@ -223,7 +223,7 @@ impl Usage {
     }
 }
 
-/// Returns, for each entry that ever stood in a context, what became of it there.
+/// Returns, for each entry that was ever included in a context, what became of it there.
 pub fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
     let mut usage: HashMap<Id, Usage> = HashMap::new();
     for attempt in attempts {

@@ -8,7 +8,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::directory::CacheDirectory;
-use super::document::{Document, Fields};
+use super::document::{Document, IndexFields};
 use super::guard::guarded;
 use super::tokens::{self, Stems};
 use crate::store::{Anchor, FileKind, Folder};
@@ -68,7 +68,7 @@ impl Committed {
     }
 
     fn open_in(directory: &CacheDirectory, folder: &Folder) -> tantivy::Result<Committed> {
-        let index = open_index(directory.clone(), &Fields::new())?;
+        let index = open_index(directory.clone(), &IndexFields::new())?;
         let meta = index.load_metas()?;
         if !directory.is_of_this_boot() && read_seal(folder).ok().as_ref() != Some(&directory.looked_at()) {
             let segments: Vec<String> = meta.segments.iter().map(|segment| segment.id().uuid_string()).collect();
@@ -107,7 +107,7 @@ fn read_seal(folder: &Folder) -> io::Result<String> {
     Ok(text)
 }
 
-fn open_index(directory: CacheDirectory, fields: &Fields) -> tantivy::Result<Index> {
+fn open_index(directory: CacheDirectory, fields: &IndexFields) -> tantivy::Result<Index> {
     let index = Index::open(directory)?;
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
@@ -121,7 +121,7 @@ fn open_index(directory: CacheDirectory, fields: &Fields) -> tantivy::Result<Ind
 /// The caller holds the cache lock from before the writer is made until it is dropped.
 pub struct Writer {
     batch: IndexWriter,
-    fields: Fields,
+    fields: IndexFields,
     stems: Stems,
     directory: CacheDirectory,
     failed: Option<TantivyError>,
@@ -150,7 +150,7 @@ impl Writer {
     }
 
     fn begin_in(directory: CacheDirectory, folder: &Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
-        let fields = Fields::new();
+        let fields = IndexFields::new();
         let index = if fresh {
             folder.clear()?;
             let index = Index::create(directory.clone(), fields.schema.clone(), super::settings())?;

@@ -21,7 +21,7 @@ pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 
 /// The fields of the index. The path is the only thing stored: text is read from the file.
 #[derive(Debug, Clone)]
-pub(super) struct Fields {
+pub(super) struct IndexFields {
     pub(super) schema: Schema,
     pub(super) path: Field,
     /// Title, tags, body and questions in the word stream, then the same in the part stream.
@@ -32,8 +32,8 @@ pub(super) struct Fields {
     pub(super) filter: Field,
 }
 
-impl Fields {
-    pub(super) fn new() -> Fields {
+impl IndexFields {
+    pub(super) fn new() -> IndexFields {
         let mut schema = Schema::builder();
         let path = schema.add_text_field("path", STRING | STORED);
         let mut text = |name: &str, stream: &str| {
@@ -59,7 +59,7 @@ impl Fields {
             schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
         };
         let (tag, filter) = (raw("tag"), raw("filter"));
-        Fields { schema: schema.build(), path, text, tag, filter }
+        IndexFields { schema: schema.build(), path, text, tag, filter }
     }
 }
 
@@ -102,7 +102,7 @@ pub struct Document<'a> {
 }
 
 impl Document<'_> {
-    pub(super) fn to_tantivy(self, fields: &Fields, stems: &mut Stems) -> TantivyDocument {
+    pub(super) fn to_tantivy(self, fields: &IndexFields, stems: &mut Stems) -> TantivyDocument {
         let Document { path, head, body, text } = self;
         let mut document = TantivyDocument::new();
         document.add_text(fields.path, path);

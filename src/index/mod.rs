@@ -47,7 +47,7 @@ pub fn folder_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         // As JSON the fields stand in their order; the schema's own debug form has them in any.
-        let schema = serde_json::to_string(&document::Fields::new().schema).unwrap_or_default();
+        let schema = serde_json::to_string(&document::IndexFields::new().schema).unwrap_or_default();
         let versions = format!(
             "{} tokens {} documents {} files {}",
             tantivy::version_string(),

@@ -5,7 +5,7 @@ use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, SegmentReader, TantivyDocument};
 
-use super::document::{Document, Fields};
+use super::document::{Document, IndexFields};
 use super::tokens::{self, Stems};
 
 /// Memory for the terms of a few entries; Tantivy's usual 15 MB cost 4 ms to prepare. It is no limit.
@@ -14,14 +14,14 @@ const MEMORY_BYTES: usize = 300_000;
 /// Takes entries, then becomes an [`Overlay`].
 pub struct OverlayBuilder {
     writer: Option<SingleSegmentIndexWriter<TantivyDocument>>,
-    fields: Fields,
+    fields: IndexFields,
     stems: Stems,
 }
 
 impl OverlayBuilder {
     /// Returns an empty one. Nothing is set up until the first entry comes.
     pub fn new() -> OverlayBuilder {
-        OverlayBuilder { writer: None, fields: Fields::new(), stems: Stems::new() }
+        OverlayBuilder { writer: None, fields: IndexFields::new(), stems: Stems::new() }
     }
 
     /// Puts a document in.
@@ -34,7 +34,7 @@ impl OverlayBuilder {
         writer.add_document(document)
     }
 
-    fn writer(fields: &Fields) -> tantivy::Result<SingleSegmentIndexWriter<TantivyDocument>> {
+    fn writer(fields: &IndexFields) -> tantivy::Result<SingleSegmentIndexWriter<TantivyDocument>> {
         let tokenizers = TokenizerManager::default();
         tokens::register(&tokenizers);
         Index::builder()

@@ -8,12 +8,12 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::commit::Committed;
-use super::document::{Fields, N_OF_STREAM, N_TEXTS, QUESTIONS};
+use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, QUESTIONS};
 use super::overlay::Overlay;
 
 /// The live documents of one or more indexes.
 pub struct Snapshot {
-    pub(super) fields: Fields,
+    pub(super) fields: IndexFields,
     pub(super) segments: Vec<Segment>,
     /// How many documents are live.
     pub(super) n_live: u64,
@@ -33,7 +33,7 @@ impl Snapshot {
     /// Returns an empty snapshot.
     pub fn new() -> Snapshot {
         Snapshot {
-            fields: Fields::new(),
+            fields: IndexFields::new(),
             segments: Vec::new(),
             n_live: 0,
             n_tokens: [0; N_TEXTS],
@@ -153,7 +153,7 @@ impl Segment {
 }
 
 /// Returns the path that a document was made from.
-pub(super) fn path_of(store: &StoreReader, fields: &Fields, doc: DocId) -> tantivy::Result<String> {
+pub(super) fn path_of(store: &StoreReader, fields: &IndexFields, doc: DocId) -> tantivy::Result<String> {
     let document: TantivyDocument = store.get(doc)?;
     Ok(document.get_first(fields.path).and_then(|value| value.as_str()).unwrap_or_default().to_owned())
 }

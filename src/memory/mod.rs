@@ -240,7 +240,7 @@ impl Memory {
         Ok(self)
     }
 
-    /// Makes the index anew from the files, and the catalog with it.
+    /// Rebuilds the index from the files, and the catalog with it.
     ///
     /// # Errors
     ///

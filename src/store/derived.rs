@@ -154,7 +154,7 @@ impl Store {
     }
 
     /// Makes the folder in which git works, and returns its path: git opens no descriptors of ours. What comes
-    /// with a repository could lead git elsewhere by links, so a folder in which there is one begins anew, and so
+    /// with a repository could lead git elsewhere by links, so a folder in which there is one starts again, and so
     /// does one with very many files: iterations that are never finished would fill the disk with their trees.
     ///
     /// # Errors

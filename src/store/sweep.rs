@@ -78,7 +78,7 @@ impl Store {
             Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
         });
         match removed {
-            // Another process, which mends at the same time, was quicker.
+            // Another process, which sweeps at the same time, was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(|error| explain("remove", self.cache().join(name), error)),
         }

@@ -39,7 +39,7 @@ pub struct Replaced {
 
 /// How far a replacement has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum WriteStep {
     /// The new bytes are on the disk, under a temporary name.
     Written,
     /// The old bytes were found unchanged for the last time.
@@ -129,7 +129,7 @@ impl Store {
         expected: &[u8],
         new: &[u8],
         now: DateTime<Utc>,
-        interrupt: &mut dyn FnMut(Step),
+        interrupt: &mut dyn FnMut(WriteStep),
     ) -> Result<Replaced> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, new)?;
@@ -141,9 +141,9 @@ impl Store {
         }
         let mut temp = Temp::write(&folder, new, Some(&like), Durability::Synced).map_err(failed)?;
         temp.announce_exchange(name, expected, new).map_err(failed)?;
-        interrupt(Step::Written);
+        interrupt(WriteStep::Written);
         self.check_unchanged(path, &folder, name, expected)?;
-        interrupt(Step::Checked);
+        interrupt(WriteStep::Checked);
         let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
         if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
             self.check_unchanged(path, &folder, name, expected)?;
@@ -152,7 +152,7 @@ impl Store {
             folder.sync().map_err(failed)?;
             return Ok(Replaced { conflict: None });
         }
-        interrupt(Step::Exchanged);
+        interrupt(WriteStep::Exchanged);
         if let Err(error) = folder.sync() {
             return Err(self.undo_exchange(path, &folder, name, temp, new, error));
         }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
 use super::event::Input;
 use super::heard::{Heard, command};
@@ -104,15 +105,6 @@ struct CodexMessage<'a> {
 struct CodexAnswer<'a> {
     #[serde(borrow)]
     error: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct CodexUsage<'a> {
-    #[serde(borrow)]
-    pub(super) input_tokens: Field<'a>,
-    #[serde(borrow)]
-    pub(super) output_tokens: Field<'a>,
 }
 
 impl Codex {
@@ -290,11 +282,4 @@ fn bare(text: String) -> String {
     let answer = json::event::<CodexAnswer<'_>>(&text).ok();
     let inner = answer.and_then(|answer| json::object::<CodexMessage<'_>>(answer.error)?.message);
     json::text(inner).unwrap_or(text)
-}
-
-/// Returns the script that a shell is given: Codex runs every command through one.
-pub(super) fn script(words: &[String]) -> Option<&str> {
-    let [shell, flags, script] = words else { return None };
-    let is_shell = matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh"));
-    (is_shell && matches!(flags.as_str(), "-c" | "-lc")).then_some(script)
 }

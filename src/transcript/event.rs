@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::heard::start;
 use super::json::{self, Field};
 use crate::secret::redact;
+use crate::text::floor;
+
+/// How much of a text is looked at that becomes one line, in bytes.
+const MAX_LINE_BYTES: usize = 4096;
 
 /// How many events wait to be taken; of more the oldest are left out.
 const MAX_WAITING: usize = 1_000;
@@ -136,6 +139,12 @@ impl Input<'_> {
         }
         first.unwrap_or_default()
     }
+}
+
+/// Returns as much of a text as is looked at.
+pub(super) fn start(text: &str) -> &str {
+    let text = text.trim_start();
+    &text[..floor(text, MAX_LINE_BYTES)]
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::ending::{self, Ending};
-use super::event::Events;
+use super::event::{Events, start};
 use super::paths::Touched;
 use super::summary::without_sigils;
 use super::tail::Tail;
@@ -19,8 +19,6 @@ use crate::text::floor;
 const MAX_ITEM: usize = 300;
 /// The longest command in an error, in characters.
 const MAX_COMMAND: usize = 120;
-/// How much of a text is looked at that becomes one line, in bytes.
-const MAX_LINE_BYTES: usize = 4096;
 /// How many characters a text has at least that is taken for a summary where nothing says what is one.
 const MIN_SUMMARY: usize = 50;
 /// How much of a summary is kept, in bytes: what is redacted before it is cut to a section.
@@ -260,12 +258,6 @@ fn error(what: &str, text: &str, allowed: &[String]) -> String {
 pub(super) fn command(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     format!("`{}`", start(first).replace('`', "'"))
-}
-
-/// Returns as much of a text as is looked at.
-pub(super) fn start(text: &str) -> &str {
-    let text = text.trim_start();
-    &text[..floor(text, MAX_LINE_BYTES)]
 }
 
 /// Returns as much of an error as is looked at: its beginning, or, where Python tells of an exception, the last line, which

@@ -11,6 +11,7 @@
 
 mod claude;
 mod codex;
+mod codex_fields;
 mod detect;
 mod ending;
 mod event;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::codex::{CodexUsage, script};
+use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
 use super::heard::{Heard, command};
 use super::json::{self, Field};
@@ -209,7 +209,7 @@ fn result(output: &str) -> (i64, String) {
         let code = metadata.exit_code.and_then(|code| code.get().parse().ok());
         return (code.unwrap_or(0), json::text(Some(printed)).unwrap_or_default());
     }
-    let (head, printed) = output.split_once("RolloutOutput:\n").unwrap_or((output, output));
+    let (head, printed) = output.split_once("Output:\n").unwrap_or((output, output));
     let code = head.lines().find_map(|line| {
         let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
         code.trim().parse().ok()

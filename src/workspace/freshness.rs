@@ -200,7 +200,7 @@ impl Workspace {
             None => self.commit_scan(lock, area, None, scan)?,
             Some(_) => match guarded(|| self.commit_scan(lock, area, committed.as_ref(), scan)) {
                 Ok(Ok(catalog)) => catalog,
-                // What can be read and not written to is made anew.
+                // What can be read and not written to is rebuilt.
                 Ok(Err(_)) | Err(_) => return self.commit(lock, area, true),
             },
         };
@@ -299,7 +299,7 @@ fn is_damage(error: &Error) -> bool {
     }
 }
 
-/// Returns a word that changes when the machine starts anew, or nothing where the system has none.
+/// Returns a word that changes when the machine restarts, or nothing where the system has none.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
@@ -350,7 +350,7 @@ mod tests {
             let (_folder, memory) = memory();
             damage(&memory, extension);
             assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
-            // It was made anew, not gone round: what there is answers by itself.
+            // It was rebuilt, not gone round: what there is answers by itself.
             assert!(memory.committed(Area::Live).is_some(), "{extension}");
             damage(&memory, extension);
             let context = memory.context(&Request { task: Task::new("Look for the walrus"), ..Request::default() });

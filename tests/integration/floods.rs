@@ -113,7 +113,7 @@ fn settings_with_thousands_of_unknown_keys_are_told_of_in_a_few_lines() {
     assert_eq!((ran.code, told(&ran)), (Some(0), 5), "{ran}");
     let problems = base.run(["list", "--json"]).json(0)["problems"].clone();
     assert_eq!(problems.as_array().unwrap().len(), 11);
-    assert_eq!(problems[10]["message"], "4990 more keys are no settings");
+    assert_eq!(problems[10]["message"], "4990 more keys are not settings");
     // What is larger than any settings are is not looked into.
     base.write(".ralph/config.toml", format!("format = 1\n{}", keys(90_000)));
     let ran = base.run(["status"]);

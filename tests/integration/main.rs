@@ -96,6 +96,7 @@ mod shown; // what a terminal shows while a command works
 mod standin; // servers that stand in for those nobody has to have
 #[path = "../campaigns/storms.rs"]
 mod storms; // more changes than a queue holds
+mod structure; // names that occur once, no circle of files
 mod support; // a folder, and the program run in it
 mod sync; // a grown cache answers like a new one
 mod tending; // what goes to the archive, and that nothing is lost by it

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 
 /// How long a command may take without a word.
 const DELAY: Duration = Duration::from_millis(500);

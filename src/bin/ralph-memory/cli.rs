@@ -11,7 +11,8 @@ use crate::commands::{
     add, check, completions, consolidate, context, doctor, index, init, list, man, mcp, merge_driver, note, promote,
     prune, record, restore, run as run_command, search, show, status, supersede, watch,
 };
-use crate::error::{self, ErrorReport, Exit};
+use crate::error::{self, ErrorReport};
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
 
@@ -129,8 +130,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Watch(args) => watch::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
-        Command::Completions(args) => completions::run(ui, &args),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => completions::run(ui, &args, <Cli as clap::CommandFactory>::command()),
+        Command::Man(args) => man::run(&args, <Cli as clap::CommandFactory>::command()),
     }
 }
 

@@ -10,6 +10,7 @@ mod answers;
 mod cli;
 mod commands;
 mod error;
+mod exit;
 mod maintenance;
 mod mcp;
 mod parse;

@@ -9,8 +9,8 @@ use super::Sections;
 use crate::text::fold;
 
 /// The headings, and the part that each has.
-type Part = (&'static str, fn(&mut Sections) -> &mut String);
-const PARTS: [Part; 10] = [
+type SectionPart = (&'static str, fn(&mut Sections) -> &mut String);
+const PARTS: [SectionPart; 10] = [
     ("Summary", |sections| &mut sections.summary),
     ("What was tried", |sections| &mut sections.tried),
     ("Why it failed", |sections| &mut sections.why),

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Fixture, now};
 use crate::store::temp::{Leftover, exchange_name, temporary_name};
-use crate::store::write::Step;
+use crate::store::write::WriteStep;
 
 /// The number of a process that cannot be.
 const DEAD: u32 = u32::MAX;
@@ -136,7 +136,7 @@ fn a_replacement_that_stops_half_way_is_swept() {
     fixture.put("knowledge/a.md", "old");
     let mut copied = String::new();
     let mut copy = |step| {
-        if step != Step::Checked {
+        if step != WriteStep::Checked {
             return;
         }
         let folder = fixture.store.folder("knowledge").unwrap();

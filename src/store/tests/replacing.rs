@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::store::Replaced;
 use crate::store::read::read_with_stat;
 use crate::store::temp::first_mode;
-use crate::store::write::Step;
+use crate::store::write::WriteStep;
 
 const A: &str = "knowledge/a.md";
 
@@ -96,7 +96,7 @@ fn equal_bytes_write_nothing() {
 }
 
 /// Replaces `old` by `new` in a file, and calls `interrupt` at one step.
-fn replace_and(fixture: &Fixture, path: &str, at: Step, interrupt: impl Fn()) -> crate::error::Result<Replaced> {
+fn replace_and(fixture: &Fixture, path: &str, at: WriteStep, interrupt: impl Fn()) -> crate::error::Result<Replaced> {
     fixture.put(path, "old");
     let mut called = false;
     let mut at_step = |step| {
@@ -106,7 +106,7 @@ fn replace_and(fixture: &Fixture, path: &str, at: Step, interrupt: impl Fn()) ->
         }
     };
     let replaced = fixture.store.replace_with(&fixture.lock(), path, b"old", b"new", now(), &mut at_step);
-    assert!(called || (at == Step::Exchanged && !fixture.store.abilities.rename_flags));
+    assert!(called || (at == WriteStep::Exchanged && !fixture.store.abilities.rename_flags));
     replaced
 }
 
@@ -118,7 +118,7 @@ fn save(fixture: &Fixture, path: &str, text: &str) {
 }
 
 fn replace_while_an_editor_saves(fixture: &Fixture, path: &str) -> crate::error::Result<Replaced> {
-    replace_and(fixture, path, Step::Checked, || save(fixture, path, "theirs"))
+    replace_and(fixture, path, WriteStep::Checked, || save(fixture, path, "theirs"))
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn the_version_of_an_editor_is_kept() {
 fn whatever_comes_between_is_kept() {
     let fixture = Fixture::new();
     fixture.put("elsewhere.md", "elsewhere");
-    let replaced = replace_and(&fixture, A, Step::Checked, || {
+    let replaced = replace_and(&fixture, A, WriteStep::Checked, || {
         fs::remove_file(fixture.store.memory().join(A)).unwrap();
         fixture.link("../elsewhere.md", A);
     });
@@ -161,7 +161,7 @@ fn without_exchange_the_last_check_decides() {
 #[test]
 fn a_file_removed_in_between_stays_removed() {
     for abilities in ALL_ABILITIES {
-        for step in [Step::Written, Step::Checked] {
+        for step in [WriteStep::Written, WriteStep::Checked] {
             let fixture = Fixture::with(abilities);
             let remove = || fs::remove_file(fixture.store.memory().join(A)).unwrap();
             assert_conflict(replace_and(&fixture, A, step, remove));
@@ -174,10 +174,10 @@ fn a_file_removed_in_between_stays_removed() {
 fn an_editor_that_saves_during_the_writing_wins() {
     for abilities in ALL_ABILITIES {
         let fixture = Fixture::with(abilities);
-        assert_conflict(replace_and(&fixture, A, Step::Written, || save(&fixture, A, "theirs")));
+        assert_conflict(replace_and(&fixture, A, WriteStep::Written, || save(&fixture, A, "theirs")));
         assert_eq!(fixture.text(A), "theirs");
         // By writing into the file instead of replacing it.
-        assert_conflict(replace_and(&fixture, A, Step::Written, || fixture.put(A, "theirs")));
+        assert_conflict(replace_and(&fixture, A, WriteStep::Written, || fixture.put(A, "theirs")));
         assert_eq!(fixture.text(A), "theirs");
         assert_eq!(fixture.tree(), ["knowledge/", A]);
     }
@@ -186,7 +186,7 @@ fn an_editor_that_saves_during_the_writing_wins() {
 #[test]
 fn an_editor_that_saves_after_the_exchange_wins() {
     let fixture = Fixture::new();
-    let replaced = replace_and(&fixture, A, Step::Exchanged, || save(&fixture, A, "theirs")).unwrap();
+    let replaced = replace_and(&fixture, A, WriteStep::Exchanged, || save(&fixture, A, "theirs")).unwrap();
     assert_eq!(replaced.conflict, None);
     assert_eq!(fixture.text(A), "theirs");
     assert_eq!(fixture.tree(), ["knowledge/", A]);
@@ -218,9 +218,9 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
     fixture.put("archive", "a file where a folder must be");
     fixture.put(A, "old");
     let mut at_step = |step| match step {
-        Step::Written => {}
-        Step::Checked => save(&fixture, A, "first"),
-        Step::Exchanged => save(&fixture, A, "second"),
+        WriteStep::Written => {}
+        WriteStep::Checked => save(&fixture, A, "first"),
+        WriteStep::Exchanged => save(&fixture, A, "second"),
     };
     let replaced = fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut at_step);
     let Err(Error::Conflict { kept: Some(kept), .. }) = replaced else { panic!("{replaced:?}") };
@@ -243,7 +243,7 @@ fn a_private_file_is_never_readable_by_others() {
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();
     let mut modes = Vec::new();
     let mut look = |step| {
-        if step != Step::Checked {
+        if step != WriteStep::Checked {
             return;
         }
         for found in fs::read_dir(fixture.store.memory().join("knowledge")).unwrap() {

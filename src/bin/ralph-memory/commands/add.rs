@@ -7,7 +7,8 @@ use ralph_memory::error::Argument;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
 use crate::answers::EntryChange;
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
 use crate::session::{Globals, writer};

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use ralph_memory::error::Tally;
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::report;
 use crate::session::Globals;
 use crate::ui::Ui;

@@ -1,10 +1,8 @@
 //! `completions`: a script that completes commands in a shell.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::ui::Ui;
 
 /// Print a completion script for a shell
@@ -17,10 +15,10 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, args: &CompletionsArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, args: &CompletionsArgs, mut program: clap::Command) -> anyhow::Result<Exit> {
     // `generate` panics when it cannot write, so it does not get the output itself.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ralph-memory", &mut script);
+    clap_complete::generate(args.shell, &mut program, "ralph-memory", &mut script);
     ui.out.write_all(&script)?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! `consolidate`: tidies up.
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;

@@ -7,7 +7,8 @@ use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::answers::{self, Begun, ListedEntry};
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
 use crate::{parse, project_paths};

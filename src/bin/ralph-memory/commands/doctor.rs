@@ -3,7 +3,7 @@
 use ralph_memory::memory::{AppliedFix, Diagnosis, FindingState, MergeDriverRegistration};
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::report;
 use crate::session::Globals;
 use crate::ui::{PLAIN, Ui};

@@ -1,4 +1,4 @@
-//! `index`: brings the search index up to date, or makes it anew; and the vectors, here or on a server.
+//! `index`: brings the search index up to date, or rebuilds it; and the vectors, here or on a server.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use ralph_memory::Problem;
 use ralph_memory::memory::EmbedReport;
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
 

@@ -3,7 +3,8 @@
 use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
 
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 

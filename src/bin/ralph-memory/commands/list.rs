@@ -7,7 +7,7 @@ use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
 use crate::answers::{self, ListedEntry};
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, Ui};

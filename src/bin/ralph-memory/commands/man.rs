@@ -6,10 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
-
-use crate::cli::Cli;
-use crate::error::Exit;
+use crate::exit::Exit;
 
 /// Write the man pages into a folder: one for the program, and one for each command
 #[derive(Debug, clap::Args)]
@@ -23,9 +20,9 @@ pub(crate) struct ManArgs {
     folder: PathBuf,
 }
 
-pub(crate) fn run(args: &ManArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ManArgs, program: clap::Command) -> anyhow::Result<Exit> {
     let cannot_write = |source| ralph_memory::Error::Io { action: "write", path: args.folder.clone(), source };
     fs::create_dir_all(&args.folder).map_err(cannot_write)?;
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(cannot_write)?;
+    clap_mangen::generate_to(program, &args.folder).map_err(cannot_write)?;
     Ok(Exit::Done)
 }

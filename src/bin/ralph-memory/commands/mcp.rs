@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::mcp;
 use crate::session::Globals;
 use crate::ui::Ui;

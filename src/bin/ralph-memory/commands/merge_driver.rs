@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ralph_memory::entry::merge::{Merged, merge};
 use ralph_memory::{Error, Memory};
 
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::ui::Ui;
 
 /// The folder of a memory, as it stands in a path.

@@ -6,7 +6,7 @@ use ralph_memory::{Scope, Source};
 use serde_json::{Map, Value};
 
 use crate::answers::EntryChange;
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
 use crate::session::{Globals, writer};

@@ -5,7 +5,7 @@ use ralph_memory::text::for_terminal;
 use ralph_memory::{Id, Scope};
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};

@@ -12,7 +12,8 @@ use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
 use crate::answers::EntryChange;
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
 use crate::session::{Globals, run_of_environment, state_folders};
 use crate::ui::{self, Ui};

@@ -4,7 +4,7 @@ use ralph_memory::Id;
 use ralph_memory::memory::{EntryPath, Restored};
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};

@@ -8,7 +8,8 @@ use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
 use crate::answers::{self, ListedEntry};
-use crate::error::{Exit, UsageError};
+use crate::error::UsageError;
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, used};
 use crate::{parse, project_paths};

@@ -4,7 +4,7 @@ use ralph_memory::memory::{EntryLink, EntryView};
 use ralph_memory::{Id, Kind};
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, TITLE, Ui, used};

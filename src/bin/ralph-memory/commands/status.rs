@@ -1,11 +1,11 @@
-//! `status`: how much of what there is.
+//! `status`: counts of what there is.
 
 use ralph_memory::entry::knowledge::timestamp;
 use ralph_memory::memory::{Iteration, MemoryStatus};
 use serde::Serialize;
 
 use crate::answers::Begun;
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{PLAIN, TITLE, Ui, count};
 

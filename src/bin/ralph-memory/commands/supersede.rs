@@ -3,7 +3,7 @@
 use ralph_memory::Id;
 use serde::Serialize;
 
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};

@@ -10,7 +10,7 @@ use ralph_memory::runner::Interrupt;
 use serde::Serialize;
 
 use crate::activity;
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 

@@ -4,9 +4,9 @@ use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use super::tools::AgentTool;
 use crate::parse;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use ralph_memory::{Budget, Memory, Request, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use super::tools::AgentTool;
 use crate::parse;
 
 /// How many ids of what was left out are listed.

@@ -7,9 +7,9 @@ use ralph_memory::memory::IterationView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use super::tools::AgentTool;
 use crate::parse;
 
 /// How many iterations are told of unless told.

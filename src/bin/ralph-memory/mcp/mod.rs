@@ -8,6 +8,7 @@
 //! Nothing is kept between two calls: each opens the memory, and closes it before it is answered.
 
 mod add;
+mod agent_tool;
 mod build;
 mod feature;
 mod prompts;

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use super::tools::AgentTool;
 use crate::parse;
 use crate::ui::used;
 

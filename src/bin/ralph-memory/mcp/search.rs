@@ -6,9 +6,9 @@ use ralph_memory::{Hit, Kind, Memory, Query, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use super::tools::AgentTool;
 use crate::parse;
 
 /// The most hits of one answer.
@@ -65,7 +65,7 @@ pub(super) struct Search {
 #[derive(Debug, Serialize)]
 pub(super) struct Matches {
     /// The entries that match, best first
-    entries: Vec<SearchAnswer>,
+    entries: Vec<FoundAnswer>,
     /// What to do next
     note: String,
     /// What is wrong with files of the memory; everything else was searched
@@ -74,7 +74,7 @@ pub(super) struct Matches {
 
 /// An entry that matches.
 #[derive(Debug, Serialize)]
-struct SearchAnswer {
+struct FoundAnswer {
     /// Its id, for `read_entry`
     id: String,
     /// `knowledge` or `journal`
@@ -199,7 +199,7 @@ fn scope(text: &str) -> anyhow::Result<Scope> {
 
 fn hits(memory: &Memory, query: &str, found: &SearchResults, scores: Vec<f64>, limit: usize) -> Matches {
     let excerpts = memory.excerpts(found.hits.iter().map(|hit| &hit.entry), query, EXCERPT);
-    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| SearchAnswer {
+    let shown = found.hits.iter().zip(scores).zip(excerpts).map(|((hit, score), excerpt)| FoundAnswer {
         id: shown::id(&hit.entry.id),
         kind: hit.entry.kind.as_str(),
         title: shown::line(&hit.entry.title),

@@ -1,33 +1,12 @@
 //! The tools: what each is called, what it takes and answers, and how it is called.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use ralph_memory::Memory;
-
+use super::agent_tool::AgentTool;
 use super::refusal::{self, unfit};
 use super::{add, build, feature, read, schema, search};
 use crate::session::Globals;
-
-/// A tool. Its arguments are what it is; that it answers is its call.
-pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
-    /// Its name.
-    const NAME: &'static str;
-    /// What a person calls it.
-    const TITLE: &'static str;
-    /// What it does and when to call it, for an agent.
-    const DESCRIPTION: &'static str;
-    /// Whether it leaves the memory's files as they are.
-    const READS_ONLY: bool = true;
-    /// What it answers.
-    type Answer: Serialize;
-
-    /// Answers a call, whose arguments keep the bounds of their schema. The memory was opened for it, and is closed behind it.
-    fn call(self, memory: &Memory) -> anyhow::Result<Self::Answer>;
-}
 
 /// A tool, and how it is called.
 pub(super) struct ListedTool {

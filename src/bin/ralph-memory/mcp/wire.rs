@@ -22,7 +22,7 @@ use tokio::sync::{Notify, mpsc as queue, oneshot};
 
 use super::request_id::IdScan;
 use super::server::{MAX_CALLS, McpServer};
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::session::Globals;
 
 /// The longest line that is read, in bytes: an entry's mebibyte with every character escaped.

@@ -6,7 +6,7 @@ use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
 use ralph_memory::{Memory, Problem};
 
 use super::summary::RunSummary;
-use crate::error::Exit;
+use crate::exit::Exit;
 use crate::ui::Ui;
 
 /// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
