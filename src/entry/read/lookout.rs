@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::EntryReader;
+use super::reader::EntryReader;
 use crate::entry::frontmatter::Fields;
 use crate::entry::{guard, merge};
 use crate::error::Severity;

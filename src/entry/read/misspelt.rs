@@ -1,6 +1,6 @@
 //! Looks for names of keys and categories that are probably misspelt.
 
-use super::EntryReader;
+use super::reader::EntryReader;
 use crate::entry::knowledge::{EVENTS, LEARNINGS};
 use crate::error::Severity;
 use crate::text::nearest;

@@ -3,18 +3,18 @@
 mod attempt;
 mod lookout;
 mod misspelt;
+mod reader;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
-use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::path::display_path;
-use super::place::place;
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, Source};
-use crate::error::{MAX_OF_FILE, Message, Problem, Severity};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections};
+use crate::error::{Message, Severity};
+
+pub use self::reader::parse_time;
 use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
@@ -83,30 +83,7 @@ pub fn body_fingerprint(body: &str) -> (u64, u32) {
     (fingerprint, n_words)
 }
 
-struct EntryReader<'a> {
-    path: &'a str,
-    head: Head,
-    keys: Vec<Key>,
-    head_start: usize,
-    text: &'a str,
-}
-
 impl EntryReader<'_> {
-    /// Reports a problem; `offset` is in the file.
-    fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
-        // Of errors there are a handful; a warning there may be for each item of a list.
-        if severity == Severity::Warning && self.head.problems.len() >= MAX_OF_FILE {
-            self.head.more_warnings += 1;
-            return;
-        }
-        let (line, column) = offset.map_or((None, None), |offset| {
-            let (line, column) = place(self.text, offset);
-            (Some(line), Some(column))
-        });
-        let problem = Problem::new(severity, display_path(self.path), code, message, hint);
-        self.head.problems.push(Problem { line, column, ..problem });
-    }
-
     /// Returns the entry, with what was measured of its body.
     fn measured(mut self, body: &str, body_line: u32) -> Entry {
         let digest = body::digest(body, body_line);
@@ -241,107 +218,6 @@ impl EntryReader<'_> {
         self.report(Severity::Error, code, Some(offset), &message, hint);
     }
 
-    /// Returns where the value of a key begins, as an offset in the file.
-    fn place_of(&self, key: &str) -> Option<usize> {
-        let found = self.keys.iter().find(|known| known.name == key)?;
-        Some(self.head_start + if found.value.is_empty() { found.start } else { found.value.start })
-    }
-
-    fn bad_value(&mut self, key: &str, message: &str, hint: &str) {
-        self.report(Severity::Warning, "bad-value", self.place_of(key), &format!("`{key}` {message}"), hint);
-    }
-
-    /// Returns a value that is one piece of text, trimmed, and not empty.
-    fn text(&mut self, fields: &Fields, key: &str) -> Option<String> {
-        let text = match fields.get(key)? {
-            Value::String(text) => text.trim().to_owned(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(truth) => truth.to_string(),
-            _ => {
-                self.bad_value(
-                    key,
-                    "is not one piece of text, so it is left out",
-                    "write the value on one line, in double quotes",
-                );
-                return None;
-            }
-        };
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// Returns a list of text: a YAML list, or a string split at commas.
-    fn list(&mut self, fields: &Fields, key: &str) -> Vec<String> {
-        let Some(value) = fields.get(key) else { return Vec::new() };
-        let items: Vec<String> = match value {
-            Value::String(text) => text.split(',').map(str::to_owned).collect(),
-            Value::Number(_) | Value::Bool(_) => vec![value.to_string()],
-            Value::Array(items) => {
-                let mut texts = Vec::new();
-                for item in items {
-                    match item {
-                        Value::String(text) => texts.push(text.clone()),
-                        Value::Number(_) | Value::Bool(_) => texts.push(item.to_string()),
-                        Value::Null => {}
-                        _ => self.bad_value(
-                            key,
-                            "has an item that is not text, so that item is left out",
-                            "write a list of words, as in `[a, b]`",
-                        ),
-                    }
-                }
-                texts
-            }
-            _ => {
-                self.bad_value(key, "is not a list, so it is left out", "write a list of words, as in `[a, b]`");
-                Vec::new()
-            }
-        };
-        items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
-    }
-
-    fn time(&mut self, fields: &Fields, keys: &[&str]) -> Option<DateTime<Utc>> {
-        let key = keys.iter().find(|key| fields.contains_key(**key))?;
-        let text = self.text(fields, key)?;
-        let time = parse_time(&text);
-        if time.is_none() {
-            self.bad_value(key, &format!("is not a time: `{text}`"), "write it as in `\"2026-02-17T12:00:00Z\"`");
-        }
-        time
-    }
-
-    fn number<T: std::str::FromStr>(&mut self, fields: &Fields, key: &str, what: &str) -> Option<T> {
-        let text = self.text(fields, key)?;
-        let number = text.parse().ok();
-        if number.is_none() {
-            self.bad_value(key, &format!("is not {what}: `{text}`"), &format!("write {what}"));
-        }
-        number
-    }
-
-    fn shared_fields(&mut self, fields: &Fields) {
-        self.head.feature = self.text(fields, "feature");
-        self.head.task_id = self.text(fields, "task_id");
-        self.head.run_id = self.text(fields, "run_id");
-        if let Some(source) = self.text(fields, "source") {
-            match Source::parse(&source) {
-                Some(source) => self.head.source = source,
-                None => self.bad_value(
-                    "source",
-                    &format!("is unknown: `{source}`"),
-                    "use one of human, agent, coder, reviewer, orchestrator, coordinator",
-                ),
-            }
-        }
-    }
-
-    fn missing(&mut self, key: &str, hint: &str) {
-        let offset = self.place_of(key).unwrap_or(self.head_start.min(self.text.len()));
-        let message =
-            if self.place_of(key).is_some() { format!("`{key}` is empty") } else { format!("`{key}` is missing") };
-        self.report(Severity::Error, &format!("missing-{key}"), Some(offset), &message, hint);
-        self.head.valid = false;
-    }
-
     fn knowledge(&mut self, fields: &Fields) {
         self.head.valid = true;
         self.shared_fields(fields);
@@ -405,35 +281,11 @@ impl EntryReader<'_> {
     }
 }
 
-/// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.
-///
-/// ```
-/// use ralph_memory::entry::parse_time;
-/// let text = |time| parse_time(time).map(|time| time.to_rfc3339());
-/// assert_eq!(text("2026-02-17T12:00:00+01:00").as_deref(), Some("2026-02-17T11:00:00+00:00"));
-/// assert_eq!(text("2026-02-17 12:00").as_deref(), Some("2026-02-17T12:00:00+00:00"));
-/// assert_eq!(text("2026-02-17").as_deref(), Some("2026-02-17T00:00:00+00:00"));
-/// assert_eq!(text("yesterday"), None);
-/// ```
-pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.with_timezone(&Utc));
-    }
-    let without_zone = text.strip_suffix('Z').unwrap_or(text);
-    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(without_zone, format) {
-            return Some(Utc.from_utc_datetime(&time));
-        }
-    }
-    let date = NaiveDate::parse_from_str(without_zone, "%Y-%m-%d").ok()?;
-    Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{AttemptHead, Outcome};
     use super::*;
+    use crate::entry::Source;
 
     /// Checks that a knowledge file has exactly these problems: code, line, column.
     #[track_caller]
