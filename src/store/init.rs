@@ -8,11 +8,12 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, mkdirat, renameat, unlinkat};
+use rustix::fs::{AtFlags, mkdirat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::folder::{FileKind, Folder, check_path, explain};
 use super::layout::{MEMORY, Store, is_missing};
+use super::make_folders::{NEW_FOLDER, make_folders};
 use super::temp::{Durability, rename_new, try_rename_new};
 use super::write::Created;
 use crate::error::{Error, IoContext as _, Result};
@@ -160,41 +161,4 @@ impl Store {
             Err(error) => Err(error),
         }
     }
-
-    /// Opens the folder at `path` below `.ralph/`, and makes what is missing of it, though not
-    /// `.ralph/` itself.
-    pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
-        match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => make_folders(&self.folder("")?, path, durability),
-            result => result,
-        }
-    }
-}
-
-/// What a new folder may have; the process's umask takes from it.
-const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
-
-/// Opens the folder at `path` below `start`, and makes what is missing of it.
-fn make_folders(start: &Folder, path: &str, durability: Durability) -> io::Result<Folder> {
-    let mut folder = start.descend("")?;
-    if path.is_empty() {
-        return Ok(folder);
-    }
-    check_path(path)?;
-    for part in path.split('/') {
-        let inner = match folder.descend(part) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match mkdirat(&folder, part, NEW_FOLDER) {
-                    Ok(()) if durability == Durability::Synced => folder.sync()?,
-                    // Another process may have made it just now.
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                folder.descend(part)?
-            }
-            result => result?,
-        };
-        folder = inner;
-    }
-    Ok(folder)
 }

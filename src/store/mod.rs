@@ -12,6 +12,7 @@ mod folder;
 mod init;
 mod layout;
 mod lock;
+mod make_folders;
 mod name;
 mod private;
 mod read;

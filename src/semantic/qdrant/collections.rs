@@ -169,6 +169,12 @@ impl QdrantClient {
         names
     }
 
+    /// Deletes the points that match a filter.
+    pub(super) fn delete(&self, time: &TimeLimit, collection: &str, filter: &Value) -> Result<(), RequestError> {
+        let to = format!("{}/points/delete?wait=true", path(collection));
+        self.call::<Value>(time, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+    }
+
     /// Creates a collection if it is missing, and the indexes that it lacks.
     pub(super) fn prepare_one(
         &self,

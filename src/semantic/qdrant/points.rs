@@ -265,12 +265,6 @@ impl QdrantClient {
         Ok(())
     }
 
-    /// Deletes the points that match a filter.
-    pub(super) fn delete(&self, time: &TimeLimit, collection: &str, filter: &Value) -> Result<(), RequestError> {
-        let to = format!("{}/points/delete?wait=true", path(collection));
-        self.call::<Value>(time, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
-    }
-
     /// Finds the best chunk of each entry in a collection: of those that match best, and of those that are named and in
     /// this collection.
     ///

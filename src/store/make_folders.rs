@@ -1,0 +1,49 @@
+//! Makes the folders that a file needs.
+
+use std::io;
+
+use rustix::fs::{Mode, mkdirat};
+use rustix::io::Errno;
+
+use super::folder::{Folder, check_path};
+use super::layout::Store;
+use super::temp::Durability;
+
+/// What a new folder may have; the process's umask takes from it.
+pub(super) const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
+
+impl Store {
+    /// Opens the folder at `path` below `.ralph/`, and makes what is missing of it, though not
+    /// `.ralph/` itself.
+    pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
+        match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make_folders(&self.folder("")?, path, durability),
+            result => result,
+        }
+    }
+}
+
+/// Opens the folder at `path` below `start`, and makes what is missing of it.
+pub(super) fn make_folders(start: &Folder, path: &str, durability: Durability) -> io::Result<Folder> {
+    let mut folder = start.descend("")?;
+    if path.is_empty() {
+        return Ok(folder);
+    }
+    check_path(path)?;
+    for part in path.split('/') {
+        let inner = match folder.descend(part) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match mkdirat(&folder, part, NEW_FOLDER) {
+                    Ok(()) if durability == Durability::Synced => folder.sync()?,
+                    // Another process may have made it just now.
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                folder.descend(part)?
+            }
+            result => result?,
+        };
+        folder = inner;
+    }
+    Ok(folder)
+}
