@@ -39,7 +39,7 @@ pub(super) enum BudgetPart {
     Events,
 }
 
-/// The shares, in the order of [`Part`]; what one leaves passes to the next. They are the seeds'
+/// The shares, in the order of [`BudgetPart`]; what one leaves passes to the next. They are the seeds'
 /// figures, at their four characters a token, and add up to 27,000.
 const SHARES: [Share; 6] = [
     Share { most: 3_000, least: 500 }, // previous attempts

@@ -1,6 +1,6 @@
 //! `check`: gathers everything that is wrong with the files.
 //!
-//! It reads files and asks git, and leaves the rules between entries to [`check`](super::check). A broken file never
+//! It reads files and asks git, and leaves the rules between entries to [`check`](mod@super::check). A broken file never
 //! ends it.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! The facts for the doctor: what the folders, the index, the locks and git are like now.
 //!
-//! It changes nothing and judges nothing: [`doctor`](super::doctor) does the latter.
+//! It changes nothing and judges nothing: [`doctor`](mod@super::doctor) does the latter.
 
 use std::fs;
 

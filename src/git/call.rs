@@ -2,7 +2,7 @@
 //!
 //! A repository is data that others wrote. What a clone brings can name no program here, and what the person who
 //! runs us has set changes no answer. Words of the command line are literals of this crate; what else is handed
-//! over goes through [`Call::object`], [`Call::number`] or [`Call::paths`], which cannot be taken for an option.
+//! over goes through [`GitCall::object`], [`GitCall::number`] or [`GitCall::paths`], which cannot be taken for an option.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -252,7 +252,7 @@ impl<'a> GitCall<'a> {
         }
     }
 
-    /// Does what [`Call::ask`] does, and refuses an answer that is longer than the limit.
+    /// Does what [`GitCall::ask`] does, and refuses an answer that is longer than the limit.
     pub(super) fn ask_all(self) -> Result<Vec<u8>> {
         let name = self.name;
         let answer = self.ask()?;

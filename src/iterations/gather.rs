@@ -1,6 +1,6 @@
 //! The material of a context: what was tried, what was learned, and what comes back.
 //!
-//! It decides nothing about the text: [`context`](crate::context) does, within a budget. A file that vanished since the scan
+//! It decides nothing about the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the scan
 //! is no longer known, and never stops the rest.
 
 use super::iteration::Run;

@@ -223,7 +223,7 @@ impl Memory {
         self
     }
 
-    /// Lets values with these [fingerprints](Secret::fingerprint) pass, beside those that the settings allow:
+    /// Lets values with these [fingerprints](crate::secret::Secret::fingerprint) pass, beside those that the settings allow:
     /// they look like secrets and are none.
     ///
     /// # Errors

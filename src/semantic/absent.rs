@@ -45,7 +45,7 @@ impl SemanticMemory {
     /// Fails: there is no client for the server.
     #[expect(clippy::unused_self, reason = "with the feature it has the servers")]
     pub(crate) fn sync_remote(&self, _workspace: &Workspace, _rebuild: bool) -> Result<EmbedReport> {
-        Err(Error::Invalid { what: "qdrant.url".to_owned(), reason: format!("{REASON}; {FIX}") })
+        Err(Error::invalid("qdrant.url", format!("{REASON}; {FIX}")))
     }
 
     /// Finds nothing.

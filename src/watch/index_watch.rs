@@ -1,6 +1,6 @@
 //! The thread of a watcher: it scans the files, commits changes to the index, and sends them to a channel.
 //!
-//! It knows when to scan from [`Watcher`](super::notifications::Watcher), and never decides what changed by a
+//! It knows when to scan from [`Watcher`], and never decides what changed by a
 //! notification. A receiver that takes nothing never blocks it: later changes are combined until there is room.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -51,7 +51,7 @@ pub enum Step {
     Ended,
 }
 
-/// A piece of work that a call begins, goes on with or ends: see [`Memory::with_observer`].
+/// A piece of work that a call begins, goes on with or ends: see [`Memory::with_observer`](crate::Memory::with_observer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Activity {
     /// The work.

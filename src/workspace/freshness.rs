@@ -44,7 +44,7 @@ pub(crate) struct Pending {
     lock: Option<Lock>,
 }
 
-/// What [`Memory::rebuild_index`] did.
+/// What [`Memory::rebuild_index`](crate::Memory::rebuild_index) did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rebuilt {
     /// How many entries the index has.

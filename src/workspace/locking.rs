@@ -79,7 +79,7 @@ impl Workspace {
         Ok(EntryLock { lock, repository, changed, busy })
     }
 
-    /// Does what [`Memory::lock_entries`] does without a look at git: for what git itself started, and for what
+    /// Does what [`Workspace::lock_entries`] does without a look at git: for what git itself started, and for what
     /// is written to `state/` alone, which git ignores.
     pub(crate) fn lock_within_git(&self) -> Result<Lock> {
         let lock = self.wait_for_entries()?;

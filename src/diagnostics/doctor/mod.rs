@@ -1,7 +1,7 @@
 //! The state of the memory as a whole: its folders, index, locks, servers and git, and how to fix what is wrong.
 //!
 //! Pure: facts in, findings out. Nothing here changes anything. Entries that are wrong are the business of
-//! [`check`](super::check).
+//! [`check`](mod@super::check).
 
 mod facts;
 mod finding;
