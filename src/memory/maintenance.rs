@@ -51,7 +51,7 @@ impl Memory {
     /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.learnings = 1\n")?;
     /// let memory = Memory::open(root)?;
     /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
-    ///     memory.add(&Knowledge::new(title, ["cargo"], text))?;
+    ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;
     /// }
     /// assert_eq!(memory.consolidate(false)?.merged.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
