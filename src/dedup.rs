@@ -12,7 +12,7 @@ use crate::text::{fold, title_of, words};
 
 /// How far two sets of tags must overlap before alike titles count: more than this share of the
 /// smaller set.
-pub const TAG_OVERLAP: f64 = 0.5;
+pub(crate) const TAG_OVERLAP: f64 = 0.5;
 /// How many of an entry's statements a new body must say again to take its place, in hundredths.
 const KEPT_STATEMENTS: usize = 60;
 /// The longest body in which a statement is looked for inside of longer ones, in bytes.
@@ -35,7 +35,7 @@ const STOP_WORDS: [&str; 32] = [
 
 /// An entry that may say what new knowledge says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SameCandidate<Key> {
+pub(crate) struct SameCandidate<Key> {
     /// Which one.
     pub key: Key,
     /// Whether it has the same title, rather than one with the words of the other and tags in common.
@@ -44,7 +44,7 @@ pub struct SameCandidate<Key> {
 
 /// What of the live entries has to do with new knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<Key> {
+pub(crate) struct Found<Key> {
     /// Those that may say the same, those with the same title first; [`is_same`] decides.
     pub candidates: Vec<SameCandidate<Key>>,
     /// Those that are most like it by title, tags and body, the nearest first, at most three.
@@ -55,7 +55,10 @@ pub struct Found<Key> {
 ///
 /// An entry can only be the same where it has the same scope, and both are by people or both by agents: nobody's words
 /// are put in another's mouth. Events are never the same as anything here.
-pub fn find<Key: Copy + Ord>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Found<Key> {
+pub(crate) fn find<Key: Copy + Ord>(
+    new: &Knowledge,
+    heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
+) -> Found<Key> {
     let title = fold(&new.title);
     let title_words = words(&new.title);
     let about = content_words(&new.title);
@@ -100,7 +103,7 @@ pub fn find<Key: Copy + Ord>(new: &Knowledge, heads: impl Iterator<Item = (Key, 
 /// than the body does; then, and where one title only has the words of the other, the new body must keep at least 60 %
 /// of what the old one states, everything in the old title must be said, and neither title nor body may have a negation
 /// that the other lacks.
-pub fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
+pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
     let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
         return true;
@@ -169,7 +172,10 @@ pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
 
 /// Returns which of the live entries `heads` tells of the event that the new knowledge tells of: one of the
 /// same scope and category with the same words.
-pub fn find_event<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, impl Borrow<Head>)>) -> Option<Key> {
+pub(crate) fn find_event<Key: Copy>(
+    new: &Knowledge,
+    heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
+) -> Option<Key> {
     let (fingerprint, _) = body_fingerprint(&new.body);
     let title = fold(&new.title);
     let is_it = |head: &Head| {
@@ -186,14 +192,14 @@ pub fn find_event<Key: Copy>(new: &Knowledge, heads: impl Iterator<Item = (Key, 
 /// Returns how many of the smaller set's tags are shared, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "an entry has far fewer than 2^52 tags")]
 #[expect(clippy::implicit_hasher, reason = "no caller has another one")]
-pub fn overlap(one: &HashSet<&str>, other: &[String]) -> f64 {
+pub(crate) fn overlap(one: &HashSet<&str>, other: &[String]) -> f64 {
     let shared = other.iter().filter(|tag| one.contains(tag.as_str())).count();
     let smaller = one.len().min(other.len());
     if smaller == 0 { 0.0 } else { shared as f64 / smaller as f64 }
 }
 
 /// Returns whether the words of one title stand in the other in a row.
-pub fn contains_run(one: &[String], other: &[String]) -> bool {
+pub(crate) fn contains_run(one: &[String], other: &[String]) -> bool {
     let (long, short) = if one.len() >= other.len() { (one, other) } else { (other, one) };
     !short.is_empty() && long.windows(short.len()).any(|window| window == short)
 }

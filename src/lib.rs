@@ -115,34 +115,36 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]
 
-pub mod catalog;
+mod catalog;
 pub mod context;
-pub mod dedup;
-pub mod diagnostics;
+mod dedup;
+mod diagnostics;
 pub mod entry;
 pub mod error;
-pub mod git;
-pub mod history;
-pub mod index;
+mod git;
+mod history;
+mod index;
+#[doc(hidden)]
+pub mod internals;
 mod iterations;
 mod journal;
 mod knowledge;
-pub mod maintenance;
+mod maintenance;
 pub mod memory;
-pub mod progress;
+mod progress;
 mod queries;
-pub mod retrieve;
+mod retrieve;
 #[cfg(feature = "runner")]
 pub mod runner;
 pub mod secret;
-pub mod semantic;
+mod semantic;
 pub mod settings;
-pub mod sigil;
-pub mod store;
-pub mod strategy;
+mod sigil;
+mod store;
+mod strategy;
 pub mod text;
 pub mod transcript;
-pub mod watch;
+mod watch;
 mod workspace;
 
 /// The examples in Rust of the README and of the book, which are tests here.

@@ -14,7 +14,7 @@ use crate::entry::Attempt;
 use crate::sigil::defuse;
 use crate::text::{shorten, with_invisible_shown};
 
-pub use crate::settings::ProgressKind;
+pub(crate) use crate::settings::ProgressKind;
 
 /// What stands where the beginning of an output was cut off.
 const TRUNCATED: &str = "...[truncated]...";
@@ -25,7 +25,7 @@ const SUMMED_UP: usize = 8_000;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Of how many iterations, the newest.
     pub entries: usize,
     /// How many characters of an iteration's output, the last ones.
@@ -40,7 +40,7 @@ impl Default for Limits {
 
 /// An iteration that was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Its number in the run.
     pub iteration: u32,
     /// The command line that verified it.
@@ -59,7 +59,7 @@ pub struct Finished {
 
 impl Finished {
     /// Returns the iteration of which an entry of the journal tells; `None` where nothing was verified.
-    pub fn of(attempt: &Attempt) -> Option<Finished> {
+    pub(crate) fn of(attempt: &Attempt) -> Option<Finished> {
         let validation = attempt.head.validation.as_ref()?;
         let files = &attempt.head.files;
         Some(Finished {
@@ -107,7 +107,7 @@ impl Finished {
 }
 
 /// Returns what a model is asked that is to sum up an iteration.
-pub fn summary_prompt(finished: &Finished) -> String {
+pub(crate) fn summary_prompt(finished: &Finished) -> String {
     format!(
         "Sum up in one or two sentences what this iteration of a coding loop came to, for whoever works on it next. \
          Answer with these sentences alone.\n\nIteration: {}\nCommand: {}\nExit code: {}\nFiles changed: {}\nOutput:\n{}\n",
@@ -120,13 +120,11 @@ pub fn summary_prompt(finished: &Finished) -> String {
 }
 
 /// Gathers what iterations came to, and tells it.
-pub trait ProgressStrategy {
+pub(crate) trait ProgressStrategy {
     /// Takes an iteration into account, and returns what is told of it.
     fn record(&mut self, iteration: &Finished) -> String;
     /// Returns what is told of the iterations so far, with sigils defused; empty where there were none.
     fn text(&self) -> String;
-    /// Forgets all iterations.
-    fn clear(&mut self);
     /// Returns of how many iterations it tells.
     fn len(&self) -> usize;
     /// Returns whether it tells of none.
@@ -157,14 +155,14 @@ impl<T> Newest<T> {
 
 /// Tells what the command printed, as it is: see [`ProgressKind::SystemCaptured`].
 #[derive(Debug, Clone)]
-pub struct SystemCaptured {
+pub(crate) struct SystemCaptured {
     entries: Newest<String>,
     characters: usize,
 }
 
 impl SystemCaptured {
     /// Returns one that has recorded nothing.
-    pub fn new(limits: Limits) -> SystemCaptured {
+    pub(crate) fn new(limits: Limits) -> SystemCaptured {
         SystemCaptured { entries: Newest::new(limits.entries), characters: limits.characters }
     }
 }
@@ -192,10 +190,6 @@ impl ProgressStrategy for SystemCaptured {
         safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
-    fn clear(&mut self) {
-        self.entries.items.clear();
-    }
-
     fn len(&self) -> usize {
         self.entries.items.len()
     }
@@ -213,13 +207,13 @@ struct Logged {
 
 /// Tells one JSON object for each iteration: see [`ProgressKind::StructuredLog`].
 #[derive(Debug, Clone)]
-pub struct StructuredLog {
+pub(crate) struct StructuredLog {
     entries: Newest<Logged>,
 }
 
 impl StructuredLog {
     /// Returns one that has recorded nothing.
-    pub fn new(limits: Limits) -> StructuredLog {
+    pub(crate) fn new(limits: Limits) -> StructuredLog {
         StructuredLog { entries: Newest::new(limits.entries) }
     }
 }
@@ -242,10 +236,6 @@ impl ProgressStrategy for StructuredLog {
         if self.is_empty() { String::new() } else { safe(&pretty(&self.entries.items)) }
     }
 
-    fn clear(&mut self) {
-        self.entries.items.clear();
-    }
-
     fn len(&self) -> usize {
         self.entries.items.len()
     }
@@ -262,18 +252,18 @@ fn pretty(value: &impl Serialize) -> String {
 }
 
 /// Makes a summary of what it is asked; `None` where it cannot.
-pub type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
+pub(crate) type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
 
 /// Tells a model's summaries: see [`ProgressKind::LlmSummarized`]. A summary that was made before is taken over;
 /// where none can be made, the command's own words stand in.
-pub struct LlmSummarized {
+pub(crate) struct LlmSummarized {
     entries: Newest<String>,
     summarize: Summarizer,
 }
 
 impl LlmSummarized {
     /// Returns one that has recorded nothing.
-    pub fn new(limits: Limits, summarize: Summarizer) -> LlmSummarized {
+    pub(crate) fn new(limits: Limits, summarize: Summarizer) -> LlmSummarized {
         LlmSummarized { entries: Newest::new(limits.entries), summarize }
     }
 }
@@ -293,24 +283,20 @@ impl ProgressStrategy for LlmSummarized {
         safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
-    fn clear(&mut self) {
-        self.entries.items.clear();
-    }
-
     fn len(&self) -> usize {
         self.entries.items.len()
     }
 }
 
 /// Tells the summaries, then what the command printed: see [`ProgressKind::Hybrid`].
-pub struct Hybrid {
+pub(crate) struct Hybrid {
     summaries: LlmSummarized,
     raw: SystemCaptured,
 }
 
 impl Hybrid {
     /// Returns one that has recorded nothing.
-    pub fn new(limits: Limits, summarize: Summarizer) -> Hybrid {
+    pub(crate) fn new(limits: Limits, summarize: Summarizer) -> Hybrid {
         Hybrid { summaries: LlmSummarized::new(limits, summarize), raw: SystemCaptured::new(limits) }
     }
 }
@@ -327,18 +313,13 @@ impl ProgressStrategy for Hybrid {
         format!("## Summary\n{}\n## Raw Output\n{}", self.summaries.text(), self.raw.text())
     }
 
-    fn clear(&mut self) {
-        self.summaries.clear();
-        self.raw.clear();
-    }
-
     fn len(&self) -> usize {
         self.raw.len()
     }
 }
 
 /// Returns a strategy that has recorded nothing. `summarize` is asked by those that tell summaries.
-pub fn strategy(kind: ProgressKind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
+pub(crate) fn strategy(kind: ProgressKind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
     match kind {
         ProgressKind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
         ProgressKind::StructuredLog => Box::new(StructuredLog::new(limits)),
@@ -423,8 +404,6 @@ mod tests {
             let text = progress.text();
             assert_eq!(progress.len(), 3, "{kind:?}");
             assert!(!text.contains("output 2") && text.contains("output 3") && text.contains("output 5"), "{text}");
-            progress.clear();
-            assert_eq!((progress.text().as_str(), progress.len()), ("", 0));
         }
     }
 

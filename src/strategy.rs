@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::Difficulty;
 
-pub use crate::settings::Strategy;
+pub(crate) use crate::settings::Strategy;
 
 /// The models that are taken where nothing else is said, the cheapest first.
-pub const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
+pub(crate) const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
 /// The models of the clients that are known, by the name of the program, the cheapest first. They are taken where no
 /// setting names others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the
 /// everyday and the frontier model of the catalog in Codex 0.169.
-pub const MODELS_OF: [(&str, [&str; 3]); 3] = [
+pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("claude", MODELS),
     ("codex", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]),
     ("gemini", ["flash-lite", "flash", "pro"]),
@@ -28,11 +28,11 @@ const STRONGEST_RUNG: u32 = 2;
 
 /// The models there are, from the cheapest to the strongest; at least one.
 #[derive(Debug, Clone, Copy)]
-pub struct Models<'a>(&'a [String]);
+pub(crate) struct Models<'a>(&'a [String]);
 
 impl<'a> Models<'a> {
     /// Returns the models of a list; `None` where it is empty.
-    pub fn new(models: &'a [String]) -> Option<Models<'a>> {
+    pub(crate) fn new(models: &'a [String]) -> Option<Models<'a>> {
         (!models.is_empty()).then_some(Models(models))
     }
 
@@ -50,14 +50,14 @@ impl<'a> Models<'a> {
     }
 
     /// Returns the model of this name, whatever its case.
-    pub fn named(self, name: &str) -> Option<&'a str> {
+    pub(crate) fn named(self, name: &str) -> Option<&'a str> {
         self.0.iter().map(String::as_str).find(|model| model.eq_ignore_ascii_case(name))
     }
 }
 
 /// What is known when a model is chosen.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     /// The model that the run's previous iteration asked for.
     pub hint: Option<&'a str>,
     /// How often the task failed in a row.
@@ -76,7 +76,7 @@ pub struct Evidence<'a> {
 
 /// A model, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// The model.
     pub model: String,
     /// Why this one, in a few words.
@@ -93,7 +93,7 @@ pub struct Choice {
 /// let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, evidence);
 /// assert_eq!((choice.model.as_str(), choice.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
 /// ```
-pub fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evidence: Evidence<'_>) -> Choice {
+pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evidence: Evidence<'_>) -> Choice {
     let choice = |model: &str, rationale: &str| Choice { model: model.to_owned(), rationale: rationale.to_owned() };
     if let Some(hint) = evidence.hint {
         return choice(hint, "hinted by previous iteration");

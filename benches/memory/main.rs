@@ -12,11 +12,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use ralph_memory::catalog::{Area, Catalog};
-use ralph_memory::index::{Document, OverlayBuilder, Snapshot};
-use ralph_memory::retrieve::{self, Query};
-use ralph_memory::store::Store;
-use ralph_memory::{Memory, Request, Task, entry};
+use ralph_memory::internals::{self, Area, Catalog, Document, OverlayBuilder, Snapshot, Store, entry};
+use ralph_memory::{Memory, Query, Request, Task};
 
 #[path = "../../tests/campaigns/agent.rs"]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed measurement")]
@@ -161,7 +158,7 @@ fn parse_scan_build_query() -> Done {
         Query { text: words(seed, 22), ..Query::default() }
     };
     let now = chrono::DateTime::from(SystemTime::now());
-    let search = |query: Query| retrieve::search(&[&catalog], &snapshot, &query, None, 10, now, &|_, _| true);
+    let search = |query: Query| internals::search(&[&catalog], &snapshot, &query, None, 10, now, &|_, _| true);
     measure("query 1,000 entries", &mut query, search)?;
     measure("search 1,000 entries, scan included", &mut query, |query| memory.search(&query, 10))?;
     let request = || Request { task: Task::new(query().text), ..Request::default() };

@@ -15,16 +15,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
 
-use ralph_memory::catalog::{Area, Catalog};
-use ralph_memory::index::{self, Committed, Snapshot};
-use ralph_memory::retrieve::{self, Query};
-use ralph_memory::store::Store;
+use ralph_memory::Query;
+use ralph_memory::internals::{self, Area, Catalog, Committed, Snapshot, Store};
 use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::open(Path::new(root))?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let folder = store.folder(&format!("cache/{}/live", index::folder_name()))?;
+    let folder = store.folder(&format!("cache/{}/live", internals::folder_name()))?;
     let anchor = store.anchor().ok_or("there is no cache; run `ralph-memory index`")?;
     let committed =
         Committed::open(folder, anchor, boot.trim()).ok_or("there is no index; run `ralph-memory index`")?;
@@ -49,7 +47,7 @@ pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::E
     for _ in 0..3 {
         for (query, time) in queries_parsed.iter().zip(&mut times) {
             let started = cpu();
-            std::hint::black_box(retrieve::search(&[&catalog], &snapshot, query, None, 10, now, &|_, _| true)?);
+            std::hint::black_box(internals::search(&[&catalog], &snapshot, query, None, 10, now, &|_, _| true)?);
             *time = time.min(cpu() - started);
         }
     }

@@ -8,8 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use ralph_memory::Memory;
-use ralph_memory::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
-use ralph_memory::store::Store;
+use ralph_memory::internals::{QueryVector, Store, VectorCache, VectorRecord};
 
 const DIMENSIONS: usize = 768;
 const ROUNDS: usize = 7;

@@ -48,10 +48,10 @@ use self::manifest::{Ghosts, Manifest};
 use self::table::{AGAIN, Code, EVENT, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
 
 /// The folder of the catalogs, below the cache folder.
-pub const FOLDER: &str = "catalog-v2";
+pub(crate) const FOLDER: &str = "catalog-v2";
 
-pub use self::scan::Scan;
-pub use self::table::RowId;
+pub(crate) use self::scan::Scan;
+pub(crate) use self::table::RowId;
 
 /// Which files a catalog lists. Each area has a manifest, heads and an index of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

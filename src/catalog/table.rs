@@ -15,7 +15,7 @@ use crate::store::{FileKind, FileStat};
 use crate::text::nfc;
 
 /// The number of a row, valid for the catalog that gave it.
-pub type RowId = u32;
+pub(crate) type RowId = u32;
 
 /// Read it again the next time, whatever its stat says: the file changed so shortly before it was
 /// read that a later change could leave the stat as it is.

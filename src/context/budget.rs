@@ -6,7 +6,7 @@ use crate::text::estimate_tokens;
 
 /// What a budget is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Characters.
     Characters,
     /// Tokens of a language model, as [`estimate_tokens`] counts them.
@@ -17,9 +17,9 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// How much, fixed instructions included.
-    pub amount: usize,
+    pub(crate) amount: usize,
     /// Of what.
-    pub unit: Unit,
+    pub(crate) unit: Unit,
 }
 
 /// A section's share of the budget, in characters.
@@ -52,7 +52,7 @@ const SHARES: [Share; 6] = [
 
 /// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which
 /// name the task's id.
-pub fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
+pub(crate) fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
     let fixed = Budget::characters(0).cost(&instructions.text());
     // Settings may ask for less than the least there is.
     Budget::characters(fixed + characters.max(SHARES[0].least))

@@ -11,7 +11,7 @@ use crate::entry::{Id, Kind};
 /// Returns the context that says this. Bodies of knowledge are cut to `body_words` words.
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
-pub fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
+pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
     let total = budget.amount.saturating_sub(budget.cost(&material.instructions.text()));
     let mut filling = Filling::new(budget, total, reserve(material, budget, total));
 

@@ -34,9 +34,11 @@ use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::text::{fold, is_same_name};
 
-pub use crate::retrieve::MAX_CANDIDATES;
-pub use budget::{Budget, Unit, default_budget};
-pub use build::build;
+pub(crate) use crate::retrieve::MAX_CANDIDATES;
+pub use crate::sigil::defuse;
+pub use budget::Budget;
+pub(crate) use budget::default_budget;
+pub(crate) use build::build;
 pub use instructions::Instructions;
 
 /// What scores under this share of the best is left out: it shares a common word or two with the
@@ -124,7 +126,7 @@ pub struct Request {
 
 /// Everything that a context may say, gathered by the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Material {
+pub(crate) struct Material {
     /// What the instructions say.
     pub instructions: Instructions,
     /// How many attempts there were at this task.
@@ -150,7 +152,7 @@ pub struct Material {
 
 /// An attempt as a context shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub(crate) struct Past {
     /// Its id.
     pub id: Id,
     /// Its number among the attempts of its task, from 1.
@@ -161,7 +163,7 @@ pub struct Past {
 
 /// Knowledge as a context shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+pub(crate) struct Reference {
     /// Its id.
     pub id: Id,
     /// Its title.
@@ -181,7 +183,7 @@ pub struct Reference {
 
 /// An event as a context shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub(crate) struct Event {
     /// Its id.
     pub id: Id,
     /// What sort of thing happened.
@@ -200,7 +202,7 @@ pub struct Event {
 
 /// How the run and the task are going.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub(crate) struct Status {
     /// The number of the run's iteration that begins, from 1; 0 where none begins, and only the task is told of.
     pub iteration: u32,
     /// How many there may be; `None` where there is no limit.
@@ -225,7 +227,7 @@ pub struct Status {
 
 /// What comes back in the iterations of the task's feature, or of the task where it has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recurring {
+pub(crate) struct Recurring {
     /// Files that at least three iterations of the feature touched, and that are there, in the order in which
     /// they are suggested: more than are shown, since those that stand above are left away.
     pub files: Vec<String>,
@@ -235,7 +237,7 @@ pub struct Recurring {
 
 /// An error that came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecurringError {
+pub(crate) struct RecurringError {
     /// The attempts that failed with it.
     pub attempts: Vec<Id>,
     /// The line that says most of it.
@@ -244,7 +246,7 @@ pub struct RecurringError {
 
 /// Why it is said that a task does not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stuck {
+pub(crate) struct Stuck {
     /// How many failures in a row are enough.
     pub threshold: u32,
     /// Whether the last two failed with the same error.
@@ -277,7 +279,7 @@ pub struct Context {
 }
 
 /// Returns the hits that are near enough to the best one, and for which something speaks besides, in order.
-pub fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
+pub(crate) fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS || hit.evidence.share >= LEAST_SHARE;
     hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE && is_about(hit)).collect()
@@ -295,7 +297,7 @@ pub fn reference(text: &str) -> String {
 }
 
 /// Puts what may no longer hold behind what does, as far as its score goes; `unverified` says which it is.
-pub fn doubt<T>(scored: &mut [(Hit, T)], unverified: impl Fn(&T) -> bool) {
+pub(crate) fn doubt<T>(scored: &mut [(Hit, T)], unverified: impl Fn(&T) -> bool) {
     let score = |(hit, other): &(Hit, T)| if unverified(other) { hit.score * UNVERIFIED_SHARE } else { hit.score };
     scored.sort_by(|one, other| score(other).total_cmp(&score(one)));
 }

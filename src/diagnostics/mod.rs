@@ -3,9 +3,9 @@
 //! `check` finds problems in and between entry files, the doctor judges the memory as a whole, and `fix` repairs what
 //! the doctor found. Only `fix` changes anything.
 
-pub mod check;
+pub(crate) mod check;
 mod check_files;
-pub mod doctor;
+pub(crate) mod doctor;
 mod fix;
 mod gather;
 mod source_lines;

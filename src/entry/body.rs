@@ -20,7 +20,7 @@ pub struct Digest {
 /// The most brackets of a body that is read as markdown.
 const MAX_BRACKETS: usize = 400_000;
 /// file of 1 MiB can hold 170,000.
-pub const MAX_LINKS: usize = 1_000;
+pub(crate) const MAX_LINKS: usize = 1_000;
 
 /// The shortest code fence, in marks.
 const FENCE: usize = 3;
@@ -120,7 +120,7 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
 }
 
 /// Returns the text of a body without its headings; with them where it has nothing else.
-pub fn prose(body: &str) -> String {
+pub(crate) fn prose(body: &str) -> String {
     if is_bracketed(body) {
         return body.to_owned();
     }
@@ -177,7 +177,7 @@ impl LineCounter<'_> {
 }
 
 /// What stands at the end of a body of which only the first part is shown.
-pub const TRUNCATED: &str = "[truncated]";
+pub(crate) const TRUNCATED: &str = "[truncated]";
 
 /// Returns the longest beginning of `body` that `fits`, followed by [`TRUNCATED`] on a line of its
 /// own; the whole body, without its outer blank lines, where that fits; or `None` where not even
@@ -186,7 +186,7 @@ pub const TRUNCATED: &str = "[truncated]";
 /// The cut is at the end of a block. Where the first block alone is too long it is cut at the end of
 /// a line, else of a word, and a code fence that was open there is closed. `fits` is asked about the
 /// whole result, and must say yes to any beginning of a text that it says yes to.
-pub fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let body = body.trim_matches(['\n', '\r']).trim_end();
     if fits(body) {
         return Some(body.to_owned());

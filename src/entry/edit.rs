@@ -102,14 +102,14 @@ pub(super) fn list_items(value: Option<&Value>) -> Vec<String> {
 }
 
 /// Returns whether the frontmatter of a file has a top-level key of this name.
-pub fn has_key(text: &str, name: &str) -> bool {
+pub(crate) fn has_key(text: &str, name: &str) -> bool {
     let Ok(split) = frontmatter::split(text) else { return false };
     guard::scan(&text[split.head]).is_ok_and(|keys| keys.iter().any(|key| key.name == name))
 }
 
 /// Returns the key under which a file says when it was last changed: another program's name for it is kept
 /// up to date, not contradicted.
-pub fn updated_key(text: &str) -> &'static str {
+pub(crate) fn updated_key(text: &str) -> &'static str {
     if has_key(text, "modified") && !has_key(text, "updated_at") { "modified" } else { "updated_at" }
 }
 

@@ -66,7 +66,7 @@ pub fn split(text: &str) -> Result<Split, Missing> {
 
 /// What the frontmatter says: its keys and their values, scalars of known keys as the text that
 /// stands in the file.
-pub type Fields = HashMap<String, Value>;
+pub(crate) type Fields = HashMap<String, Value>;
 
 /// What the parser objects to. Offsets are bytes from the start of the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn locate(head: &str) -> Fault {
 
 /// Returns whether two frontmatters say the same but for the named keys, and whether the second is
 /// still YAML. What stands behind every edit.
-pub fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
+pub(crate) fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
     let rest = |head: &str| {
         let mut mapping = serde_yaml::from_str::<serde_yaml::Mapping>(head).ok()?;
         for key in edited {

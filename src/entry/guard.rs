@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-pub use super::key::{Key, Style};
+pub(crate) use super::key::{Key, Style};
 
 /// How deep collections may be nested.
-pub const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// What no parser may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn is_refused_control(character: char) -> bool {
 }
 
 /// Returns the offset of the first line that git's merge left behind, if there is one.
-pub fn conflict_marker(text: &str) -> Option<usize> {
+pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim_end();

@@ -10,17 +10,17 @@ use crate::error::{Argument, Error, Result};
 use crate::text::{fold, fold_tag, is_same_name, nfc};
 
 /// The categories that say what was learned.
-pub const LEARNINGS: [&str; 7] =
+pub(crate) const LEARNINGS: [&str; 7] =
     ["success_pattern", "pitfall", "tool_usage", "code_structure", "testing_strategy", "debugging_technique", "other"];
 /// The categories that say what happened.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
 /// The most questions that a writer may give for an entry. One to three are a good number.
-pub const MAX_QUESTIONS: usize = 10;
+pub(crate) const MAX_QUESTIONS: usize = 10;
 
 /// What a category makes of an entry: where it stands in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// Something learned at work, of one of [`LEARNINGS`].
     Learning,
     /// Something that happened, of one of [`EVENTS`].
@@ -30,7 +30,7 @@ pub enum Class {
 }
 
 /// Returns the class of a category.
-pub fn class(category: Option<&str>) -> Class {
+pub(crate) fn class(category: Option<&str>) -> Class {
     match category {
         Some(category) if LEARNINGS.contains(&category) => Class::Learning,
         Some(category) if EVENTS.contains(&category) => Class::Event,

@@ -4,18 +4,18 @@
 //! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
 //! or environment. [`frontmatter`] is the only file that knows YAML.
 
-pub mod attempt;
-pub mod body;
-pub mod edit;
+pub(crate) mod attempt;
+pub(crate) mod body;
+pub(crate) mod edit;
 mod event;
-pub mod frontmatter;
-pub mod guard;
+pub(crate) mod frontmatter;
+pub(crate) mod guard;
 mod key;
-pub mod knowledge;
-pub mod merge;
+pub(crate) mod knowledge;
+pub(crate) mod merge;
 pub(crate) mod path;
 mod place;
-mod read;
+pub(crate) mod read;
 mod summary;
 
 use std::fmt;
@@ -26,11 +26,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::Problem;
 use crate::text::nfc;
 
-pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
-pub use event::{Event, MAX_SUMMARY};
+pub(crate) use attempt::{Attempt, Sections};
+pub use attempt::{AttemptHead, Difficulty, Files, Outcome, Validation};
+pub use event::Event;
+pub(crate) use event::MAX_SUMMARY;
+pub use knowledge::{EVENTS, Knowledge, timestamp};
+pub use merge::{Merged, merge};
 pub use path::EntryPath;
-pub use place::{place, place_of_key};
-pub use read::{body_fingerprint, parse_time, read};
+pub(crate) use place::{place, place_of_key};
+pub use read::parse_time;
+pub(crate) use read::{body_fingerprint, read};
 pub use summary::EntrySummary;
 
 /// The largest entry file that is read, in bytes.

@@ -3,7 +3,7 @@
 use super::{MAX_FRONTMATTER_BYTES, frontmatter, guard};
 
 /// Returns the line and the column of an offset, both counted from 1, the column in characters.
-pub fn place(text: &str, offset: usize) -> (u32, u32) {
+pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
@@ -16,7 +16,7 @@ pub fn place(text: &str, offset: usize) -> (u32, u32) {
 
 /// Returns the line and the column at which the value of a top-level key begins in the text of an
 /// entry file; `None` where there is no such key, or nobody can tell.
-pub fn place_of_key(text: &str, key: &str) -> Option<(u32, u32)> {
+pub(crate) fn place_of_key(text: &str, key: &str) -> Option<(u32, u32)> {
     let head = frontmatter::split(text).ok()?.head;
     let start = head.start;
     let keys = text.get(head).filter(|head| head.len() <= MAX_FRONTMATTER_BYTES).map(guard::scan)?.ok()?;

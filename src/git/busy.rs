@@ -13,17 +13,17 @@ const MAX_GIT_FILE: u64 = 8 * 1024;
 
 /// A repository, seen from the files in it.
 #[derive(Debug)]
-pub struct Repository(PathBuf);
+pub(crate) struct Repository(PathBuf);
 
 impl Repository {
     /// Looks for the repository of the work tree that `folder` is in. Files are read alone, and only `.git`.
-    pub fn of(folder: &Path) -> Option<Repository> {
+    pub(crate) fn of(folder: &Path) -> Option<Repository> {
         super::start(folder).ancestors().find_map(git_dir).map(Repository)
     }
 
     /// Returns the newest file that git has there while it changes the index or the files of the work tree: its lock,
     /// and an index of its own while it stashes. It may be left of a process that was killed.
-    pub fn lock(&self) -> Option<(PathBuf, SystemTime)> {
+    pub(crate) fn lock(&self) -> Option<(PathBuf, SystemTime)> {
         let names = fs::read_dir(&self.0).ok()?.flatten();
         let locks = names.filter(|name| name.file_name().as_bytes().starts_with(b"index."));
         let stamped = locks.filter_map(|lock| Some((lock.path(), lock.metadata().ok()?.modified().ok()?)));
@@ -32,7 +32,7 @@ impl Repository {
 
     /// Returns when git last made or removed a file there, as it does at the beginning and the end of most of what
     /// it does.
-    pub fn changed(&self) -> Option<SystemTime> {
+    pub(crate) fn changed(&self) -> Option<SystemTime> {
         fs::metadata(&self.0).ok()?.modified().ok()
     }
 }

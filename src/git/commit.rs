@@ -35,7 +35,7 @@ impl WorkTree {
     ///
     /// [`Error::Git`] where git refuses, such as without a name for the author, or where a merge or the
     /// like is unfinished, and [`Error::Io`] where `scratch` cannot be written. Then nothing is committed.
-    pub fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
+    pub(crate) fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
         let verify = ["rev-parse", "--verify", "--quiet"];
         let object = |name: &'static str| -> Result<Option<Object>> {

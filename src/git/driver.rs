@@ -4,7 +4,7 @@ use super::WorkTree;
 use crate::error::Result;
 
 /// The name of the driver, which `.gitattributes` gives to entries.
-pub const DRIVER: &str = "ralph-memory";
+pub(crate) const DRIVER: &str = "ralph-memory";
 /// The keys of the driver's command line and of its description.
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
@@ -17,7 +17,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// [`Error::Git`](crate::error::Error::Git) when `git` does not answer.
-    pub fn merge_driver(&self) -> Result<Option<String>> {
+    pub(crate) fn merge_driver(&self) -> Result<Option<String>> {
         self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
     }
 
@@ -26,7 +26,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// Those of [`WorkTree::merge_driver`].
-    pub fn register_merge_driver(&self, command: &str) -> Result<()> {
+    pub(crate) fn register_merge_driver(&self, command: &str) -> Result<()> {
         let name = "merges knowledge entries by key and by block";
         for (key, value) in [(NAME_KEY, name), (COMMAND_KEY, command)] {
             self.call(&["config", "--local", key]).value(value).ask()?;
@@ -41,7 +41,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// Those of [`WorkTree::merge_driver`].
-    pub fn other_side_has(&self, path: &str, heads: &[String]) -> Result<bool> {
+    pub(crate) fn other_side_has(&self, path: &str, heads: &[String]) -> Result<bool> {
         let path = format!("{}{path}", self.prefix);
         for head in heads.iter().map(String::as_str).chain(OTHER_SIDES) {
             let Ok(call) = self.call(&["rev-parse", "--verify", "--quiet"]).object_at(head, &path) else { continue };

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// A commit that changed a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Touch {
+pub(crate) struct Touch {
     /// The path, as [`WorkTree::touches`] was asked about it: relative to the folder above the one asked about.
     pub path: String,
     /// The commit's id.
@@ -48,7 +48,7 @@ impl WorkTree {
     ///
     /// [`Error::Git`](crate::error::Error::Git) when `git` does not answer, as in a repository without
     /// commits.
-    pub fn touches(&self, paths: &[&str], since: DateTime<Utc>) -> Result<Vec<Touch>> {
+    pub(crate) fn touches(&self, paths: &[&str], since: DateTime<Utc>) -> Result<Vec<Touch>> {
         let paths = self.of_project(paths);
         if paths.is_empty() {
             return Ok(Vec::new());
@@ -103,7 +103,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// Those of [`WorkTree::touches`].
-    pub fn line_counts(&self, paths: &[&str]) -> Result<Vec<(String, u64)>> {
+    pub(crate) fn line_counts(&self, paths: &[&str]) -> Result<Vec<(String, u64)>> {
         let paths = self.of_project(paths);
         if paths.is_empty() {
             return Ok(Vec::new());

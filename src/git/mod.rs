@@ -25,14 +25,13 @@ use crate::error::{Error, Result};
 use call::{GitCall, index_settings};
 use object::HashFormat;
 
-pub use busy::Repository;
-pub use driver::DRIVER;
-pub use log::Touch;
-pub use tree::Changes;
+pub(crate) use busy::Repository;
+pub(crate) use driver::DRIVER;
+pub(crate) use log::Touch;
 
 /// What `git` says of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// There is no `git` to ask.
     NoGit,
     /// The folder is in no repository, or in one without work tree.
@@ -45,7 +44,7 @@ pub enum Lookup {
 
 /// A folder in a work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkTree {
+pub(crate) struct WorkTree {
     /// The folder at the top of the work tree.
     root: PathBuf,
     /// The repository, or the part of it that belongs to this work tree.
@@ -61,7 +60,7 @@ pub struct WorkTree {
 
 /// What is not as it was last committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Uncommitted {
+pub(crate) struct Uncommitted {
     /// What is committed and was changed since, or is added and not committed.
     pub changed: Vec<String>,
     /// What `git` has never been told of.
@@ -74,7 +73,7 @@ impl WorkTree {
     /// Looks for the work tree that `folder` is in, from the folder above it: what lies in `folder` may have come
     /// with a clone, and with the right names in it git would take it for a repository and believe its
     /// configuration. Only where `folder` has a `.git`, which no clone brings, it is a work tree of its own.
-    pub fn find(folder: &Path) -> Lookup {
+    pub(crate) fn find(folder: &Path) -> Lookup {
         let start = start(folder);
         let words = [
             "rev-parse",
@@ -130,7 +129,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
+    pub(crate) fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
         // This command cannot be told to take paths literally; none that begins like this has magic.
         let start = format!("./{}", self.prefix);
         let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
@@ -147,7 +146,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
+    pub(crate) fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
         let paths = paths.iter().map(|path| format!("{}{path}", self.prefix));
         let answer = self.read(&["ls-files", "-z"]).paths(paths).ask()?;
         Ok(names(&answer.output).map(|path| self.below(path)).collect())
@@ -158,7 +157,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub fn uncommitted(&self) -> Result<Uncommitted> {
+    pub(crate) fn uncommitted(&self) -> Result<Uncommitted> {
         // Without renames every record is one state and one path. What changed in a submodule is asked of nobody.
         let words = [
             "status",

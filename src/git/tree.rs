@@ -34,8 +34,7 @@ const MAX_LIST: u64 = 32 * 1024 * 1024;
 /// What differs between two trees; paths are relative to the work tree's root, with `/` between their
 /// parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct Changes {
+pub(crate) struct Changes {
     pub created: Vec<String>,
     pub modified: Vec<String>,
     pub deleted: Vec<String>,
@@ -126,7 +125,7 @@ impl WorkTree {
     ///
     /// [`Error::Invalid`] when the files to read are more than 50,000 or 128 MiB together, [`Error::Git`] when
     /// `git` refuses, [`Error::Io`] when `scratch` cannot be written.
-    pub fn tree(&self, scratch: &Path) -> Result<String> {
+    pub(crate) fn tree(&self, scratch: &Path) -> Result<String> {
         let place = self.scratch(scratch)?;
         let made = place.make();
         if made.is_err() {
@@ -141,7 +140,7 @@ impl WorkTree {
     /// # Errors
     ///
     /// Those of [`WorkTree::tree`], and [`Error::Git`] where one is not the name of an object.
-    pub fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
+    pub(crate) fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
         let (before, after) = (Object::parse(before)?, Object::parse(after)?);
         let mut changes = Changes::default();
         if before == after {

@@ -19,14 +19,13 @@ use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
 pub(crate) use agent_output::{CompletedReport, completed_report, transcript_problems};
 pub(crate) use outcome::{NO_REPORT, error_category, outcome, sections};
-pub use recurrence::{
-    RECURRING_FROM, Recurrence, SUGGESTED_FROM, TouchedFile, pressing_errors, recurring_errors, touched_files,
-};
+pub use recurrence::TouchedFile;
+pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
 pub use report::{Report, Validated};
 
 /// One attempt that was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AttemptSummary {
+pub(crate) struct AttemptSummary {
     /// The journal entry.
     pub id: Id,
     /// The run.
@@ -41,13 +40,13 @@ pub struct AttemptSummary {
 
 impl AttemptSummary {
     /// Returns the attempt that the head of a journal entry tells of; `None` where it cannot be read.
-    pub fn new(id: Id, head: Head) -> Option<AttemptSummary> {
+    pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
         let Head { run_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
         Some(AttemptSummary { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
     }
 
     /// Returns when it ended; where nobody noted how long it took, when it began.
-    pub fn ended_at(&self) -> DateTime<Utc> {
+    pub(crate) fn ended_at(&self) -> DateTime<Utc> {
         let duration = self.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, reason = "checked to be below a billion")]
         self.started_at.checked_add_signed(TimeDelta::seconds(duration as i64)).unwrap_or(self.started_at)
@@ -59,7 +58,7 @@ impl AttemptSummary {
 ///
 /// An attempt that says it began later than `now` comes before all others: the last attempt decides what a task or a run
 /// is like, and one from the future would be the last one for years. Its time becomes `now`.
-pub fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
+pub(crate) fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
     attempts.sort_by(|one, other| {
         let key =
             |attempt: &AttemptSummary| (!is_ahead(attempt.started_at, now), attempt.started_at, attempt.head.iteration);
@@ -72,7 +71,7 @@ pub fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
 
 /// What the attempts at one task tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct TaskRecord {
+pub(crate) struct TaskRecord {
     /// How many there were.
     pub attempts: usize,
     /// How often it failed since it was last done; the ways to end that say nothing of the task do not
@@ -98,7 +97,7 @@ pub struct TaskRecord {
 
 impl TaskRecord {
     /// Folds the attempts at one task, oldest first.
-    pub fn of(attempts: &[AttemptSummary]) -> TaskRecord {
+    pub(crate) fn of(attempts: &[AttemptSummary]) -> TaskRecord {
         let after_done =
             attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
         let failures: Vec<(usize, &AttemptHead)> = attempts
@@ -145,14 +144,14 @@ impl TaskRecord {
 /// Returns the rung of the ladder that a task stands on: one for each failure in a row, and one more
 /// when it goes in circles. From 2 on the strongest model is taken, from 3 on (a setting) the agent is
 /// warned, from one more on it asks for a person.
-pub fn rung(streak: u32, goes_in_circles: bool) -> u32 {
+pub(crate) fn rung(streak: u32, goes_in_circles: bool) -> u32 {
     // One who has not failed stands on the ground.
     if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
 }
 
 /// What the iterations of one run tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct RunRecord {
+pub(crate) struct RunRecord {
     /// How many there were.
     pub iterations: usize,
     /// The highest number that one of them had.
@@ -171,7 +170,7 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// Folds the iterations of one run, oldest first.
-    pub fn of(attempts: &[AttemptSummary]) -> RunRecord {
+    pub(crate) fn of(attempts: &[AttemptSummary]) -> RunRecord {
         let counts = |success: bool| {
             attempts.iter().filter(|attempt| attempt.head.outcome.is_success() == Some(success)).count()
         };
@@ -224,7 +223,7 @@ impl Usage {
 }
 
 /// Returns, for each entry that was ever included in a context, what became of it there.
-pub fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
+pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
     let mut usage: HashMap<Id, Usage> = HashMap::new();
     for attempt in attempts {
         for (at, id) in attempt.head.context.iter().enumerate() {

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::AttemptSummary;
 
 /// In so many iterations a file must have been touched to be suggested to the next one.
-pub const SUGGESTED_FROM: usize = 3;
+pub(crate) const SUGGESTED_FROM: usize = 3;
 /// In so many iterations an error must have occurred to have come back.
-pub const RECURRING_FROM: usize = 2;
+pub(crate) const RECURRING_FROM: usize = 2;
 /// An error that has not occurred in so many iterations is over: to mention it would only be noise.
 const RECENT: usize = 10;
 
@@ -36,7 +36,7 @@ pub struct TouchedFile {
 
 /// Returns every file that one of the attempts created, changed or read: what most of them touched first,
 /// then what was touched last, then by path. A file that got another name is another file.
-pub fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
+pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     let mut touched: HashMap<&str, TouchedFile> = HashMap::new();
     for attempt in attempts {
         let files = &attempt.head.files;
@@ -75,7 +75,7 @@ pub fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
 
 /// An error that came back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recurrence<'a> {
+pub(crate) struct Recurrence<'a> {
     /// The attempts that failed with it, oldest first: the one here, and the others in `later`.
     pub first: &'a AttemptSummary,
     /// Those after the first, of which there is at least one.
@@ -84,17 +84,17 @@ pub struct Recurrence<'a> {
 
 impl<'a> Recurrence<'a> {
     /// Returns the attempts that failed with it, oldest first.
-    pub fn attempts(&self) -> impl DoubleEndedIterator<Item = &'a AttemptSummary> + '_ {
+    pub(crate) fn attempts(&self) -> impl DoubleEndedIterator<Item = &'a AttemptSummary> + '_ {
         std::iter::once(self.first).chain(self.later.iter().copied())
     }
 
     /// Returns in how many attempts it occurred.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.later.len() + 1
     }
 
     /// Returns the last attempt that failed with it.
-    pub fn last(&self) -> &'a AttemptSummary {
+    pub(crate) fn last(&self) -> &'a AttemptSummary {
         self.later.last().unwrap_or(&self.first)
     }
 }
@@ -102,7 +102,7 @@ impl<'a> Recurrence<'a> {
 /// Returns the errors that at least [`RECURRING_FROM`] of the attempts failed with, which are given oldest
 /// first: the most frequent first, then the one that occurred last. Two errors that differ in paths, numbers
 /// and addresses alone are one.
-pub fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
+pub(crate) fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut errors: Vec<(usize, Recurrence<'_>)> = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
@@ -124,7 +124,7 @@ pub fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
 /// Returns the errors that came back, and that whoever begins the next attempt should know of: what this task
 /// failed with last before all others, of the others those that occurred lately. `attempts` are those that are
 /// looked at, `own` those at the task, both oldest first.
-pub fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
+pub(crate) fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
     let is_failure = |attempt: &&AttemptSummary| attempt.head.outcome.is_success() == Some(false);
     let newest = own.iter().rev().find(is_failure).and_then(|attempt| attempt.head.error_fingerprint);
     let is_own = |error: &Recurrence<'_>| newest.is_some() && error.first.head.error_fingerprint == newest;

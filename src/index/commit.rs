@@ -119,7 +119,7 @@ fn open_index(directory: CacheDirectory, fields: &IndexFields) -> tantivy::Resul
 /// One batch of changes to an index folder, which takes effect with [`commit`](Writer::commit).
 ///
 /// The caller holds the cache lock from before the writer is made until it is dropped.
-pub struct Writer {
+pub(crate) struct Writer {
     batch: IndexWriter,
     fields: IndexFields,
     stems: Stems,
@@ -137,7 +137,7 @@ impl Writer {
     /// # Errors
     ///
     /// Those of opening an index that is broken, and of the file system.
-    pub fn begin(
+    pub(crate) fn begin(
         folder: Folder,
         anchor: Anchor,
         boot: &str,
@@ -181,14 +181,14 @@ impl Writer {
     }
 
     /// Takes the document of a path out.
-    pub fn remove(&mut self, path: &str) {
+    pub(crate) fn remove(&mut self, path: &str) {
         self.batch.delete_term(Term::from_field_text(self.fields.path, path));
     }
 
     /// Puts a document in. The path's old one, if there is one, must be removed before.
     ///
     /// An error is kept for [`commit`](Writer::commit), which then commits nothing.
-    pub fn add(&mut self, document: Document<'_>) {
+    pub(crate) fn add(&mut self, document: Document<'_>) {
         if self.failed.is_none() {
             let document = document.to_tantivy(&self.fields, &mut self.stems);
             self.failed = self.batch.add_document(document).err();
@@ -196,7 +196,7 @@ impl Writer {
     }
 
     /// Makes all changes visible at once, under this id, and waits for the merges that follow.
-    pub fn commit(self, id: &str) -> tantivy::Result<()> {
+    pub(crate) fn commit(self, id: &str) -> tantivy::Result<()> {
         let directory = self.directory.clone();
         self.commit_all(id).map_err(|error| directory.explain(error))
     }

@@ -65,7 +65,7 @@ impl IndexFields {
 
 /// Something that an entry must have to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Filter {
+pub(crate) enum Filter {
     /// It is of this kind.
     Kind(Kind),
     /// It has this tag, in lower case.

@@ -13,7 +13,7 @@ const FEW: usize = 64;
 
 /// Points for the document of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bonus {
+pub(crate) struct Bonus {
     /// The file, relative to `.ralph/`.
     pub path: String,
     /// How much is added, in millionths.
@@ -24,7 +24,7 @@ pub struct Bonus {
 
 impl Scores<'_> {
     /// Returns the best score, in millionths; 0 where nothing matches.
-    pub fn best(&self) -> i64 {
+    pub(crate) fn best(&self) -> i64 {
         self.candidates.iter().map(|candidate| candidate.score).max().unwrap_or(0)
     }
 
@@ -34,7 +34,7 @@ impl Scores<'_> {
     /// # Errors
     ///
     /// Those of reading the index.
-    pub fn add(&mut self, bonuses: &[Bonus]) -> tantivy::Result<()> {
+    pub(crate) fn add(&mut self, bonuses: &[Bonus]) -> tantivy::Result<()> {
         let mut left = self.documents(bonuses)?;
         for candidate in &mut self.candidates {
             let document = (candidate.segment, candidate.doc);

@@ -12,7 +12,7 @@ thread_local! {
 /// # Errors
 ///
 /// What the work panicked with.
-pub fn guarded<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     DEPTH.set(DEPTH.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(work));
     DEPTH.set(DEPTH.get() - 1);

@@ -26,20 +26,24 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, Op
 use tantivy::store::Compressor;
 use tantivy::{IndexSettings, TantivyError};
 
+pub use commit::Committed;
+pub(crate) use commit::Writer;
 #[cfg(test)]
 pub(crate) use commit::reseal;
-pub use commit::{Committed, Writer};
-pub use document::{Document, Filter};
-pub use extra::Bonus;
-pub use guard::{guarded, is_guarded};
-pub use overlay::{Overlay, OverlayBuilder};
-pub use query::{Part, TextQuery, Weights};
-pub use score::{Candidate, Scores};
-pub use share::TermEvidence;
+pub use document::Document;
+pub(crate) use document::Filter;
+pub(crate) use extra::Bonus;
+pub(crate) use guard::guarded;
+pub use guard::is_guarded;
+pub(crate) use overlay::Overlay;
+pub use overlay::OverlayBuilder;
+pub(crate) use query::{Part, TextQuery, Weights};
+pub(crate) use score::{Candidate, Scores};
+pub(crate) use share::TermEvidence;
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.
-pub type Failure = TantivyError;
+pub(crate) type Failure = TantivyError;
 
 /// Returns a name for the index folder that differs wherever an index of one program could not be
 /// read by another: by schema, tokens and Tantivy's own format.
@@ -60,7 +64,7 @@ pub fn folder_name() -> &'static str {
 }
 
 /// Returns what the file system said, where that is why an index failed.
-pub fn io_cause(failure: &Failure) -> Option<io::Error> {
+pub(crate) fn io_cause(failure: &Failure) -> Option<io::Error> {
     let cause: &io::Error = match failure {
         TantivyError::IoError(error)
         | TantivyError::LockFailure(LockError::IoError(error), _)

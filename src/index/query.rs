@@ -4,7 +4,7 @@ use super::document::Filter;
 
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TextQuery {
+pub(crate) struct TextQuery {
     /// The words to look for. Where there are several lines, the first counts as a title.
     pub text: String,
     /// The words that give points to the tags they match, and are not looked for: the text of a task
@@ -20,7 +20,7 @@ pub struct TextQuery {
 
 /// How much each part of a score counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// Everything that words say, beside the points for tags.
     pub text: f64,
     /// Words in the title.
@@ -53,8 +53,7 @@ pub struct Weights {
 
 /// A part of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names say it, and `Weights` explains them")]
-pub enum Part {
+pub(crate) enum Part {
     Title,
     Tags,
     Body,
@@ -69,7 +68,7 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order in which they are reported.
-    pub const ALL: [Part; 10] = [
+    pub(crate) const ALL: [Part; 10] = [
         Part::Title,
         Part::Tags,
         Part::Body,
@@ -83,12 +82,12 @@ impl Part {
     ];
 
     /// Returns whether it says that a tag matches.
-    pub fn is_of_tags(self) -> bool {
+    pub(crate) fn is_of_tags(self) -> bool {
         matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags)
     }
 
     /// Returns the name that explanations show.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Part::Title => "title",
             Part::Tags => "tags",

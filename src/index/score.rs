@@ -30,7 +30,7 @@ pub(super) type Extra = HashMap<(u32, DocId), i64>;
 
 /// A document with a score over 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// In millionths.
     pub score: i64,
     pub(super) segment: u32,
@@ -38,7 +38,7 @@ pub struct Candidate {
 }
 
 /// The scores of every live document that a query matches.
-pub struct Scores<'a> {
+pub(crate) struct Scores<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) plan: QueryPlan,
     weights: Weights,
@@ -48,7 +48,7 @@ pub struct Scores<'a> {
 
 impl<'a> Scores<'a> {
     /// Scores every live document of the snapshot.
-    pub fn new(snapshot: &'a Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<Scores<'a>> {
+    pub(crate) fn new(snapshot: &'a Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<Scores<'a>> {
         let mut scores = Scores {
             snapshot,
             plan: QueryPlan::new(snapshot, query, weights)?,
@@ -64,18 +64,13 @@ impl<'a> Scores<'a> {
     }
 
     /// Returns how many documents have a score over 0.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.candidates.len()
-    }
-
-    /// Returns whether no document has a score over 0.
-    pub fn is_empty(&self) -> bool {
-        self.candidates.is_empty()
     }
 
     /// Returns the documents with the `n` best scores, and every other with the last one's score, in
     /// no order.
-    pub fn top(&mut self, n: usize) -> &[Candidate] {
+    pub(crate) fn top(&mut self, n: usize) -> &[Candidate] {
         if n == 0 {
             return &[];
         }
@@ -95,7 +90,7 @@ impl<'a> Scores<'a> {
     }
 
     /// Returns the paths of the entries, in the order of the candidates.
-    pub fn paths(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<String>> {
+    pub(crate) fn paths(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<String>> {
         let mut stores = HashMap::new();
         let mut paths = Vec::with_capacity(candidates.len());
         for candidate in candidates {
@@ -112,7 +107,7 @@ impl<'a> Scores<'a> {
 
     /// Returns the parts of the candidates' scores, those of 0 left out, in the order of the
     /// candidates. The parts of a score add up to it.
-    pub fn explain(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Vec<(Part, i64)>>> {
+    pub(crate) fn explain(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Vec<(Part, i64)>>> {
         let mut explained = vec![([0i64; Part::ALL.len()], 0u16); candidates.len()];
         let norms = self.norms();
         let mut order: Vec<usize> = (0..candidates.len()).collect();

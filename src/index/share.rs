@@ -7,7 +7,7 @@ use super::score::{Candidate, Scores, is_at};
 
 /// What speaks for it that a document is about a query, apart from how well others match.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TermEvidence {
+pub(crate) struct TermEvidence {
     /// How many of the query's words it has, stop words left out.
     pub words: usize,
     /// How much of what the query's words say these are, from 0 to 1: a rare word says more than a common one.
@@ -21,7 +21,7 @@ impl Scores<'_> {
     /// # Errors
     ///
     /// Those of reading the index.
-    pub fn evidence(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<TermEvidence>> {
+    pub(crate) fn evidence(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<TermEvidence>> {
         let mut found = vec![[TermEvidence::default(); 2]; candidates.len()];
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_by_key(|index| (candidates[*index].segment, candidates[*index].doc));

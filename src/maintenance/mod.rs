@@ -5,7 +5,7 @@
 
 mod archiving;
 mod consolidate;
-pub mod plan;
+pub(crate) mod plan;
 mod prune;
 mod report;
 #[cfg(test)]

@@ -25,7 +25,8 @@ use crate::workspace::{self, CONFIG, Workspace};
 pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
 pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
-pub use crate::history::{Report, Validated};
+pub use crate::history::{Report, TouchedFile, Usage, Validated};
+pub use crate::index::is_guarded;
 pub use crate::iterations::{
     Iteration, IterationRef, KeptAttempt, ProcessIdentity, Recorded, Run, StateFolders, record_command,
 };
@@ -36,6 +37,7 @@ pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceRe
 pub use crate::queries::{
     EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
 };
+pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};

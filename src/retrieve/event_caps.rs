@@ -10,7 +10,7 @@ use crate::settings::EventCaps;
 
 /// Returns the events beyond the caps: of each scope, then of all, those of the lowest importance, of these the
 /// oldest, of these the last by id. `events` should not contain expired and superseded ones, which count towards no cap.
-pub fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
+pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
     events.sort_by_key(|(id, head)| (Reverse(head.importance), Reverse(head.recency()), *id));
     let mut counts: HashMap<&Scope, usize> = HashMap::new();

@@ -18,13 +18,13 @@ use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, Te
 use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
-pub use crate::index::TermEvidence;
-pub use event_caps::beyond_caps;
-pub use supersede::circles;
+pub(crate) use crate::index::TermEvidence;
+pub(crate) use event_caps::beyond_caps;
+pub(crate) use supersede::circles;
 
 /// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug
 /// reports ("bugs") and 2,446 short notes ("notes"); the differences are to the score without it.
-pub const WEIGHTS: Weights = Weights {
+pub(crate) const WEIGHTS: Weights = Weights {
     // Points for tags are the seeds' whole score. Beside words, 0.25 to 2 made no difference beyond
     // noise on notes (-.011 to -.001).
     text: 1.0,
@@ -61,7 +61,7 @@ pub const WEIGHTS: Weights = Weights {
 const MOST_MEANING: f64 = 0.99;
 
 /// How many hits of each kind a context considers at most, and about how many a server is asked by name.
-pub const MAX_CANDIDATES: usize = 100;
+pub(crate) const MAX_CANDIDATES: usize = 100;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -134,7 +134,7 @@ pub struct Hit {
     pub similarity: Option<f64>,
     /// What speaks for it, whatever else was found. Its share is 1 where a tag of it or what it means does.
     #[serde(skip)]
-    pub evidence: TermEvidence,
+    pub(crate) evidence: TermEvidence,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
@@ -228,7 +228,7 @@ impl Query {
 /// # Errors
 ///
 /// Those of reading the index.
-pub fn by_words(
+pub(crate) fn by_words(
     catalogs: &[&Catalog],
     snapshot: &Snapshot,
     query: &Query,
@@ -333,12 +333,12 @@ fn text_query(query: &Query) -> TextQuery {
 }
 
 /// Returns the ids that a live, valid entry replaces.
-pub fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
+pub(crate) fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
     replaced(&replacements(catalogs, now))
 }
 
 /// Returns which live, valid entry says that it replaces which; the first of each pair the second.
-pub fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> {
+pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> {
     let mut pairs: Vec<(Id, Id)> = Vec::new();
     for catalog in catalogs {
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
@@ -355,7 +355,7 @@ pub fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> 
 /// Returns the ids that another one replaces; of `pairs` the first replaces the second. Those that
 /// replace each other in a circle all stay: nobody can tell which of them is the newest, and hiding
 /// them all would lose what they say.
-pub fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
+pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
     let circles = circles(pairs);
     let circle_of: HashMap<&Id, usize> =
         circles.iter().enumerate().flat_map(|(at, circle)| circle.iter().map(move |id| (id, at))).collect();

@@ -8,7 +8,7 @@ use crate::entry::Id;
 /// order. An entry that replaces itself is no circle.
 ///
 /// Of `pairs` the first replaces the second.
-pub fn circles(pairs: &[(Id, Id)]) -> Vec<Vec<Id>> {
+pub(crate) fn circles(pairs: &[(Id, Id)]) -> Vec<Vec<Id>> {
     let mut numbers: HashMap<&Id, usize> = HashMap::new();
     let mut ids = Vec::new();
     let mut number = |id| {

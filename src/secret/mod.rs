@@ -128,7 +128,7 @@ pub fn redact(text: &str, allowed: &[String]) -> String {
 
 /// Returns a part of `text` with `[redacted: PATTERN]` in the place of those of `secrets` that reach into it.
 /// `secrets` are in order, and none overlaps another. A part may hold a value whose name stands outside of it.
-pub fn redact_part(text: &str, part: Range<usize>, secrets: &[Secret]) -> String {
+pub(crate) fn redact_part(text: &str, part: Range<usize>, secrets: &[Secret]) -> String {
     let mut safe = String::with_capacity(part.len());
     let mut done = part.start;
     let first = secrets.partition_point(|secret| secret.range.end <= part.start);
@@ -142,12 +142,12 @@ pub fn redact_part(text: &str, part: Range<usize>, secrets: &[Secret]) -> String
 }
 
 /// Returns whether the fingerprint of a secret is among these.
-pub fn is_allowed(secret: &Secret, allowed: &[String]) -> bool {
+pub(crate) fn is_allowed(secret: &Secret, allowed: &[String]) -> bool {
     allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(&secret.fingerprint))
 }
 
 /// Returns whether this can be a fingerprint.
-pub fn is_fingerprint(text: &str) -> bool {
+pub(crate) fn is_fingerprint(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -16,7 +16,7 @@ const MAX_WORD: usize = 200;
 
 /// A part of an entry that has a vector of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// Its text: the entry's title, and up to 200 words.
     pub text: String,
     /// A hash of the text (XXH3, 64 bits): two chunks of one text have one vector.
@@ -33,7 +33,7 @@ impl Chunk {
 ///
 /// They end at the ends of lines, if that is not too early, and each begins with the title: a part from the middle
 /// seldom says what it is about.
-pub fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
+pub(crate) fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
     let mut pieces: Vec<String> = Vec::new();
     let (mut piece, mut n_words) = (String::new(), 0);

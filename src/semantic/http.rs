@@ -65,7 +65,7 @@ impl RequestError {
 
 /// How long requests may take: each of them, or all together from its creation on.
 #[derive(Debug, Clone, Copy)]
-pub struct TimeLimit {
+pub(crate) struct TimeLimit {
     limit: Duration,
     started: Option<Instant>,
 }

@@ -9,7 +9,7 @@ mod absent;
 #[cfg(feature = "semantic")]
 mod breaker;
 #[cfg(feature = "semantic")]
-pub mod chunk;
+pub(crate) mod chunk;
 #[cfg(feature = "semantic")]
 mod configured;
 #[cfg(feature = "semantic")]
@@ -23,25 +23,23 @@ mod lists;
 #[cfg(feature = "semantic")]
 mod ollama;
 #[cfg(feature = "semantic")]
-pub mod qdrant;
+pub(crate) mod qdrant;
 #[cfg(feature = "semantic")]
 mod remote;
 mod report;
 #[cfg(feature = "semantic")]
 mod searcher;
 #[cfg(feature = "semantic")]
-pub mod vectors;
+pub(crate) mod vectors;
 
 #[cfg(not(feature = "semantic"))]
 pub(crate) use absent::SemanticMemory;
 #[cfg(feature = "semantic")]
 pub(crate) use configured::SemanticMemory;
 #[cfg(feature = "semantic")]
-pub use http::{RequestError, TimeLimit};
+pub use http::RequestError;
 #[cfg(feature = "semantic")]
-pub use ollama::{OllamaClient, Timeouts};
-#[cfg(feature = "semantic")]
-pub use qdrant::QdrantClient;
+pub use ollama::Timeouts;
 pub use report::{EmbedReport, SemanticStatus};
 
 /// The folder of the vectors and of what is known about servers, below `cache/`.

@@ -20,7 +20,7 @@ const MAX_DIMENSIONS: usize = 8_192;
 
 /// An Ollama server, and the embedding model in use. Creating one sends no request.
 #[derive(Debug, Clone)]
-pub struct OllamaClient {
+pub(crate) struct OllamaClient {
     server: JsonServer,
     model: String,
     prefixes: Prefixes,
@@ -84,7 +84,7 @@ struct TaggedModel {
 
 impl OllamaClient {
     /// Returns the client of the server that the settings name, if any.
-    pub fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
+    pub(crate) fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
         let model =
             if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
         let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
@@ -99,12 +99,12 @@ impl OllamaClient {
     }
 
     /// Returns its address.
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         self.server.url()
     }
 
     /// Returns the name of the model, as the settings give it.
-    pub fn model(&self) -> &str {
+    pub(crate) fn model(&self) -> &str {
         &self.model
     }
 
@@ -113,7 +113,7 @@ impl OllamaClient {
     /// # Errors
     ///
     /// Those of the request; [`RequestError::Refused`] with 404 where the server has no such model.
-    pub fn check(&self) -> Result<(), RequestError> {
+    pub(crate) fn check(&self) -> Result<(), RequestError> {
         let tags: TagsResponse = self.server.call("GET", "/api/tags", None::<&()>, &TimeLimit::each(self.check))?;
         if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
             return Ok(());
@@ -126,7 +126,7 @@ impl OllamaClient {
     /// # Errors
     ///
     /// Those of the request, and [`RequestError::Broken`] where the response is not a vector.
-    pub fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
+    pub(crate) fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
         let text = format!("{}{}", self.prefixes.query, words.join(" "));
@@ -140,7 +140,7 @@ impl OllamaClient {
     /// # Errors
     ///
     /// Those of [`OllamaClient::embed_query`].
-    pub fn embed_documents(&self, texts: &[String], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
+    pub(crate) fn embed_documents(&self, texts: &[String], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
         self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), limit)
     }
 
@@ -149,13 +149,13 @@ impl OllamaClient {
     /// # Errors
     ///
     /// Those of [`OllamaClient::embed_query`].
-    pub fn embed_document(&self, text: &str, limit: &TimeLimit) -> Result<Vec<f32>, RequestError> {
+    pub(crate) fn embed_document(&self, text: &str, limit: &TimeLimit) -> Result<Vec<f32>, RequestError> {
         let mut vectors = self.embed_documents(&[text.to_owned()], limit)?;
         vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
     }
 
     /// Returns how long requests for documents may take.
-    pub fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
+    pub(crate) fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
         match timeouts {
             Timeouts::Query => TimeLimit::together(self.query),
             Timeouts::Batch => TimeLimit::each(self.embed),
@@ -163,7 +163,7 @@ impl OllamaClient {
     }
 
     /// Returns how many texts may be sent at once.
-    pub fn batch(&self) -> usize {
+    pub(crate) fn batch(&self) -> usize {
         BATCH
     }
 

@@ -21,7 +21,7 @@ const fn whole(
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub const ALL: [Setting; 51] = [
+pub(crate) const ALL: [Setting; 51] = [
     whole(
         "search.limit",
         "the most entries that a search returns",

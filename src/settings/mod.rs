@@ -9,24 +9,24 @@ mod read;
 mod semantic;
 mod table;
 
-pub use self::all::ALL;
+pub(crate) use self::all::ALL;
 pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, Strategy};
 pub use self::semantic::{OllamaSettings, QdrantSettings, SemanticSettings};
-pub use self::table::{Setting, is_model};
+pub(crate) use self::table::is_model;
 
 /// The newest format of a memory folder that this program reads and writes.
-pub const FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 1;
 /// What every setting's environment variable begins with.
 pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
 
 /// The longest name of a model, in characters.
-pub const MAX_MODEL: usize = 64;
+pub(crate) const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
 const MAX_MODELS: usize = 16;
 
 /// Who wrote a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The user: it may say everything.
     User,
     /// Whoever made the repository that it came with: it names no command, since opening a project
@@ -179,7 +179,7 @@ impl Default for Settings {
 
 /// Returns the `config.toml` that `init` writes: the format, and every setting commented out with
 /// its default.
-pub fn template() -> String {
+pub(crate) fn template() -> String {
     let mut text = format!(
         "# Settings of this project's memory. Each line below shows a default: take the `#` away to change it.\n\
          # An environment variable wins over this file: {}, for instance.\n\nformat = {FORMAT}\n",
@@ -371,7 +371,7 @@ mod tests {
     /// Invariant 12: a file that comes with a repository names no command and no address.
     #[test]
     fn a_project_names_no_command_and_no_address() {
-        let own: Vec<&Setting> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
+        let own: Vec<_> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
         let keys: Vec<&str> = own.iter().map(|setting| setting.key).collect();
         let of_servers: Vec<&str> = ALL
             .iter()

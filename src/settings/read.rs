@@ -101,7 +101,7 @@ impl Settings {
     ///
     /// [`Error::Settings`] where the text is not TOML or over 64 KiB, or a value is out of its range, and
     /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
-    pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
+    pub(crate) fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
         let file = SettingsFile { text, path };
         if text.len() > MAX_BYTES {
             return Err(file.refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));

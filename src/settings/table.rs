@@ -7,7 +7,7 @@ use super::{ENV_PREFIX, MAX_MODEL, MAX_MODELS, Settings};
 
 /// One setting, as it is documented and read.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// Its key, with a dot between table and name.
     pub key: &'static str,
     /// What it does, in one line.
@@ -63,7 +63,7 @@ pub(super) enum RawValue {
 
 impl Setting {
     /// Returns its default, as the file would say it.
-    pub fn default_text(&self) -> String {
+    pub(crate) fn default_text(&self) -> String {
         let mut settings = Settings::default();
         match self.kind {
             SettingKind::Number { get, whole: true, .. } => format!("{:.0}", get(&settings)),
@@ -87,14 +87,14 @@ impl Setting {
     /// let names: Vec<_> = ralph_memory::settings::ALL.iter().map(|setting| setting.env()).collect();
     /// assert!(names.contains(&"RALPH_MEMORY_CONTEXT__BUDGET".to_owned()));
     /// ```
-    pub fn env(&self) -> String {
+    pub(crate) fn env(&self) -> String {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
     /// Returns whether it names a command, is of a server, is a secret, says whom to trust, or lets the program write to
     /// the repository: a project's file may not set it. Of a server all is the user's: a model may be one that sends texts on,
     /// and a time-out is time that somebody waits. A commit runs the filters that the user's own settings of git name.
-    pub fn is_users_own(&self) -> bool {
+    pub(crate) fn is_users_own(&self) -> bool {
         let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
         let is_own = matches!(
             self.kind,
@@ -176,7 +176,7 @@ impl Setting {
 pub(super) const MODEL: &str = "a word of letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `[`, `]`";
 
 /// Returns whether `name` can be the name of a model: a word that is safe as an argument of a command.
-pub fn is_model(name: &str) -> bool {
+pub(crate) fn is_model(name: &str) -> bool {
     // An argument that begins with `-` would be an option.
     !name.is_empty()
         && !name.starts_with('-')

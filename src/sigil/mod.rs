@@ -17,10 +17,10 @@ use std::fmt;
 use self::values::Skip;
 use crate::entry::{Difficulty, Outcome};
 
-pub use self::suggestions::{SuggestedScope, Suggestion};
+pub(crate) use self::suggestions::{SuggestedScope, Suggestion};
 
 /// The elements that are read from an agent's text.
-pub const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 9] = [
     "task-done",
     "task-failed",
     "next-model",
@@ -33,13 +33,13 @@ pub const NAMES: [&str; 9] = [
 ];
 
 /// The heading of the block in which an agent suggests events.
-pub const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
+pub(crate) const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
 
 /// How much knowledge is taken from one text, and how many events. An agent that says more than this is in a loop of its own,
 /// and each fact is a file that a person is to review.
-pub const MAX_KNOWLEDGE: usize = 100;
+pub(crate) const MAX_KNOWLEDGE: usize = 100;
 /// How many elements that could not be taken over are told one by one.
-pub const MAX_REFUSED: usize = 100;
+pub(crate) const MAX_REFUSED: usize = 100;
 
 /// Something that an agent says.
 #[derive(Debug, Clone, PartialEq, Eq)]

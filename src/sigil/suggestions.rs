@@ -30,7 +30,6 @@ pub struct Suggestion {
 
 /// Whom a suggestion concerns; which task or section that is, its reader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum SuggestedScope {
     Task,
     Section,

@@ -48,7 +48,7 @@ impl Guarded {
 
 /// Waits for long enough that everyone who waits for a lock tries once: for a caller that would take it again at once,
 /// and again, so that nobody else ever finds it free.
-pub fn let_others_lock() {
+pub(crate) fn let_others_lock() {
     std::thread::sleep(LONGEST_WAIT + LONGEST_WAIT / 4);
 }
 

@@ -27,17 +27,16 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use anchor::Anchor;
-pub use folder::{FileKind, FileStat, Folder};
-pub use init::MovedSkills;
+pub(crate) use anchor::Anchor;
+pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
-pub use lock::{Lock, let_others_lock};
-pub use name::{archived_path, is_reserved_name, stem_for_title, version_of};
-pub use private::{private_names, read_if_begins, write_private};
-pub use read::{ReadFile, Unreadable};
+pub(crate) use lock::{Lock, let_others_lock};
+pub(crate) use name::{archived_path, is_reserved_name};
+pub use name::{stem_for_title, version_of};
+pub(crate) use private::{private_names, read_if_begins, write_private};
+pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]
 pub(crate) use replace_file::replace_file;
-pub use survey::{FolderState, LockState, Paths, Survey};
-pub use sweep::Swept;
-pub use trust::Trust;
-pub use write::{Created, Replaced};
+pub(crate) use survey::{FolderState, LockState, Paths, Survey};
+pub(crate) use trust::Trust;
+pub(crate) use write::Created;

@@ -68,7 +68,7 @@ fn cut_at_word(slug: &str, limit: usize) -> &str {
 /// assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
 /// assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
 /// ```
-pub fn is_reserved_name(name: &str) -> bool {
+pub(crate) fn is_reserved_name(name: &str) -> bool {
     let device = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_port = |prefix: &str| {
         device.strip_prefix(prefix).is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
@@ -135,7 +135,7 @@ pub(super) fn is_conflict(name: &str) -> bool {
 /// assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
 /// # Ok::<(), chrono::ParseError>(())
 /// ```
-pub fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
+pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
     let (folder, name) = archive_folder(path);
     let plain = format!("{folder}/{name}");
     if !is_version && !taken(&plain) {

@@ -27,7 +27,7 @@ const FILE: Mode = Mode::from_raw_mode(0o600);
 ///
 /// `PermissionDenied` where the folder belongs to another user, and those of the file system. An older file is then
 /// as it was.
-pub fn write_private(
+pub(crate) fn write_private(
     folder: &Path,
     name: &str,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -57,7 +57,7 @@ pub fn write_private(
 /// # Errors
 ///
 /// Those of [`write_private`].
-pub fn private_names(folder: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
     match open_own(folder) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
         Err(error) => Err(error),
@@ -73,7 +73,7 @@ pub fn private_names(folder: &Path) -> io::Result<Vec<String>> {
 /// # Errors
 ///
 /// `InvalidData` where it begins so and has more than `limit` bytes, and those of the file system.
-pub fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let Ok(mut file) = regular(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
     else {

@@ -84,7 +84,7 @@ const FLAG_TAGS: usize = 6;
 /// assert_eq!(invisible("a\u{200b}b\u{e0041}").collect::<Vec<_>>(), [(1, '\u{200b}'), (5, '\u{e0041}')]);
 /// assert_eq!(invisible("👩\u{200d}🔬, می\u{200c}خواهم").count(), 0);
 /// ```
-pub fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+pub(crate) fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     // Most text has no other characters, which is told at once.
     let text = if text.is_ascii() { "" } else { text };
     text.char_indices().filter(|(at, character)| is_invisible(text, *at, *character))

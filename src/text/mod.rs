@@ -1,104 +1,17 @@
 //! Words and pieces of text: comparing, cutting, and making safe to print.
 
 mod invisible;
+pub(crate) mod title;
+pub(crate) mod words;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use unicode_normalization::{UnicodeNormalization as _, is_nfc};
-
 use self::invisible::is_invisible;
 
-pub use self::invisible::invisible;
-
-/// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
-/// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
-///
-/// ```
-/// assert_eq!(ralph_memory::text::nfc("cafe\u{301}"), "caf\u{e9}");
-/// ```
-pub fn nfc(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
-}
-
-/// Returns whether two names are the same, in whichever form each of them was written.
-pub fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
-    one.map(nfc) == other.map(nfc)
-}
-
-/// Returns a tag as tags are compared: trimmed, in lower case and in the composed form.
-pub fn fold_tag(tag: &str) -> String {
-    nfc(tag.trim()).to_lowercase()
-}
-
-/// Returns `text` with case, white space and the form of characters folded, for comparing titles.
-///
-/// ```
-/// assert_eq!(ralph_memory::text::fold("  Cargo\tBench "), "cargo bench");
-/// ```
-pub fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for word in nfc(text).split_whitespace() {
-        if !folded.is_empty() {
-            folded.push(' ');
-        }
-        folded.extend(word.chars().flat_map(char::to_lowercase));
-    }
-    folded
-}
-
-/// Returns the words of `text`: runs of letters and digits, in lower case and in the composed form.
-///
-/// ```
-/// assert_eq!(ralph_memory::text::words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
-/// ```
-pub fn words(text: &str) -> Vec<String> {
-    nfc(text)
-        .split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
-}
-
-/// Returns the first line of `text`, or its first sentence where that is shorter, cut between words
-/// to at most `limit` characters with `…` where something was cut.
-///
-/// ```
-/// use ralph_memory::text::first_sentence;
-/// assert_eq!(first_sentence("Use `cargo b.c`. Then more.", 80), "Use `cargo b.c`.");
-/// assert_eq!(first_sentence("one two three", 8), "one two…");
-/// ```
-pub fn first_sentence(text: &str, limit: usize) -> String {
-    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
-    let end = line
-        .char_indices()
-        .find(|(at, character)| matches!(character, '.' | '!' | '?') && line[at + 1..].starts_with(char::is_whitespace))
-        .map_or(line.len(), |(at, _)| at + 1);
-    shorten(&line[..end], limit)
-}
-
-/// The longest title that is made from a text, in characters.
-const MAX_TITLE: usize = 80;
-
-/// Returns the title of a text that was given none: its first sentence, without the marks of a list, a heading or a
-/// quotation, at most 80 characters.
-///
-/// ```
-/// use ralph_memory::text::title_of;
-/// assert_eq!(title_of("- Use the nightly\ntoolchain. It is pinned."), "Use the nightly toolchain.");
-/// ```
-pub fn title_of(text: &str) -> String {
-    let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
-        // A line that is markup alone says nothing.
-        line.contains(char::is_alphanumeric)
-    });
-    let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
-    // A sentence may go on in the next line.
-    let from = line.as_ptr() as usize - text.as_ptr() as usize;
-    let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
-    first_sentence(&paragraph.join(" "), MAX_TITLE)
-}
+pub(crate) use self::invisible::invisible;
+pub(crate) use self::title::{first_sentence, title_of};
+pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
 
 /// Cuts `text` between words to at most `limit` characters, with `…` where something was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
@@ -116,7 +29,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
 }
 
 /// Returns the last place up to `at` bytes at which `text` can be cut.
-pub fn floor(text: &str, at: usize) -> usize {
+pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
@@ -128,7 +41,7 @@ pub fn floor(text: &str, at: usize) -> usize {
 /// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
 /// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
 /// ```
-pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
+pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
     // Words count as the same when they begin alike, which is near enough to what the index does.
     let beginning = |word: &str| word.chars().take(5).collect::<String>();
     let wanted: HashSet<String> =
@@ -217,7 +130,7 @@ pub fn estimate_tokens(text: &str) -> usize {
 }
 
 /// Returns how alike two words are, as the number of edits between them (Levenshtein).
-pub fn edit_distance(one: &str, other: &str) -> usize {
+pub(crate) fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, character) in one.chars().enumerate() {

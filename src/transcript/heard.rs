@@ -301,7 +301,10 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Returns the decision that a line tells, without what marks it as one.
+/// Returns the decision in a line of an agent's text, without its marker: the line begins, behind the mark of a list, a heading
+/// or emphasis, with `Decision:`, `Decisions:`, `Decided:`, or with `Decided`, `I decided`, `We decided`, `I have decided` or
+/// `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations are not read. A missed decision is better
+/// than a wrong one: the journal keeps what is found.
 pub(super) fn decision(line: &str) -> Option<&str> {
     let line = without_mark(line.trim());
     let core = line.trim_start_matches(['*', '_']);

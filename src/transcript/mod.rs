@@ -118,7 +118,8 @@ pub struct Transcript {
     pub files: Files,
     /// What its tools and the agent itself failed with, a line each, in order, without secrets.
     pub errors: Vec<String>,
-    /// What it decided, a line each, in order, without secrets: see [`is_decision`].
+    /// What it decided, a line each, in order, without secrets: lines that begin, behind the mark of a list, a heading or
+    /// emphasis, with `Decision:`, `Decided:`, `I decided to` and the like. Code fences and quotations are not read.
     pub decisions: Vec<String>,
     /// What it says in the end, without sigils; empty of plain text.
     pub summary: String,
@@ -450,19 +451,4 @@ impl ReaderMode {
             Format::Unknown => ReaderMode::Unknown(Tail::new(MAX_TEXT)),
         }
     }
-}
-
-/// Returns whether a line of an agent's text tells a decision: it begins, behind the mark of a list, a heading or
-/// emphasis, with `Decision:`, `Decisions:`, `Decided:`, or with `Decided`, `I decided`, `We decided`, `I have
-/// decided` or `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations are not looked
-/// into. Rather one too few than a line that decides nothing: what is found stands in the journal.
-///
-/// ```
-/// use ralph_memory::transcript::is_decision;
-/// assert!(is_decision("- **Decision:** one table per kind"));
-/// assert!(is_decision("Decided to keep the lock"));
-/// assert!(!is_decision("The decision: none yet") && !is_decision("Undecided to the end") && !is_decision("Decision:"));
-/// ```
-pub fn is_decision(line: &str) -> bool {
-    heard::decision(line).is_some()
 }

@@ -11,10 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use ralph_memory::catalog::{Area, Catalog};
-use ralph_memory::index::{self, Committed};
+use ralph_memory::internals::{Area, Catalog, Committed, Store, folder_name};
 use ralph_memory::memory::EntryFilter;
-use ralph_memory::store::Store;
 use ralph_memory::{Memory, Query};
 
 use crate::program::{Program, word};
@@ -214,7 +212,7 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
 fn committed(store: &Store, area: Area) -> Option<Committed> {
     let area = if matches!(area, Area::Archive) { "archive" } else { "live" };
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    Committed::open(store.folder(&format!("cache/{}/{area}", index::folder_name())).ok()?, store.anchor()?, boot.trim())
+    Committed::open(store.folder(&format!("cache/{}/{area}", folder_name())).ok()?, store.anchor()?, boot.trim())
 }
 
 fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_memory::entry::read;
+use ralph_memory::internals::entry::read;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 

@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_memory::store::Store;
-use ralph_memory::{Memory, Query, entry};
+use ralph_memory::internals::{Store, entry};
+use ralph_memory::{Memory, Query};
 
 pub(crate) use cases::{CASES, Case};
 use cases::{NOW, at, prepare};

@@ -6,12 +6,14 @@
 
 use std::sync::LazyLock;
 
-use ralph_memory::entry::edit::{Change, apply};
-use ralph_memory::entry::merge::{Merged, merge as merge_versions};
-use ralph_memory::entry::{Attempt, Id, Kind, body, frontmatter, guard, read};
-use ralph_memory::sigil::{Tokens, defuse, tokens};
+use ralph_memory::context::defuse;
+use ralph_memory::entry::{Merged, merge as merge_versions};
+use ralph_memory::internals::entry::{
+    Attempt, Change, apply, blocks, digest, double_quote, parse, quote, read, read_fields, scan, split,
+};
+use ralph_memory::internals::sigil::{Tokens, read as read_sigils, tokens};
 use ralph_memory::transcript::{Format, MAX_BROKEN, Options, Reader};
-use ralph_memory::{Knowledge, Memory, Query};
+use ralph_memory::{Id, Kind, Knowledge, Memory, Query};
 use tempfile::TempDir;
 
 /// A part by name, and what must hold of it.
@@ -45,17 +47,17 @@ pub(crate) fn splitter(data: &[u8]) {
         assert!(entry.head.valid || !entry.head.problems.is_empty(), "what cannot be used is told of");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Ok(split) = frontmatter::split(text) {
-        assert!(split.head.start <= split.head.end && split.head.end <= split.body && split.body <= text.len());
-        assert!(text[..split.head.start].trim_start_matches('\u{feff}').trim_end() == "---");
-        assert!(text[split.head.end..split.body].trim_end() == "---");
-        let before = text[..split.body].matches('\n').count();
-        let whole_lines = if text[..split.body].ends_with('\n') { before + 1 } else { before + 2 };
-        assert_eq!(split.body_line as usize, whole_lines, "the body's first line");
+    if let Ok(parts) = split(text) {
+        assert!(parts.head.start <= parts.head.end && parts.head.end <= parts.body && parts.body <= text.len());
+        assert!(text[..parts.head.start].trim_start_matches('\u{feff}').trim_end() == "---");
+        assert!(text[parts.head.end..parts.body].trim_end() == "---");
+        let before = text[..parts.body].matches('\n').count();
+        let whole_lines = if text[..parts.body].ends_with('\n') { before + 1 } else { before + 2 };
+        assert_eq!(parts.body_line as usize, whole_lines, "the body's first line");
     }
-    let parts = body::blocks(text);
+    let parts = blocks(text);
     assert!(parts.iter().all(|part| text.contains(part)));
-    let _ = body::digest(text, 1);
+    let _ = digest(text, 1);
 }
 
 /// What the scan lets through is read within bounds, and what is quoted is read back.
@@ -64,22 +66,22 @@ pub(crate) fn frontmatter(data: &[u8]) {
     // What is larger never gets so far.
     let end = (0..=text.len().min(16 * 1024)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let head = &text[..end];
-    match guard::scan(head) {
+    match scan(head) {
         Ok(keys) => {
             for key in &keys {
                 assert!(key.start <= key.colon_end && key.colon_end <= head.len());
                 assert!(key.value.start <= key.value.end && key.value.end <= head.len());
             }
-            match frontmatter::parse(head) {
+            match parse(head) {
                 Ok(_) => {}
                 Err(fault) => assert!(fault.offset.is_none_or(|offset| offset <= head.len()), "{fault:?}"),
             }
         }
         Err((_, offset)) => assert!(offset <= head.len()),
     }
-    for quoted in [frontmatter::quote(text), frontmatter::double_quote(text)] {
+    for quoted in [quote(text), double_quote(text)] {
         if quoted.len() < 8 * 1024 {
-            let fields = frontmatter::read(&format!("title: {quoted}\n")).expect("what was quoted is YAML");
+            let fields = read_fields(&format!("title: {quoted}\n")).expect("what was quoted is YAML");
             assert_eq!(fields.get("title").and_then(|title| title.as_str()), Some(text), "{quoted}");
         }
     }
@@ -102,8 +104,7 @@ pub(crate) fn edit(data: &[u8]) {
         _ => vec![Change::Set("updated_at", value.to_owned()), Change::Body(file.to_owned())],
     };
     let Ok(edited) = apply(file, &changes) else { return };
-    let (old, new) =
-        (frontmatter::split(file).expect("it was edited"), frontmatter::split(&edited).expect("it was edited"));
+    let (old, new) = (split(file).expect("it was edited"), split(&edited).expect("it was edited"));
     assert_eq!(file[..old.head.start], edited[..new.head.start]);
     if !changes.iter().any(|change| matches!(change, Change::Body(_))) {
         assert_eq!(file[old.head.end..], edited[new.head.end..], "what is behind the frontmatter");
@@ -118,7 +119,7 @@ pub(crate) fn edit(data: &[u8]) {
 /// Any text is read, its refusals stand in its lines, and defused it says nothing.
 pub(crate) fn sigils(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let said = ralph_memory::sigil::read(&text, "t-1");
+    let said = read_sigils(&text, "t-1");
     let lines = text.split('\n').count();
     assert!(said.refused.iter().all(|refused| refused.line as usize <= lines));
     assert!(said.refused.is_sorted_by_key(|refused| refused.line));
@@ -167,10 +168,7 @@ pub(crate) fn merge(data: &[u8]) {
         assert_eq!(merge_versions(path, ours, ours, theirs, 7), Merged::Text { text: theirs.to_owned(), conflicts: 0 });
         let Merged::Text { text, .. } = merge_versions(path, base, ours, theirs, 7) else { continue };
         if ours != theirs && ours != base && theirs != base {
-            assert!(
-                frontmatter::split(&text).is_ok_and(|split| frontmatter::read(&text[split.head]).is_some()),
-                "{text}"
-            );
+            assert!(split(&text).is_ok_and(|split| read_fields(&text[split.head]).is_some()), "{text}");
         }
     }
 }
@@ -184,7 +182,7 @@ pub(crate) fn secrets(data: &[u8]) {
         assert!(end <= secret.range.start && secret.range.start < secret.range.end, "{found:?}");
         assert!(text.get(secret.range.clone()).is_some(), "{found:?}");
         end = secret.range.end;
-        assert!(ralph_memory::secret::is_fingerprint(&secret.fingerprint));
+        assert!(secret.fingerprint.len() == 8 && secret.fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let (line, column) = secret.place(&text);
         assert!(line >= 1 && column >= 1);
     }

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_memory::entry::read;
+use ralph_memory::internals::entry::read;
 
 use crate::program::{NOW, Program, files, word};
 use crate::random::Random;

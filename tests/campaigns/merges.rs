@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ralph_memory::entry;
+use ralph_memory::internals::entry;
 
 use crate::random::Random;
 

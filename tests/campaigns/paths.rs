@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::context::Request;
 use ralph_memory::entry::{Event, Outcome as Ended};
+use ralph_memory::internals::{stem_for_title, version_of};
 use ralph_memory::memory::{Report, Run};
-use ralph_memory::store::{stem_for_title, version_of};
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Task};
 
 use crate::program::{NOW, Program, files};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ralph_memory::context::{Budget, Request};
-use ralph_memory::entry::{self, Outcome};
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Task};
 
@@ -89,7 +89,7 @@ fn planted(golden: &Path) -> Vec<(String, Knowledge)> {
     files.sort();
     let entry = |path: &std::path::PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
-        let entry = entry::read(&format!("knowledge/{name}"), &fs::read(path).unwrap());
+        let entry = ralph_memory::internals::entry::read(&format!("knowledge/{name}"), &fs::read(path).unwrap());
         let head = entry.head;
         let id = format!("knowledge/{}", name.trim_end_matches(".md"));
         let knowledge = Knowledge {

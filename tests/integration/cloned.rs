@@ -62,7 +62,7 @@ fn sealed(base: &TestBase, text: &str) -> String {
     if !base.at(".ralph/state/lock").exists() {
         base.write(".ralph/state/lock", "");
     }
-    let key = ralph_memory::store::Store::open(&base.root()).unwrap().state_key().unwrap().unwrap();
+    let key = ralph_memory::internals::Store::open(&base.root()).unwrap().state_key().unwrap().unwrap();
     format!("{text}\n{:016x}\n", xxhash_rust::xxh3::xxh3_64_with_seed(text.as_bytes(), key))
 }
 

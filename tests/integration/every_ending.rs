@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
-use ralph_memory::entry::{Attempt, read};
+use ralph_memory::internals::entry::{Attempt, read};
 use ralph_memory::transcript::{Format, Options, Reader};
 
 use crate::loops::{git, steady};

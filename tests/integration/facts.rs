@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use ralph_memory::entry::Event;
+use ralph_memory::internals::text::{first_sentence, fold, title_of, words};
 use ralph_memory::memory::{AddAction, EntryFilter, Report, Run};
-use ralph_memory::text::{first_sentence, fold, title_of, words};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Query, Source, Task};
 use serde_json::json;
 

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_memory::Memory;
-use ralph_memory::entry::{Attempt, Outcome, read};
+use ralph_memory::entry::Outcome;
+use ralph_memory::internals::entry::{Attempt, read};
 use ralph_memory::memory::StateFolders;
 
 use crate::random::Random;

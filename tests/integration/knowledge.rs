@@ -86,7 +86,7 @@ fn a_fact_never_takes_the_place_of_another() {
     let start = "The nightly build of the parser keeps the byte order mark of every file that it was given";
     let learning = |category: &str, end: &str| {
         let body = format!("{start} {end}.");
-        let title = ralph_memory::text::title_of(&body);
+        let title = ralph_memory::internals::text::title_of(&body);
         Knowledge { category: Some(category.into()), source: Source::Agent, ..Knowledge::new(title, ["parser"], body) }
     };
     let pairs = [

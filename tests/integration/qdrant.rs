@@ -4,9 +4,8 @@
 use std::io::Write as _;
 use std::process;
 
-use ralph_memory::semantic::Timeouts;
-use ralph_memory::semantic::qdrant::{
-    CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint,
+use ralph_memory::internals::qdrant::{
+    CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint, Timeouts,
 };
 use ralph_memory::{Id, Kind, settings};
 use serde_json::{Value, json};

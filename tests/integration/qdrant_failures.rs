@@ -5,8 +5,7 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ralph_memory::semantic::qdrant::{Point, QdrantClient};
-use ralph_memory::semantic::{RequestError, Timeouts};
+use ralph_memory::internals::qdrant::{Point, QdrantClient, RequestError, Timeouts};
 use ralph_memory::{Id, settings};
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ralph_memory::semantic::qdrant::QdrantClient;
+use ralph_memory::internals::qdrant::QdrantClient;
 use ralph_memory::settings;
 use rustls::pki_types::PrivateKeyDer;
 

@@ -2,7 +2,7 @@
 //!
 //! `docs/src/reference/json.md` says what they mean, and `docs/json-schema.json` how they look.
 
-use ralph_memory::entry::knowledge::timestamp;
+use ralph_memory::entry::timestamp;
 use ralph_memory::entry::{EntryPath, EntrySummary};
 use ralph_memory::memory::{AddAction, Added, Iteration};
 use ralph_memory::text::with_invisible_shown;

@@ -89,7 +89,7 @@ pub(crate) fn report_panics() {
     panic::set_hook(Box::new(move |panic| {
         use io::Write as _;
         // A cache that makes it panic is rebuilt.
-        if ralph_memory::index::is_guarded() {
+        if ralph_memory::memory::is_guarded() {
             return;
         }
         activity::close();

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Duration, Utc};
 use clap::ValueEnum;
 use ralph_memory::entry::{Outcome, parse_time};
-use ralph_memory::progress::ProgressKind;
-use ralph_memory::strategy::Strategy;
+use ralph_memory::settings::ProgressKind;
+use ralph_memory::settings::Strategy;
 use ralph_memory::transcript;
 use ralph_memory::{Id, Scope, Source};
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
-use ralph_memory::history::Usage;
+use ralph_memory::memory::Usage;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
 

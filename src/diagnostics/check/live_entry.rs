@@ -6,7 +6,7 @@ use crate::error::{Problem, Severity};
 
 /// One live file.
 #[derive(Debug, Clone)]
-pub struct LiveEntry {
+pub(crate) struct LiveEntry {
     /// Its path, relative to `.ralph/`.
     pub path: String,
     /// Its id.

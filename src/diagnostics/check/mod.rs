@@ -20,11 +20,11 @@ use crate::entry::{Id, Kind, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 
-pub use self::live_entry::LiveEntry;
-pub use self::usefulness::usefulness;
+pub(crate) use self::live_entry::LiveEntry;
+pub(crate) use self::usefulness::usefulness;
 
 /// Returns what is wrong between the live entries `live`. `archived` are the ids that the archive has.
-pub fn problems(live: &[LiveEntry], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
+pub(crate) fn problems(live: &[LiveEntry], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
     let known = KnownNames::new(live, archived);
     let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
     let mut findings = Findings::default();

@@ -17,7 +17,7 @@ const UNUSED_DAYS: usize = 90;
 
 /// Returns a notice for each live knowledge entry that never helped or was never used. `attempts` are all that are
 /// recorded.
-pub fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec<Problem> {
+pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec<Problem> {
     let usage = usage(attempts.iter());
     // Days without attempts prove nothing, and neither do attempts without a recorded context.
     let days: BTreeSet<NaiveDate> =

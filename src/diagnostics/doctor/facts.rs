@@ -6,7 +6,7 @@ use crate::store::{FolderState, LockState, Survey};
 
 /// The facts about a memory.
 #[derive(Debug, Clone)]
-pub struct MemoryFacts {
+pub(crate) struct MemoryFacts {
     /// The newest format that this program reads.
     pub format: u64,
     /// Whether there is a settings file.
@@ -43,7 +43,7 @@ pub struct MemoryFacts {
 
 /// Whether semantic search works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SemanticFacts {
+pub(crate) struct SemanticFacts {
     /// Whether it works, or is not configured.
     pub is_well: bool,
     /// The servers in use, or why there are none.
@@ -54,7 +54,7 @@ pub struct SemanticFacts {
 
 /// The facts about one index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexFacts {
+pub(crate) struct IndexFacts {
     /// The id of its last commit; `None` where there is no index.
     pub id: Option<String>,
     /// The number of documents in it.
@@ -71,7 +71,7 @@ pub struct IndexFacts {
 
 impl IndexFacts {
     /// Returns whether it must be rebuilt: its contents are unknown, or not what they should be.
-    pub fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.id.is_some() && (!self.is_known || self.documents != self.expected())
     }
 
@@ -83,7 +83,7 @@ impl IndexFacts {
 
 /// The limits of Linux for notifications, for each user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WatchLimits {
+pub(crate) struct WatchLimits {
     /// The number of folders, in all programs together.
     pub folders: u64,
     /// The number of watchers, one or more for each program.
@@ -92,7 +92,7 @@ pub struct WatchLimits {
 
 /// What git says of the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitFacts {
+pub(crate) enum GitFacts {
     /// `git` is not installed.
     Missing,
     /// The memory is not in a work tree.

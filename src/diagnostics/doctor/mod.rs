@@ -13,12 +13,12 @@ use self::git::git;
 use crate::error::{Message, Problem};
 use crate::store::{LockState, Paths};
 
-pub use self::facts::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
+pub(crate) use self::facts::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
 pub use self::finding::{Diagnosis, Finding, FindingState};
 use self::finding::{are, counted, error, named, ok, warning};
 
 /// Judges the facts: returns one finding or more for each part of the memory.
-pub fn judge(facts: &MemoryFacts) -> Diagnosis {
+pub(crate) fn judge(facts: &MemoryFacts) -> Diagnosis {
     let mut findings = vec![settings(facts)];
     findings.extend(folders(facts));
     findings.extend(facts.indexes.iter().map(|(name, found)| index(name, found)));

@@ -11,11 +11,11 @@ use crate::secret::redact;
 use crate::text::{floor, with_invisible_shown};
 
 /// The largest section, in bytes.
-pub const MAX_SECTION_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_SECTION_BYTES: usize = 16 * 1024;
 /// The largest notes, in bytes: they hold what the agent wrote down, with the facts that no entry could take.
 const MAX_NOTES_BYTES: usize = 16 * MAX_SECTION_BYTES;
 /// The longest list.
-pub const MAX_LIST: usize = 200;
+pub(crate) const MAX_LIST: usize = 200;
 /// The longest title, in characters. With the figures below all texts of the frontmatter together stay
 /// under its limit, whatever quoting makes of them.
 const MAX_TITLE: usize = 300;
@@ -34,7 +34,7 @@ const NEAR: usize = 200;
 
 /// Which part of a text stays when it is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub(crate) enum Keep {
     /// Its beginning: what people write.
     Start,
     /// Its end: what commands print, whose last lines say why they failed.
@@ -48,7 +48,7 @@ pub enum Keep {
 /// use ralph_memory::entry::attempt::{Keep, prepare_text};
 /// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
 /// ```
-pub fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
+pub(crate) fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
     prepare(text, keep, MAX_SECTION_BYTES, allowed)
 }
 

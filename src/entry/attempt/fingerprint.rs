@@ -20,7 +20,7 @@ const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "mi
 /// assert_eq!(one, error_fingerprint("Thread 'main' (4711)  panicked at /tmp/x/src/a.rs:12:9 after 2ms"));
 /// assert_ne!(one, error_fingerprint("thread 'main' (812) overflowed its stack"));
 /// ```
-pub fn error_fingerprint(text: &str) -> Option<u64> {
+pub(crate) fn error_fingerprint(text: &str) -> Option<u64> {
     if !text.contains(char::is_alphabetic) {
         return None;
     }
@@ -40,7 +40,7 @@ pub fn error_fingerprint(text: &str) -> Option<u64> {
 /// let output = "   Compiling thiserror v2.0.1\nerror[E0308]: mismatched types\n  --> src/a.rs:10:5";
 /// assert_eq!(error_line(output), Some("error[E0308]: mismatched types"));
 /// ```
-pub fn error_line(text: &str) -> Option<&str> {
+pub(crate) fn error_line(text: &str) -> Option<&str> {
     let lines = || text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
     lines().find(|line| says_error(line)).or_else(|| lines().next_back())
 }

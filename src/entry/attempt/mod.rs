@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
 
-pub use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
-pub use fingerprint::{error_fingerprint, error_line};
+pub(crate) use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
+pub(crate) use fingerprint::error_line;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::fingerprint::error_fingerprint;
 use super::*;
 use crate::entry::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, parse_time, read};
 use crate::error::Problem;

@@ -11,7 +11,7 @@ use super::{Id, Kind, MAX_FILE_BYTES, frontmatter};
 use crate::text::fold;
 
 /// What begins a comment that keeps the value which lost; key and value follow.
-pub const CONFLICT: &str = "# merge-conflict ";
+pub(crate) const CONFLICT: &str = "# merge-conflict ";
 
 /// What became of two versions.
 #[derive(Debug, Clone, PartialEq, Eq)]

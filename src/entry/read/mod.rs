@@ -71,7 +71,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
 }
 
 /// Returns a hash of a body's words in lower case (XXH3, 64 bits), and how many they are.
-pub fn body_fingerprint(body: &str) -> (u64, u32) {
+pub(crate) fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
     let mut lower = String::new();
     for word in nfc(body).split_whitespace() {

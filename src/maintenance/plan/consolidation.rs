@@ -20,7 +20,7 @@ const MAX_BODY: usize = 64 * 1024;
 
 /// One live learning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learning {
+pub(crate) struct Learning {
     /// Its id.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
@@ -33,7 +33,7 @@ pub struct Learning {
 
 /// Learnings that become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedMerge {
+pub(crate) struct PlannedMerge {
     /// The newest, which takes over the statements of the others.
     pub into: Id,
     /// Its path, relative to `.ralph/`.
@@ -53,7 +53,7 @@ pub struct PlannedMerge {
 /// others, each under its title, block by block, without blocks that are there already; it gets their tags as well, and
 /// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have half
 /// of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes nothing.
-pub fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
+pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
     if learnings.len() <= most {
         return Vec::new();
     }

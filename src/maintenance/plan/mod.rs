@@ -6,5 +6,6 @@ mod consolidation;
 mod pruning;
 mod tag_groups;
 
-pub use self::consolidation::{Learning, PlannedMerge, plan_merges};
-pub use self::pruning::{PruneCandidate, PruneDecision, PruneFacts, PruneReason, Replacement, plan_prune};
+pub(crate) use self::consolidation::{Learning, PlannedMerge, plan_merges};
+pub use self::pruning::PruneReason;
+pub(crate) use self::pruning::{PruneCandidate, PruneFacts, Replacement, plan_prune};

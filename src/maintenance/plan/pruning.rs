@@ -44,7 +44,7 @@ impl PruneReason {
 
 /// An entry that is to go to the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PruneDecision {
+pub(crate) struct PruneDecision {
     /// The entry.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
@@ -55,7 +55,7 @@ pub struct PruneDecision {
 
 /// A live entry that can be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PruneCandidate {
+pub(crate) struct PruneCandidate {
     /// Its id.
     pub id: Id,
     /// Its path, relative to `.ralph/`.
@@ -66,7 +66,7 @@ pub struct PruneCandidate {
 
 /// The facts that decide, beside the live entries.
 #[derive(Debug, Clone, Default)]
-pub struct PruneFacts {
+pub(crate) struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
     pub attempts: Vec<AttemptSummary>,
     /// The task of each attempt that names one.
@@ -77,7 +77,7 @@ pub struct PruneFacts {
 
 /// A live entry that replaces another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     /// The entry that replaces.
     pub by: Id,
     /// When it was written.
@@ -90,7 +90,7 @@ pub struct Replacement {
 /// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
 /// fresh clone proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
 /// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
-pub fn plan_prune(
+pub(crate) fn plan_prune(
     live: &[PruneCandidate],
     facts: &PruneFacts,
     now: DateTime<Utc>,

@@ -81,7 +81,7 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     assert_eq!(fixture.tree(), rest);
     assert!(others.iter().all(|path| fixture.text(path) == "kept"));
     // Twice changes nothing.
-    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::Swept::default());
+    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::sweep::Swept::default());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn nothing_is_swept_through_a_link() {
     fixture.link("other", "knowledge");
     fixture.put("journal/a.md", "");
     fixture.link("../other", "journal/linked");
-    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::Swept::default());
+    assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::sweep::Swept::default());
     assert!(fixture.exists("other/.tmp-1-0123456789abcdef"));
 }
 

@@ -172,11 +172,11 @@ fn skills_are_moved_unless_the_name_is_taken() {
     for abilities in ALL_ABILITIES {
         let fixture = Fixture::with(abilities);
         let skills = fixture.root().join(".claude/skills");
-        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::MovedSkills::default());
+        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::init::MovedSkills::default());
         assert!(!skills.exists());
 
         fixture.store.make_folder("skills").unwrap();
-        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::MovedSkills::default());
+        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::init::MovedSkills::default());
         assert!(!skills.exists() && !fixture.exists("skills"));
 
         fixture.put("skills/one/SKILL.md", "old one");

@@ -2,7 +2,7 @@
 
 use ralph_memory::memory::{Iteration, Run};
 use ralph_memory::runner::assigned_task;
-use ralph_memory::strategy::Strategy;
+use ralph_memory::settings::Strategy;
 use ralph_memory::{Budget, Memory, Request, Task};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_memory::entry::merge::{Merged, merge};
+use ralph_memory::entry::{Merged, merge};
 use ralph_memory::{Error, Memory};
 
 use crate::error::UsageError;

@@ -1,7 +1,7 @@
 //! `note`: writes down what happened.
 
+use ralph_memory::entry::EVENTS;
 use ralph_memory::entry::Event;
-use ralph_memory::entry::knowledge::EVENTS;
 use ralph_memory::{Scope, Source};
 use serde_json::{Map, Value};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ralph_memory::history;
-use ralph_memory::retrieve::Explained;
+use ralph_memory::memory::Explained;
+use ralph_memory::memory::Usage;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ struct SearchMatch<'a> {
 #[derive(Serialize)]
 struct Explanation<'a> {
     explanation: &'a [Explained],
-    usage: Option<&'a history::Usage>,
+    usage: Option<&'a Usage>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyhow::Result<Exit> {
@@ -153,7 +153,7 @@ fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str) -> anyhow::Resul
     Ok(())
 }
 
-fn explain(ui: &mut Ui<'_>, hit: &Hit, usage: Option<&history::Usage>) -> anyhow::Result<()> {
+fn explain(ui: &mut Ui<'_>, hit: &Hit, usage: Option<&Usage>) -> anyhow::Result<()> {
     for part in &hit.explanation {
         ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
     }

@@ -1,6 +1,6 @@
 //! `status`: counts of what there is.
 
-use ralph_memory::entry::knowledge::timestamp;
+use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{Iteration, MemoryStatus};
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use ralph_memory::Memory;
 use ralph_memory::entry::{Outcome, Validation};
-use ralph_memory::history::TouchedFile;
 use ralph_memory::memory::IterationView;
+use ralph_memory::memory::TouchedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -226,35 +226,32 @@ fn hits(memory: &Memory, query: &str, found: &SearchResults, scores: Vec<f64>, l
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
-    use chrono::DateTime;
-    use ralph_memory::entry::{EntrySummary, Head};
+    use ralph_memory::Knowledge;
 
     use super::*;
 
     #[test]
     fn scores_are_told_beside_the_best_one() {
-        let entry = EntrySummary::new(
-            parse::id("a").unwrap(),
-            "knowledge/a.md",
-            Head::empty(Kind::Knowledge),
-            &HashSet::new(),
-            DateTime::UNIX_EPOCH,
-        );
-        let hit = |score| Hit {
-            entry: entry.clone(),
-            score,
-            similarity: None,
-            evidence: ralph_memory::retrieve::TermEvidence::default(),
-            explanation: Vec::new(),
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let memory = Memory::open(folder.path()).unwrap();
+        memory.add(&Knowledge::new("A lock", ["lock"], "It is held.")).unwrap();
+        let found = memory.search(&Query { text: "lock".into(), ..Query::default() }, 1).unwrap().hits.remove(0);
+        let hit = |score| {
+            let mut hit = found.clone();
+            hit.score = score;
+            hit
         };
         assert_eq!(relative(&[hit(8.0), hit(2.0), hit(-1.0)]), [1.0, 0.25, 0.0]);
         assert_eq!(relative(&[hit(0.0)]), [0.0]);
         assert_eq!(relative(&[]), [0.0; 0]);
         assert_eq!(fitting(&[hit(8.0), hit(2.0)], &[1.0, 0.25], Some(0.5), 0.9), [true, false]);
         assert_eq!(fitting(&[hit(8.0), hit(2.0)], &[1.0, 0.25], None, 0.9), [true, true]);
-        let meant = |similarity| Hit { similarity, ..hit(1.0) };
+        let meant = |similarity| {
+            let mut hit = hit(1.0);
+            hit.similarity = similarity;
+            hit
+        };
         assert_eq!(
             fitting(&[meant(Some(0.4)), meant(Some(0.6)), meant(None)], &[1.0; 3], Some(0.5), 0.0),
             [false, true, false]

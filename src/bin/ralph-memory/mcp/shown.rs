@@ -3,7 +3,7 @@
 //! An answer is JSON, so no text can be taken for anything but the value that it is. It goes into a prompt and onto
 //! terminals all the same: sigils in it are defused, and what a terminal acts on is shown.
 
-use ralph_memory::sigil::defuse;
+use ralph_memory::context::defuse;
 use ralph_memory::text::for_terminal;
 use ralph_memory::{Id, Problem};
 use serde::Serialize;

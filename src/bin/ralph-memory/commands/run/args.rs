@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
-use ralph_memory::progress::ProgressKind;
-use ralph_memory::strategy::Strategy;
+use ralph_memory::settings::ProgressKind;
+use ralph_memory::settings::Strategy;
 use ralph_memory::{Budget, Task};
 
 use super::saved_options::SavedOptions;

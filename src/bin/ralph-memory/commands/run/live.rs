@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
-use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::Recorded;
 use ralph_memory::runner::{dollars, duration};
 use ralph_memory::secret::redact;

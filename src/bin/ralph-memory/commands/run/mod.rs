@@ -12,11 +12,11 @@ mod summary;
 mod terminal;
 
 use ralph_memory::memory::{Run, record_command};
-use ralph_memory::progress::ProgressKind;
 use ralph_memory::runner::{
     AgentLog, Assignment, CommandLine, PromptTemplate, ResumedRun, RunEnd, RunOptions, RunProgress, Runner,
 };
-use ralph_memory::strategy::MODELS;
+use ralph_memory::settings::ProgressKind;
+use ralph_memory::settings::Settings;
 use ralph_memory::{Error, Memory, Task};
 
 use self::args::RunSubject;
@@ -46,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let subject = args.subject()?;
     let commands = Commands::of(&memory, args)?;
     // Models that somebody set are theirs to choose; the first three are Claude's.
-    if memory.settings().models == MODELS {
+    if memory.settings().models == Settings::default().models {
         memory = memory.with_models(commands.agent.known_models().unwrap_or_default());
     }
     let run_id = run.id.clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ralph_memory::entry::attempt::Outcome;
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
