@@ -430,7 +430,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 6_000, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
         /// Every line that is not the edited key's own is there, in order, to the byte.
         #[test]

@@ -17,16 +17,16 @@ use crate::{clocks, corruption, full_disk, paths};
 #[test]
 fn no_clock_makes_an_answer_stale() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = clocks::run(folder.path(), Path::new(PROGRAM), 100, 5);
-    assert_eq!(outcome.edits, 100);
-    assert!(outcome.by_library > 50 && outcome.by_process > 20 && outcome.same_size > 20, "{outcome:?}");
+    let outcome = clocks::run(folder.path(), Path::new(PROGRAM), 40, 5);
+    assert_eq!(outcome.edits, 40);
+    assert!(outcome.by_library > 20 && outcome.by_process > 8 && outcome.same_size > 8, "{outcome:?}");
 }
 
 #[test]
 fn no_coarse_clock_makes_an_answer_stale() {
     let own = ["campaigns::no_coarse_clock_makes_an_answer_stale", "--exact"];
     let Some(place) = own_disk(COARSE, &own) else { return };
-    let outcome = clocks::run(&place.join("disk"), Path::new(PROGRAM), 100, 5);
+    let outcome = clocks::run(&place.join("disk"), Path::new(PROGRAM), 40, 5);
     assert!(outcome.same_stat > 0, "{outcome:?}");
     got_there(&place);
 }
@@ -34,8 +34,8 @@ fn no_coarse_clock_makes_an_answer_stale() {
 #[test]
 fn damage_to_cache_and_state_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = corruption::run(folder.path(), Path::new(PROGRAM), 50, 6);
-    assert_eq!(outcome.damaged, 50);
+    let outcome = corruption::run(folder.path(), Path::new(PROGRAM), 12, 6);
+    assert_eq!(outcome.damaged, 12);
     // All that can happen has happened.
     assert!(outcome.kinds.iter().all(|count| *count > 0) && outcome.in_state > 0 && outcome.noticed > 0, "{outcome:?}");
 }
@@ -44,8 +44,8 @@ fn damage_to_cache_and_state_changes_no_answer() {
 fn a_full_disk_loses_nothing_and_is_lived_through() {
     let own = ["campaigns::a_full_disk_loses_nothing_and_is_lived_through", "--exact"];
     let Some(place) = own_disk(SMALL, &own) else { return };
-    let outcome = full_disk::run(&place, Path::new(PROGRAM), 2, 7);
-    assert!(outcome.fills == 2 && outcome.written.len() == 4, "{outcome:?}");
+    let outcome = full_disk::run(&place, Path::new(PROGRAM), 1, 7);
+    assert!(outcome.fills == 1 && outcome.written.len() == 4, "{outcome:?}");
     got_there(&place);
 }
 
@@ -87,10 +87,10 @@ fn what_can_only_be_read_is_read() {
 #[test]
 fn no_name_and_no_link_leads_outside() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = paths::run(folder.path(), Path::new(PROGRAM), 1_000, 8);
-    assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (900, 50, 50));
+    let outcome = paths::run(folder.path(), Path::new(PROGRAM), 240, 8);
+    assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (216, 12, 12));
     assert!(outcome.links > 20, "{outcome:?}");
-    assert!(outcome.refused < 450 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
+    assert!(outcome.refused < 108 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn git_is_led_nowhere_by_links() {
 fn a_clone_harms_nobody() {
     let half = |seed| {
         let folder = tempfile::tempdir().unwrap();
-        hostile_clone::run(folder.path(), Path::new(PROGRAM), 100, false, seed)
+        hostile_clone::run(folder.path(), Path::new(PROGRAM), 24, false, seed)
     };
     let outcomes = std::thread::scope(|scope| {
         let other = scope.spawn(|| half(10));
@@ -128,8 +128,8 @@ fn a_clone_harms_nobody() {
     });
     for outcome in outcomes {
         assert!(outcome.faults.is_empty(), "{} faults:\n{}", outcome.faults.len(), outcome.faults.join("\n"));
-        assert_eq!((outcome.clones, outcome.runs), (100, 400), "{outcome:?}");
-        assert!(outcome.compared > 120 && outcome.gits > 200, "{outcome:?}");
+        assert_eq!((outcome.clones, outcome.runs), (24, 96), "{outcome:?}");
+        assert!(outcome.compared > 28 && outcome.gits > 48, "{outcome:?}");
     }
 }
 

@@ -8,43 +8,43 @@ use crate::{crowds, kills, storms};
 #[test]
 fn entries_live_through_kills() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = kills::entries(folder.path(), Path::new(PROGRAM), 100, 1);
-    assert_eq!(outcome.rounds, 100);
+    let outcome = kills::entries(folder.path(), Path::new(PROGRAM), 30, 1);
+    assert_eq!(outcome.rounds, 30);
     // Both sides of the moment that counts were seen, or the moments were badly chosen.
-    assert!(outcome.killed >= 20 && outcome.old >= 5 && outcome.new >= 5, "{outcome:?}");
+    assert!(outcome.killed >= 6 && outcome.old >= 2 && outcome.new >= 2, "{outcome:?}");
 }
 
 #[test]
 fn the_index_lives_through_kills() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = kills::commits(folder.path(), Path::new(PROGRAM), 100, 1);
-    assert!(outcome.rounds == 100 && outcome.killed >= 20, "{outcome:?}");
+    let outcome = kills::commits(folder.path(), Path::new(PROGRAM), 30, 1);
+    assert!(outcome.rounds == 30 && outcome.killed >= 6, "{outcome:?}");
 }
 
 #[test]
 fn many_writers_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = crowds::writers(folder.path(), Path::new(PROGRAM), 50);
-    assert!(outcome.written == 400 && outcome.searches > 0, "{outcome:?}");
+    let outcome = crowds::writers(folder.path(), Path::new(PROGRAM), 12);
+    assert!(outcome.written == 96 && outcome.searches > 0, "{outcome:?}");
 }
 
 #[test]
 fn many_editors_of_the_same_files_lose_no_edit() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 50, false, 1);
-    assert_eq!((outcome.written, outcome.refused), (400, 0), "{outcome:?}");
+    let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 12, false, 1);
+    assert_eq!((outcome.written, outcome.refused), (96, 0), "{outcome:?}");
 }
 
 #[test]
 fn an_editor_that_knows_no_locks_loses_nothing_either() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 50, true, 1);
-    assert_eq!(outcome.written, 400, "{outcome:?}");
+    let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 12, true, 1);
+    assert_eq!(outcome.written, 96, "{outcome:?}");
 }
 
 #[test]
 fn watchers_live_through_storms() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = storms::run(folder.path(), "", 2, 300, 1, &mut |_, _| ());
-    assert_eq!(outcome.storms, 10);
+    let outcome = storms::run(folder.path(), "", 1, 300, 1, &mut |_, _| ());
+    assert_eq!(outcome.storms, 5);
 }

@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::support::TestBase;
 
 /// How often the loop is killed.
-const KILLS: u32 = 100;
+const KILLS: u32 = 30;
 /// How long it may live at most, in milliseconds: about three iterations of a debug build.
 const LONGEST_MS: usize = 400;
 /// Where the moments come from; another one is as good.

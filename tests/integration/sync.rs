@@ -165,7 +165,7 @@ fn answers_anew(memory: &Memory, root: &Path) -> (Vec<Vec<Hit>>, Vec<String>, us
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_grown_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {

@@ -223,7 +223,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
 fn what_matters_is_still_there_after_a_year() {
     let folder = tempfile::tempdir().unwrap();
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
-    let size = crate::year::Size { days: 45, runs: 4, iterations: 60, knowledge: 220 };
+    let size = crate::year::Size { days: 45, runs: 4, iterations: 30, knowledge: 220 };
     let year = crate::year::live(folder.path(), &golden, size, 3);
     assert!(year.still_retrieved >= 0.9 && year.archived > 0 && year.largest <= year.budget, "{year:?}");
 }

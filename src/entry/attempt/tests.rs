@@ -298,7 +298,7 @@ fn attempts() -> impl Strategy<Value = Attempt> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn whatever_is_written_is_read_back(attempt in attempts()) {

@@ -1,0 +1,35 @@
+//! What the tests, the benches and the fuzzer of this crate measure and attack by itself. It is no part of the public interface and changes
+//! without notice.
+
+pub use crate::catalog::{Area, Catalog};
+pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, folder_name};
+pub use crate::retrieve::search;
+pub use crate::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
+pub use crate::store::{Store, stem_for_title, version_of};
+
+/// See `crate::entry`.
+pub mod entry {
+    pub use crate::entry::attempt::Attempt;
+    pub use crate::entry::body::{blocks, digest};
+    pub use crate::entry::edit::{Change, apply};
+    pub use crate::entry::frontmatter::{double_quote, parse, quote, read as read_fields, split};
+    pub use crate::entry::guard::scan;
+    pub use crate::entry::read::read;
+}
+/// See `crate::semantic::qdrant`.
+#[cfg(feature = "semantic")]
+pub mod qdrant {
+    pub use crate::semantic::qdrant::{
+        CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint,
+    };
+    pub use crate::semantic::{RequestError, Timeouts};
+}
+/// See `crate::sigil`.
+pub mod sigil {
+    pub use crate::sigil::{Tokens, read, tokens};
+}
+/// See `crate::text`.
+pub mod text {
+    pub use crate::text::title::{first_sentence, title_of};
+    pub use crate::text::words::{fold, words};
+}

@@ -1,0 +1,55 @@
+//! Words, names and tags in the form in which they are compared.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+/// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
+/// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
+pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
+}
+
+/// Returns whether two names are the same, in whichever form each of them was written.
+pub(crate) fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
+    one.map(nfc) == other.map(nfc)
+}
+
+/// Returns a tag as tags are compared: trimmed, in lower case and in the composed form.
+pub(crate) fn fold_tag(tag: &str) -> String {
+    nfc(tag.trim()).to_lowercase()
+}
+
+/// Returns `text` with case, white space and the form of characters folded, for comparing titles.
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in nfc(text).split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    folded
+}
+
+/// Returns the words of `text`: runs of letters and digits, in lower case and in the composed form.
+pub fn words(text: &str) -> Vec<String> {
+    nfc(text)
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_case_and_white_space_are_folded() {
+        assert_eq!(nfc("cafe\u{301}"), "caf\u{e9}");
+        assert_eq!(fold("  Cargo\tBench "), "cargo bench");
+        assert_eq!(fold_tag(" Cafe\u{301} "), "caf\u{e9}");
+        assert_eq!(words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
+    }
+}
