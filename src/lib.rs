@@ -38,31 +38,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # How it flows
+//! # Where to begin
 //!
-//! ```text
-//!                 agent output
-//!                      │ sigil, transcript
-//!                      ▼
-//!  files ─store─► catalog ─► index, semantic ─► retrieve ─┐
-//!    ▲               │                                    ├─► context ─► agent
-//!    └─── memory ────┴──► history, strategy ──────────────┘
-//! ```
+//! | for | read |
+//! |---|---|
+//! | a loop of your own | [`Memory`], [`Memory::begin`] and [`Memory::finish`] |
+//! | a loop that is there already | the module `runner`, with the feature of that name |
+//! | adding, searching and maintaining | [`Memory`], whose answers are in [`memory`] |
+//! | what an entry and an attempt can say | [`Knowledge`], [`entry`] |
+//! | what can be set | [`Settings`](settings::Settings) |
+//! | what fails, and what to tell a person | [`Error`], [`error`] |
 //!
-//! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
-//! is committed to the [`index`] together with a small one in memory of what is not. So an answer
-//! holds every change that was complete before the call began, and there is no daemon to keep it so. A
-//! process that lives long can [watch](Memory::watch) the files, to be told of changes and to have them indexed
-//! before anyone asks.
+//! A call looks at the stat of every file, reads the files that changed, and searches the index together with a small one in memory
+//! for what the index lacks. So an answer holds every change that was complete before the call began, and there is no daemon to keep
+//! it so. A process that lives long can [watch](Memory::watch) the files, to learn of changes and to have them indexed before anyone asks.
 //!
-//! Where the settings name an Ollama server, entries are also found by what they mean ([`semantic`]): whoever writes
-//! one has it embedded, and a search adds what the vectors say to the score. That server, and a Qdrant server on which a
-//! team shares the vectors, may be absent, slow or broken at any time: words are always enough.
+//! Where the settings name an Ollama server, entries are also found by what they mean: a call that writes one embeds it, and a search
+//! adds the similarity to the score. That server, and a Qdrant server on which a team shares the vectors, may be absent, slow or broken
+//! at any time: words are always enough.
 //!
-//! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] folds the
-//! journal ([`history`]) into streaks and rates, chooses a model ([`strategy`]) and puts the
-//! [`context`](mod@context) together; [`Memory::finish`] reads the agent's text ([`sigil`]) and writes the
-//! journal. In between the iteration is a file in `.ralph/state/`, so that these may be two processes.
+//! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] reads the journal for failures in a row and
+//! success rates, chooses a model and builds the [`Context`]; [`Memory::finish`] reads the agent's text and writes the journal. In
+//! between, the iteration is a file in `.ralph/state/`, so that these may be two processes.
+//!
+//! The chapter on architecture, in `docs/src/design/architecture.md`, describes the private modules and their order.
 //!
 //! # Words
 //!
@@ -102,15 +101,6 @@
 //! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
 //!   journal stays the same.
 //! * A file that comes with a repository names no command that is run, no address that text is sent to and nothing else of a server.
-//!
-//! # Where to read
-//!
-//! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
-//! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
-//! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the servers), [`context`](mod@context),
-//! [`watch`] (keeps the index up to date while files change), [`maintenance`] (what goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence, and,
-//! with the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]

@@ -90,7 +90,7 @@ impl Area {
 
 /// All entries of one [`Area`].
 ///
-/// Functions that take a [`RowId`] panic on one that is not below [`Catalog::len`].
+/// Functions that take a `RowId` panic on one that is not below [`Catalog::len`].
 #[derive(Debug)]
 pub struct Catalog {
     area: Area,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::text::{first_sentence, fold};
 
 /// The longest summary, in characters (the seeds' limit).
-pub(crate) const MAX_SUMMARY: usize = 800;
+pub const MAX_SUMMARY: usize = 800;
 /// How long a title is that is made of the summary, in characters.
 const MAX_TITLE: usize = 80;
 

@@ -10,13 +10,13 @@ use crate::error::{Argument, Error, Result};
 use crate::text::{fold, fold_tag, is_same_name, nfc};
 
 /// The categories that say what was learned.
-pub(crate) const LEARNINGS: [&str; 7] =
+pub const LEARNINGS: [&str; 7] =
     ["success_pattern", "pitfall", "tool_usage", "code_structure", "testing_strategy", "debugging_technique", "other"];
 /// The categories that say what happened.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
 /// The most questions that a writer may give for an entry. One to three are a good number.
-pub(crate) const MAX_QUESTIONS: usize = 10;
+pub const MAX_QUESTIONS: usize = 10;
 
 /// What a category makes of an entry: where it stands in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! [`read()`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
 //! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
-//! or environment. [`frontmatter`] is the only file that knows YAML.
+//! or environment. `frontmatter` is the only file that knows YAML.
 
 pub(crate) mod attempt;
 pub(crate) mod body;
@@ -10,6 +10,7 @@ pub(crate) mod edit;
 mod event;
 pub(crate) mod frontmatter;
 pub(crate) mod guard;
+mod head;
 mod key;
 pub(crate) mod knowledge;
 pub(crate) mod merge;
@@ -23,14 +24,13 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Problem;
 use crate::text::nfc;
 
-pub(crate) use attempt::{Attempt, Sections};
-pub use attempt::{AttemptHead, Difficulty, Files, Outcome, Validation};
-pub use event::Event;
-pub(crate) use event::MAX_SUMMARY;
-pub use knowledge::{EVENTS, Knowledge, timestamp};
+pub(crate) use attempt::{Attempt, AttemptHead, Sections};
+pub use attempt::{Difficulty, Files, Outcome, Validation};
+pub use event::{Event, MAX_SUMMARY};
+pub(crate) use head::{Entry, Head, Link};
+pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};
 pub use merge::{Merged, merge};
 pub use path::EntryPath;
 pub(crate) use place::{place, place_of_key};
@@ -41,7 +41,7 @@ pub use summary::EntrySummary;
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 /// The largest frontmatter that is parsed, in bytes.
-pub const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 
 /// The two kinds of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,11 +70,11 @@ impl fmt::Display for Kind {
 }
 
 /// How far ahead of the clock a time may be and still count as one that has come: the clocks of other machines differ.
-pub const AHEAD: TimeDelta = TimeDelta::minutes(10);
+pub(crate) const AHEAD: TimeDelta = TimeDelta::minutes(10);
 
 /// Returns whether a time has not come yet, by more than [`AHEAD`]. No entry can have been begun or written then:
 /// somebody's clock was wrong, or somebody made it up.
-pub fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+pub(crate) fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     time.signed_duration_since(now) > AHEAD
 }
 
@@ -232,134 +232,4 @@ impl Source {
     pub fn parse(text: &str) -> Option<Source> {
         Source::ALL.into_iter().find(|source| source.as_str() == text)
     }
-}
-
-/// A `[[…]]` in a body.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
-    /// What stands between the brackets: an id or a title.
-    pub target: String,
-    /// The line in the file, counted from 1.
-    pub line: u32,
-}
-
-/// What lists, scopes, dedup and checks need of an entry: its frontmatter, and what was measured of
-/// its body. The catalog keeps one for each file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Head {
-    /// Knowledge or journal, by the folder it lies in.
-    pub kind: Kind,
-    /// Whether the frontmatter could be read and says what it must. An entry without is found by
-    /// its body, and stands in no context.
-    pub valid: bool,
-    /// `title`, or an attempt's `task_title`; empty when there is none.
-    pub title: String,
-    /// `tags`: trimmed, lowercase, each once, in the file's order.
-    pub tags: Vec<String>,
-    /// `category`, as written.
-    pub category: Option<String>,
-    /// `feature`.
-    pub feature: Option<String>,
-    /// `scope`.
-    pub scope: Scope,
-    /// `importance`, from 0 to 100.
-    pub importance: u8,
-    /// `source`.
-    pub source: Source,
-    /// `task_id`.
-    pub task_id: Option<String>,
-    /// `run_id`.
-    pub run_id: Option<String>,
-    /// `created_at`, or an attempt's `started_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub created_at: Option<DateTime<Utc>>,
-    /// `updated_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub updated_at: Option<DateTime<Utc>>,
-    /// `expires_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub expires_at: Option<DateTime<Utc>>,
-    /// `supersedes`: the ids that this entry replaces.
-    pub supersedes: Vec<Id>,
-    /// `files`: the project paths it speaks of.
-    pub files: Vec<String>,
-    /// `questions`: what it answers, in the words of somebody who has the problem.
-    pub questions: Vec<String>,
-    /// The `[[…]]` of its body.
-    pub links: Vec<Link>,
-    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ in white space alone.
-    pub body_fingerprint: u64,
-    /// How many words the body has.
-    pub body_words: u32,
-    /// What only an attempt has.
-    pub attempt: Option<Box<AttemptHead>>,
-    /// What was wrong with the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
-    pub problems: Vec<Problem>,
-    /// How many more warnings there were.
-    pub more_warnings: usize,
-}
-
-impl Head {
-    /// Returns a head that says nothing, for a file of this kind that could not be read.
-    pub fn unreadable(kind: Kind, problem: Problem) -> Head {
-        Head { problems: vec![problem], ..Head::empty(kind) }
-    }
-
-    /// Returns a head with every field at its default.
-    pub fn empty(kind: Kind) -> Head {
-        Head {
-            kind,
-            valid: false,
-            title: String::new(),
-            tags: Vec::new(),
-            category: None,
-            feature: None,
-            scope: Scope::Project,
-            importance: 50,
-            source: Source::Human,
-            task_id: None,
-            run_id: None,
-            created_at: None,
-            updated_at: None,
-            expires_at: None,
-            supersedes: Vec::new(),
-            files: Vec::new(),
-            questions: Vec::new(),
-            links: Vec::new(),
-            body_fingerprint: 0,
-            body_words: 0,
-            attempt: None,
-            problems: Vec::new(),
-            more_warnings: 0,
-        }
-    }
-
-    /// Returns when the entry last said something new: `updated_at`, else `created_at`.
-    pub fn recency(&self) -> Option<DateTime<Utc>> {
-        self.updated_at.max(self.created_at)
-    }
-
-    /// Returns the head without the times that have not come yet, as if it did not say them: what is the newest is told
-    /// first and kept, and an entry from the future would be the newest for years.
-    #[must_use]
-    pub fn as_of(self, now: DateTime<Utc>) -> Head {
-        let come = |time: Option<DateTime<Utc>>| time.filter(|time| !is_ahead(*time, now));
-        Head { created_at: come(self.created_at), updated_at: come(self.updated_at), ..self }
-    }
-
-    /// Returns whether the entry has expired at `now`.
-    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
-        self.expires_at.is_some_and(|at| at <= now)
-    }
-}
-
-/// One file, read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// What the frontmatter says, and what was measured.
-    pub head: Head,
-    /// Everything after the frontmatter, as in the file.
-    pub body: String,
-    /// The body's words without markup, for the index.
-    pub text: String,
 }

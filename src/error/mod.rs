@@ -12,7 +12,8 @@ mod problem;
 use std::path::{Path, PathBuf};
 
 pub use self::argument::Argument;
-pub use self::findings::{Findings, MAX_IN_ALL, MAX_OF_FILE, Tally};
+pub(crate) use self::findings::Findings;
+pub use self::findings::{MAX_IN_ALL, MAX_OF_FILE, Tally};
 pub use self::kind::ErrorKind;
 pub use self::problem::{Message, Problem, Severity};
 

@@ -30,7 +30,7 @@ pub struct TouchedFile {
     pub read: usize,
     /// When the last of these iterations began.
     pub last_touched_at: DateTime<Utc>,
-    /// Whether these are so many that who goes on should look at it first: from [`SUGGESTED_FROM`] on.
+    /// Whether these are so many that who goes on should look at it first: from three on.
     pub suggested: bool,
 }
 

@@ -11,7 +11,7 @@ use super::tokens::{self, Stems};
 /// Memory for the terms of a few entries; Tantivy's usual 15 MB cost 4 ms to prepare. It is no limit.
 const MEMORY_BYTES: usize = 300_000;
 
-/// Takes entries, then becomes an [`Overlay`].
+/// Takes entries, then becomes an `Overlay`.
 pub struct OverlayBuilder {
     writer: Option<SingleSegmentIndexWriter<TantivyDocument>>,
     fields: IndexFields,

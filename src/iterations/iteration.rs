@@ -54,7 +54,7 @@ pub struct Iteration {
     pub model: String,
     /// Why this one.
     pub rationale: String,
-    /// How often the task failed in a row, and one more when it goes in circles: see [`rung`](crate::history::rung).
+    /// How often the task failed in a row, and one more when it goes in circles.
     pub rung: u32,
     /// When it began, in whole seconds.
     pub started_at: DateTime<Utc>,

@@ -10,7 +10,7 @@ impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
     ///
     /// An entry says the same when its scope and the title that its writer gave it are equal, or when the new body says
-    /// what it said (see [`dedup::is_same`](crate::dedup::is_same)). It then gets the new title, body, tags and other
+    /// what it said (see `crate::dedup`). It then gets the new title, body, tags and other
     /// keys, and its old version goes to the archive first. Anything else is a new entry, and the answer names those
     /// that are like it.
     ///
@@ -35,7 +35,7 @@ impl Memory {
     /// # Errors
     ///
     /// * [`Error::Invalid`](crate::Error::Invalid) where title, tags or body are missing, or where an agent's knowledge
-    ///   has characters that [no reader sees](crate::text::invisible()).
+    ///   has characters that no reader sees.
     /// * [`Error::Secret`](crate::Error::Secret) where something looks like a secret that neither
     ///   [`Memory::allow_secrets`] nor the settings allow.
     /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing,

@@ -191,8 +191,8 @@ pub fn tokens(text: &str) -> Tokens {
 /// Returns what an agent's final text says of the task with this id.
 ///
 /// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the
-/// last one that names the task, and of knowledge and learnings the first [`MAX_KNOWLEDGE`]. Of what
-/// could not be taken over the first [`MAX_REFUSED`] are told one by one; the last of them counts the rest.
+/// last one that names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Of what
+/// could not be taken over the first `MAX_REFUSED` are told one by one; the last of them counts the rest.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;

@@ -75,7 +75,7 @@ pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
 }
 
 /// Replaces what a terminal would act on, and what nobody would see: control characters but line break and tab, C1
-/// controls, characters that turn the direction of writing, and those that are [`invisible()`]. They are shown as
+/// controls, characters that turn the direction of writing, and those that no reader sees. They are shown as
 /// `\u{…}`.
 ///
 /// ```
@@ -97,7 +97,7 @@ pub fn for_terminal(text: &str) -> String {
     safe
 }
 
-/// Shows the characters of a text that are [`invisible()`] as `\u{…}`.
+/// Shows the characters of a text that no reader sees as `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::with_invisible_shown("a\u{200b}b"), "a\\u{200b}b");

@@ -35,14 +35,14 @@ const AHEAD: usize = 8;
 /// Of so many operations on the cache the tests let one fail.
 const THINNED: usize = 8;
 /// Of so many others.
-const SAMPLED: usize = 13;
+const SAMPLED: usize = 23;
 /// The files of a project, without the cache and what the lock says.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Which errors are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Errors {
-    /// One at every thirteenth operation, from which on the seed says; at few of the cache.
+    /// One at every twenty-third operation, from which on the seed says; at few of the cache.
     Sampled,
     /// One at each operation, another one from one to the next and from seed to seed; at few of the cache.
     #[allow(dead_code, reason = "the tests take samples")]

@@ -227,7 +227,7 @@ fn frames(order: &Order) -> Done {
 
 fn year_of_a_project(order: &Order) -> Done {
     let seed = order.argument(0, 1)?;
-    let size = year::Size { days: 365, runs: 40, iterations: 2_000, knowledge: 600 };
+    let size = year::Size { days: 365, runs: 40, iterations: 2_000, knowledge: 600, one_in: 1 };
     let folder = tempfile::tempdir()?;
     let mut out = io::stdout();
     writeln!(out, "{size:?}, seed {seed}")?;

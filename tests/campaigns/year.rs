@@ -29,6 +29,8 @@ pub(crate) struct Size {
     pub(crate) iterations: usize,
     /// Knowledge entries that are written, those that are planted included.
     pub(crate) knowledge: usize,
+    /// Of so many judged tasks one is asked for.
+    pub(crate) one_in: usize,
 }
 
 /// What came of a year.
@@ -168,7 +170,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
     let clock = move || SystemTime::UNIX_EPOCH + Duration::from_secs(own.load(Ordering::SeqCst));
     let memory = Memory::open(folder).unwrap().with_clock(clock);
     let planted = planted(golden);
-    let judged = judged(golden);
+    let judged: Vec<Judged> = judged(golden).into_iter().step_by(size.one_in).collect();
     let budget = 27_000;
     let at_the_start = {
         let folder = folder.join("planted");

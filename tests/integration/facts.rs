@@ -242,7 +242,7 @@ fn is_twice(one: &Entry, other: &Entry) -> bool {
 
 /// How many sequences are tried: more by hand.
 fn n_sequences() -> u32 {
-    std::env::var("FACT_SEQUENCES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+    std::env::var("FACT_SEQUENCES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
 }
 
 proptest! {

@@ -96,7 +96,7 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
     }
     // Both ways to end were seen, or the moments were badly chosen.
     assert_eq!(counts.get("done"), Some(&1), "{counts:?}");
-    assert!(counts["interrupted"] >= 20 && counts["failed"] >= 20, "{counts:?}");
+    assert!(counts["interrupted"] >= 6 && counts["failed"] >= 20, "{counts:?}");
     // What an agent did is in the journal, finished or cut off.
     let turns = fs::read_to_string(base.home().join("turns")).unwrap();
     for turn in turns.lines() {

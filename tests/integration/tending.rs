@@ -223,7 +223,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
 fn what_matters_is_still_there_after_a_year() {
     let folder = tempfile::tempdir().unwrap();
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
-    let size = crate::year::Size { days: 45, runs: 4, iterations: 30, knowledge: 220 };
+    let size = crate::year::Size { days: 45, runs: 3, iterations: 20, knowledge: 220, one_in: 3 };
     let year = crate::year::live(folder.path(), &golden, size, 3);
     assert!(year.still_retrieved >= 0.9 && year.archived > 0 && year.largest <= year.budget, "{year:?}");
 }
@@ -280,7 +280,7 @@ fn folds(it: &Garden) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     /// Whatever is done to a memory, every statement is in a file, a dry run says what the real one does, the
     /// caps hold, and history is the same.

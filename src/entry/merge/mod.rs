@@ -33,7 +33,7 @@ pub enum Merged {
 /// file's, relative to `.ralph/`; `marker_size` is the length of conflict markers, git's is 7.
 ///
 /// Of a key that both changed the value of the version that was written later counts, and the other one is
-/// kept as a comment behind [`CONFLICT`]. Tags, files and ids that are superseded are sets: what one side
+/// kept as a comment behind `# merge-conflict`. Tags, files and ids that are superseded are sets: what one side
 /// added or took out is added or taken out. `updated_at` is the later one, and `created_at` the earlier.
 ///
 /// Two entries that have different titles and no base, or both got another title, are not blended; nor is

@@ -7,9 +7,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
-use crate::store::write::Replaced;
 use crate::store::read::read_with_stat;
 use crate::store::temp::first_mode;
+use crate::store::write::Replaced;
 use crate::store::write::WriteStep;
 
 const A: &str = "knowledge/a.md";
