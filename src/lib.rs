@@ -70,9 +70,8 @@
 //! | entry | one markdown file with frontmatter; a [`Kind::Knowledge`] or a [`Kind::Journal`] one |
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
 //! | [`Scope`] | whom it concerns |
-//! | [head](entry::Head) | what lists, dedup and checks need of an entry |
-//! | [event](entry::Event) | knowledge of what happened: told to the tasks in its scope, and never brought up to date |
-//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
+//! | [event](entry::Event) | knowledge of something that happened; contexts of the tasks in its scope show it, and it is never updated |
+//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), attempt | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
 //! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
 //! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |

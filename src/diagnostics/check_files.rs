@@ -27,7 +27,8 @@ const UNTRACK: &str =
 /// What [`Memory::check`](crate::Memory::check) found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// What is wrong, sorted by path, as [`Findings::finish`](crate::error::Findings::finish) lists it.
+    /// The problems, sorted by path; of one file at most [`MAX_OF_FILE`](crate::error::MAX_OF_FILE), in all at most
+    /// [`MAX_IN_ALL`](crate::error::MAX_IN_ALL).
     pub problems: Vec<Problem>,
     /// The number of problems, listed or not.
     pub total: Tally,

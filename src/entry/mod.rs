@@ -1,7 +1,6 @@
 //! What one file says.
 //!
-//! [`read()`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
-//! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
+//! Parsing never fails: it yields what could be read, and the [problems](crate::Problem) that were met. Everything here is pure: no file, clock
 //! or environment. `frontmatter` is the only file that knows YAML.
 
 pub(crate) mod attempt;

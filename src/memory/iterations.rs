@@ -16,13 +16,13 @@ impl Memory {
     }
 
     /// Returns the name of the run that was active last, if that was within two hours: one that ended an
-    /// iteration, or began one. What the journal says of the [future](crate::entry::is_ahead) does not count.
+    /// iteration, or began one. What the journal says of the future does not count.
     pub fn recent_run(&self) -> Option<String> {
         iterations::recent_run(&self.workspace)
     }
 
     /// Returns the name of the run that began an iteration last, however long ago. What the journal says of the
-    /// [future](crate::entry::is_ahead) does not count.
+    /// future does not count.
     pub fn newest_run(&self) -> Option<String> {
         iterations::newest_run(&self.workspace)
     }

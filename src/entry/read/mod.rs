@@ -19,7 +19,7 @@ use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
-/// What is wrong with the file stands in [`Head::problems`]. An entry whose frontmatter cannot be
+/// What is wrong with the file stands in `Head::problems`. An entry whose frontmatter cannot be
 /// used has `valid: false`, and its body is read all the same: all of the file where no frontmatter
 /// can be told from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
