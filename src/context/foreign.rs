@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_longer_than_what_it_holds() {
+    fn a_fence_is_longer_than_any_fence_inside_it() {
         let check = |text: &str, mark, expected: &str| assert_eq!(fence(text, mark, "", "  "), expected);
         check("a\n\nb\n", '`', "  ```\n  a\n\n  b\n  ```\n");
         check("````", '`', "  `````\n  ````\n  `````\n");

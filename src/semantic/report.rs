@@ -58,18 +58,18 @@ pub struct SemanticStatus {
     /// The servers and the model in use, or why there are none, in one line.
     pub detail: String,
     /// The command or the setting that fixes it; also where it works in a way that it should not.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl SemanticStatus {
     /// Reports that the settings do not ask for semantic search.
     pub(super) fn off(reason: &str) -> SemanticStatus {
-        SemanticStatus { wanted: false, active: false, detail: format!("RAG: off ({reason})"), mend: None }
+        SemanticStatus { wanted: false, active: false, detail: format!("RAG: off ({reason})"), fix: None }
     }
 
     /// Reports that the settings ask for semantic search, and it does not work.
     pub(super) fn failed(reason: &str, fix: String) -> SemanticStatus {
-        SemanticStatus { wanted: true, mend: Some(fix), ..SemanticStatus::off(reason) }
+        SemanticStatus { wanted: true, fix: Some(fix), ..SemanticStatus::off(reason) }
     }
 }
 

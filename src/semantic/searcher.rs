@@ -252,13 +252,13 @@ impl Searcher {
             Ok(detail) => {
                 self.breaker.reset(workspace);
                 let exposes_key = self.remote.as_ref().is_some_and(|remote| remote.qdrant().exposes_key());
-                let (more, mend) = if exposes_key {
+                let (more, fix) = if exposes_key {
                     let fix = "give `qdrant.url` an `https://` address".to_owned();
                     ("; `qdrant.api_key` goes over the network where others can read it", Some(fix))
                 } else {
                     ("", None)
                 };
-                SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), mend }
+                SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), fix }
             }
             Err(failure) => {
                 let _ = self.breaker.report(workspace, &failure);

@@ -675,7 +675,7 @@ fn status_counts() {
 }
 
 #[test]
-fn check_says_where_what_and_how_to_mend_it() {
+fn check_reports_the_place_the_problem_and_the_fix() {
     let base = sample();
     assert_snapshot!(base.run(["check"]), @"
     exit 0

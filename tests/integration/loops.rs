@@ -264,7 +264,7 @@ fn shown(entries: &BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn run_writes_down_what_was_tried_and_learned() {
+fn run_records_attempts_and_learnings() {
     let (driven, ran) = by_run();
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(

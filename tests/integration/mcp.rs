@@ -112,7 +112,7 @@ fn every_way_to_begin_is_understood() {
 }
 
 #[test]
-fn what_is_offered_is_described_for_every_client() {
+fn every_tool_is_described_for_every_client() {
     let base = sample();
     let mut old = agent(&base);
     let mut new = Agent::stateless(base.with(["mcp"]).command());
@@ -587,7 +587,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
 
 /// A client that gets an error without an id waits for its answer for ever.
 #[test]
-fn a_request_that_no_parser_takes_is_answered_under_its_id() {
+fn an_unparsable_request_is_answered_under_its_id() {
     let base = sample();
     let mut agent = agent(&base);
     let call = |id: &str, argument: &[u8]| {

@@ -367,7 +367,7 @@ fn each_way_to_fail_is_told_once() {
     };
     assert_eq!(fails(404, "no such model"), ["semantic-off"]);
     assert_eq!(fails(404, "no such model"), [""; 0]);
-    assert_eq!(fails(200, "<html>"), ["semantic-off"], "it has another mend");
+    assert_eq!(fails(200, "<html>"), ["semantic-off"], "another fix applies");
     assert_eq!(fails(404, "no such model"), [""; 0]);
 }
 
@@ -642,7 +642,7 @@ fn damaged_vectors_are_made_again() {
         }
         ollama.texts();
         search(&base, &ollama.url, "latency storage").run().json(0);
-        assert_eq!(ollama.texts().len(), 1, "damage {number} is mended");
+        assert_eq!(ollama.texts().len(), 1, "damage {number} is repaired");
     }
     fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);

@@ -55,7 +55,7 @@ pub(super) struct ToolProblem {
     line: Option<u32>,
     /// What is wrong
     message: String,
-    /// How to mend it
+    /// How to fix it
     hint: String,
 }
 

@@ -138,7 +138,7 @@ mod tests {
 12 | title: *x
    |        ^
    |
-   = help: how to mend it
+   = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ",
@@ -156,7 +156,7 @@ mod tests {
 12 |   see [[x]]  
    |   ^^^^^^^^^
    |
-   = help: how to mend it
+   = help: how to fix it
 
 0 errors, 1 warning in 3 files
 ",
@@ -174,7 +174,7 @@ mod tests {
  ::: \n2 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy
   |                                                              ^
   |
-  = help: how to mend it
+  = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ",
@@ -185,7 +185,7 @@ mod tests {
     fn what_has_no_line_says_its_path() {
         let expected = "error[some-code]: .ralph/knowledge/a.md: what is wrong
  |
- = help: how to mend it
+ = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ";

@@ -66,7 +66,7 @@ mod tests {
             severity,
             code: "some-code".to_owned(),
             message: "what is wrong".into(),
-            hint: "how to mend it".into(),
+            hint: "how to fix it".into(),
         }
     }
 
@@ -90,11 +90,11 @@ mod tests {
         let check = |problem: Problem, expected: &str| assert_eq!(text(|out| github(out, &[problem])), expected);
         check(
             problem(Severity::Error, 2, 9),
-            "::error file=.ralph/knowledge/a.md,line=2,col=9,title=some-code::what is wrong%0Ahow to mend it\n",
+            "::error file=.ralph/knowledge/a.md,line=2,col=9,title=some-code::what is wrong%0Ahow to fix it\n",
         );
         check(
             problem(Severity::Warning, 0, 9),
-            "::warning file=.ralph/knowledge/a.md,title=some-code::what is wrong%0Ahow to mend it\n",
+            "::warning file=.ralph/knowledge/a.md,title=some-code::what is wrong%0Ahow to fix it\n",
         );
         let odd = Problem {
             path: ".ralph/knowledge/a,b:100%.md".to_owned(),

@@ -157,13 +157,13 @@ mod tests {
         let run = &log["runs"][0];
         assert_eq!(run["columnKind"], "unicodeCodePoints");
         assert_eq!(run["tool"]["driver"]["name"], "ralph-memory");
-        let rule = |id: &str, short: &str| json!({"id": id, "shortDescription": {"text": short}, "help": {"text": "how to mend it"}});
+        let rule = |id: &str, short: &str| json!({"id": id, "shortDescription": {"text": short}, "help": {"text": "how to fix it"}});
         assert_eq!(run["tool"]["driver"]["rules"], json!([rule("another", "another"), rule("some-code", "some code")]));
         assert_eq!(
             run["results"][0],
             json!({
                 "ruleId": "some-code", "ruleIndex": 1, "level": "error",
-                "message": {"text": "what is wrong; how to mend it"},
+                "message": {"text": "what is wrong; how to fix it"},
                 "locations": [{"physicalLocation": {
                     "artifactLocation": {"uri": ".ralph/knowledge/a.md", "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 2, "startColumn": 9},

@@ -174,10 +174,10 @@ fn assignment(
 
 /// Shows what a person should know before the run begins.
 fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
-    let meaning = memory.semantic_status();
-    if meaning.wanted {
-        ui.note(&meaning.detail);
-        if let Some(fix) = &meaning.mend {
+    let semantic = memory.semantic_status();
+    if semantic.wanted {
+        ui.note(&semantic.detail);
+        if let Some(fix) = &semantic.fix {
             ui.note(&format!("hint: {fix}"));
         }
     }
