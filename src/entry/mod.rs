@@ -1,8 +1,8 @@
-//! What one file says.
+//! The content of one file.
 //!
-//! [`read()`] takes a path and bytes and always gives an [`Entry`]: parsing never fails, it yields
-//! what could be read and the [`Problem`]s that were met. Everything here is pure: no file, clock
-//! or environment. [`frontmatter`] is the only file that knows YAML.
+//! [`read()`] takes a path and bytes and always returns an [`Entry`]: parsing never fails, it returns the readable
+//! parts and the [`Problem`]s. Everything here is pure: no file, clock or environment. [`frontmatter`] is the only file
+//! that knows YAML.
 
 pub mod attempt;
 pub mod body;
@@ -64,11 +64,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How far ahead of the clock a time may be and still count as one that has come: the clocks of other machines differ.
+/// How far ahead of the clock a time may be and still count as past: clocks of machines differ.
 pub const AHEAD: TimeDelta = TimeDelta::minutes(10);
 
-/// Returns whether a time has not come yet, by more than [`AHEAD`]. No entry can have been begun or written then:
-/// somebody's clock was wrong, or somebody made it up.
+/// Returns whether a time is in the future by more than [`AHEAD`]. No entry can have been written then: a clock was
+/// wrong, or the time was made up.
 pub fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     time.signed_duration_since(now) > AHEAD
 }
@@ -127,7 +127,7 @@ impl Id {
         &self.0
     }
 
-    /// Returns what kind of entry it names.
+    /// Returns the kind of entry that it names.
     pub fn kind(&self) -> Kind {
         if self.0.starts_with("journal/") { Kind::Journal } else { Kind::Knowledge }
     }
@@ -144,7 +144,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// Whom an entry concerns.
+/// Which tasks an entry concerns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Scope {
@@ -157,7 +157,7 @@ pub enum Scope {
     Section(String),
     /// The task with this id.
     Task(String),
-    /// Something this program does not know; kept as written and shown to no task.
+    /// An unknown scope; kept as written and shown to no task.
     Unknown(String),
 }
 
@@ -211,7 +211,7 @@ impl Source {
     pub const ALL: [Source; 6] =
         [Source::Human, Source::Agent, Source::Coder, Source::Reviewer, Source::Orchestrator, Source::Coordinator];
 
-    /// Returns the word that stands for it in a file.
+    /// Returns the word for it in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Source::Human => "human",
@@ -223,7 +223,7 @@ impl Source {
         }
     }
 
-    /// Returns the source that the word stands for.
+    /// Returns the source for a word in a file.
     pub fn parse(text: &str) -> Option<Source> {
         Source::ALL.into_iter().find(|source| source.as_str() == text)
     }
@@ -232,20 +232,20 @@ impl Source {
 /// A `[[…]]` in a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// What stands between the brackets: an id or a title.
+    /// The text between the brackets: an id or a title.
     pub target: String,
     /// The line in the file, counted from 1.
     pub line: u32,
 }
 
-/// What lists, scopes, dedup and checks need of an entry: its frontmatter, and what was measured of
-/// its body. The catalog keeps one for each file.
+/// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
+/// body. The catalog keeps one for each file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// Knowledge or journal, by the folder it lies in.
+    /// Knowledge or journal, by its folder.
     pub kind: Kind,
-    /// Whether the frontmatter could be read and says what it must. An entry without is found by
-    /// its body, and stands in no context.
+    /// Whether the frontmatter is readable and has the required values. Without that, searches find the entry by its
+    /// body, and no context includes it.
     pub valid: bool,
     /// `title`, or an attempt's `task_title`; empty when there is none.
     pub title: String,
@@ -276,26 +276,26 @@ pub struct Head {
     pub expires_at: Option<DateTime<Utc>>,
     /// `supersedes`: the ids that this entry replaces.
     pub supersedes: Vec<Id>,
-    /// `files`: the project paths it speaks of.
+    /// `files`: the project paths that it is about.
     pub files: Vec<String>,
-    /// `questions`: what it answers, in the words of somebody who has the problem.
+    /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
-    /// The `[[…]]` of its body.
+    /// The `[[…]]` links of its body.
     pub links: Vec<Link>,
-    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ in white space alone.
+    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
     pub body_fingerprint: u64,
     /// How many words the body has.
     pub body_words: u32,
-    /// What only an attempt has.
+    /// The values that only an attempt has.
     pub attempt: Option<Box<AttemptHead>>,
-    /// What was wrong with the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
+    /// The problems of the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
     pub problems: Vec<Problem>,
     /// How many more warnings there were.
     pub more_warnings: usize,
 }
 
 impl Head {
-    /// Returns a head that says nothing, for a file of this kind that could not be read.
+    /// Returns an empty head, for a file of this kind that could not be read.
     pub fn unreadable(kind: Kind, problem: Problem) -> Head {
         Head { problems: vec![problem], ..Head::empty(kind) }
     }
@@ -329,13 +329,13 @@ impl Head {
         }
     }
 
-    /// Returns when the entry last said something new: `updated_at`, else `created_at`.
+    /// Returns when the content of the entry last changed: `updated_at`, else `created_at`.
     pub fn recency(&self) -> Option<DateTime<Utc>> {
         self.updated_at.max(self.created_at)
     }
 
-    /// Returns the head without the times that have not come yet, as if it did not say them: what is the newest is told
-    /// first and kept, and an entry from the future would be the newest for years.
+    /// Returns the head without times in the future. The newest entries are shown first and kept, and an entry from the
+    /// future would be the newest for years.
     #[must_use]
     pub fn as_of(self, now: DateTime<Utc>) -> Head {
         let come = |time: Option<DateTime<Utc>>| time.filter(|time| !is_ahead(*time, now));
@@ -351,7 +351,7 @@ impl Head {
 /// One file, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What the frontmatter says, and what was measured.
+    /// The frontmatter, and measurements of the body.
     pub head: Head,
     /// Everything after the frontmatter, as in the file.
     pub body: String,

@@ -85,7 +85,7 @@ fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
         let models = &workspace.settings.models;
         output.next_model = Models::new(models).and_then(|models| models.named(&name)).map(str::to_owned);
         if output.next_model.is_none() {
-            refused.push((u32::MAX, format!("<next-model> names `{name}`, which is none of {}", models.join(", "))));
+            refused.push((u32::MAX, format!("<next-model> names `{name}`, which is not one of {}", models.join(", "))));
         }
     }
     refused

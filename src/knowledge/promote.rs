@@ -32,7 +32,7 @@ pub struct Promoted {
 /// Gives an entry another scope.
 pub(crate) fn promote(workspace: &Workspace, id: &Id, scope: &Scope) -> Result<Promoted> {
     if let Scope::Unknown(scope) = scope {
-        let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
+        let reason = format!("`{scope}` is not one of `project`, `feature:NAME`, `section:ID` and `task:ID`");
         return Err(Error::invalid("scope", reason));
     }
     workspace.refuse_secrets_in("scope", &scope.to_string())?;

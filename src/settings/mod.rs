@@ -424,7 +424,7 @@ mod tests {
             ("c: 4990 more keys are not settings", None)
         );
         let error = read(90_000).unwrap_err().to_string();
-        assert!(error.ends_with("it has 978889 bytes, and at most 65536 are read"), "{error}");
+        assert!(error.ends_with("it has 978889 bytes; the limit is 65536"), "{error}");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Settings {
     pub fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
         let file = SettingsFile { text, path };
         if text.len() > MAX_BYTES {
-            return Err(file.refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));
+            return Err(file.refuse(None, &format!("it has {} bytes; the limit is {MAX_BYTES}", text.len())));
         }
         let table =
             DeTable::parse(text).map_err(|error| file.refuse(error.span().map(|span| span.start), error.message()))?;

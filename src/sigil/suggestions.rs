@@ -71,18 +71,18 @@ fn suggestion(value: &Value, line: u32, number: usize) -> Result<Option<Suggesti
     }
     let length = summary.chars().count();
     if length > MAX_SUMMARY {
-        return Err(format!("`summary` has {length} characters, and {MAX_SUMMARY} are the most"));
+        return Err(format!("`summary` has {length} characters; the limit is {MAX_SUMMARY}"));
     }
     let event = text("event_type")?;
     if !EVENTS.contains(&event) {
-        return Err(format!("`event_type` is none of {}", EVENTS.join(", ")));
+        return Err(format!("`event_type` is not one of {}", EVENTS.join(", ")));
     }
     let scope = match text("scope")? {
         "task" => SuggestedScope::Task,
         "section" => SuggestedScope::Section,
         "feature" => SuggestedScope::Feature,
         "project" => SuggestedScope::Project,
-        _ => return Err("`scope` is none of task, section, feature, project".to_owned()),
+        _ => return Err("`scope` is not one of task, section, feature, project".to_owned()),
     };
     let importance = match fields.get("importance") {
         None | Some(Value::Null) => None,

@@ -98,7 +98,7 @@ fn what_is_not_what_it_must_be_is_refused() {
     refused("<next-model>--yes</next-model>", &["line 1: <next-model> does not name a model in one word"]);
     refused(
         "<difficulty-estimate>steep</difficulty-estimate>",
-        &["line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked"],
+        &["line 1: <difficulty-estimate> is not one of trivial, easy, moderate, hard and blocked"],
     );
     refused("<failure-report>what_tried: x</failure-report>", &["line 1: <failure-report> without `why_failed:`"]);
     refused("<task-done>the first task</task-done>", &["line 1: <task-done> does not hold the id of a task"]);
@@ -115,7 +115,7 @@ fn of_several_the_first_or_the_last_counts() {
          <difficulty-estimate>x</difficulty-estimate><difficulty-estimate>easy</difficulty-estimate>",
         &[
             "line 1: <journal> is empty",
-            "line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked",
+            "line 1: <difficulty-estimate> is not one of trivial, easy, moderate, hard and blocked",
         ],
     );
     assert_eq!((said.notes.as_deref(), said.difficulty), (Some("a"), Some(Difficulty::Easy)));
@@ -169,7 +169,7 @@ fn a_summary_that_is_too_long_is_refused() {
     assert_eq!(read(&block(800), "t-1").suggestions.len(), 1);
     let said = read(&block(801), "t-1");
     assert_eq!(said.suggestions, []);
-    let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters, and 800 are the most";
+    let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters; the limit is 800";
     assert_eq!(said.refused[0].to_string(), told);
 }
 

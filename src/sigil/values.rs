@@ -68,7 +68,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
         "difficulty-estimate" if content == DIFFICULTY_PLACEHOLDER => Err(Skip::Example),
         "difficulty-estimate" => match Difficulty::parse(&word(content).to_lowercase()) {
             Some(difficulty) => Ok(Sigil::Difficulty(difficulty)),
-            None => refused("is none of trivial, easy, moderate, hard and blocked"),
+            None => refused("is not one of trivial, easy, moderate, hard and blocked"),
         },
         "retry-suggestion" => Ok(Sigil::RetrySuggestion(content.to_owned())),
         "journal" => Ok(Sigil::Journal(content.to_owned())),

@@ -52,10 +52,9 @@ impl Unreadable {
             Unreadable::Link => return Error::OutsideRoot { path },
             Unreadable::Missing => io::ErrorKind::NotFound.into(),
             Unreadable::NotAFile => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
-            Unreadable::TooLarge { size } => io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{size} bytes, and at most {MAX_FILE_BYTES} are read"),
-            ),
+            Unreadable::TooLarge { size } => {
+                io::Error::new(io::ErrorKind::InvalidData, format!("{size} bytes; the limit is {MAX_FILE_BYTES}"))
+            }
             Unreadable::Io(error) => error,
         };
         Error::Io { action: "read", path, source }

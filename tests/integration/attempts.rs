@@ -81,7 +81,7 @@ fn a_fact_whose_entry_would_grow_too_large_is_refused_alone() {
     let base = TestBase::new();
     let note = "x".repeat(16 * 1024 - 100);
     greeting(&base, &format!("title: Greetings are short\ntags: [greeting]\nsource: agent\nnote: {note}\n"));
-    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "larger than an entry");
+    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "over the size limit of an entry");
 }
 
 #[test]

@@ -575,7 +575,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
     }
     agent.write(&b"x".repeat(9 << 20));
     let long = agent.next();
-    assert!(long["error"]["message"].as_str().unwrap().starts_with("a message of 9437184 bytes"), "{long}");
+    assert!(long["error"]["message"].as_str().unwrap().starts_with("the message has 9437184 bytes"), "{long}");
     // It goes on, and lines may end as on Windows.
     agent.write(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"ping\"}\r");
     assert_eq!(agent.answer(&json!(77))["result"], json!({}));

@@ -200,7 +200,7 @@ fn many_are_embedded_by_the_index_command_alone() {
     assert_eq!(hint, "run `ralph-memory index`");
     assert_eq!(ollama.texts(), ["search_query: latency"]);
     let index = base.with(["index"]).env(URL, &ollama.url).run().answer(0);
-    assert_eq!(index, "the index has 23 entries\nvectors are there of 23 entries, 23 new\n");
+    assert_eq!(index, "the index has 23 entries\nthere are vectors of 23 entries, 23 new\n");
     let answer = search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(
         (ids(&answer), answer["problems"].as_array().unwrap().len()),

@@ -1,4 +1,4 @@
-//! Problems as SARIF 2.1.0, the least of it that is valid and that code hosts show.
+//! Problems as SARIF 2.1.0: the smallest valid form that code hosts show.
 
 use std::io::{self, Write};
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_names_its_rules_once_and_its_results_in_order() {
+    fn a_log_lists_each_rule_once_and_results_in_order() {
         let other = Problem { code: "another".to_owned(), ..problem(Severity::Warning, 0, 0) };
         let log = log(&[problem(Severity::Error, 2, 9), other, problem(Severity::Error, 3, 0)]);
         assert_eq!(log["$schema"], "https://json.schemastore.org/sarif-2.1.0.json");
