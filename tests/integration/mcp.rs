@@ -255,7 +255,10 @@ fn every_tool_answers_what_it_says_it_does() {
     assert_eq!(recent["iterations"][0]["changed_files"], json!(["src/db.rs"]));
     assert!(call("get_recent_iterations", json!({"feature": "login"}))["note"].as_str().unwrap().contains("`login`"));
     let failed = call("get_failed_attempts", json!({"feature": "storage", "task_id": "t-1"}));
-    assert_eq!(failed["iterations"][0]["said"][1], json!({"about": "why it failed", "text": "The table was locked."}));
+    assert_eq!(
+        failed["iterations"][0]["sections"][1],
+        json!({"about": "why it failed", "text": "The table was locked."})
+    );
     assert_eq!(call("get_failed_attempts", json!({}))["iterations"], failed["iterations"]);
     assert_eq!(call("get_failed_attempts", json!({"task_id": "t-2"}))["iterations"], json!([]));
     let files = call("get_feature_files", json!({"feature": "storage"}));

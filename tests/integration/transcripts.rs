@@ -93,7 +93,7 @@ fn a_format_can_be_forced() {
     assert_eq!(
         shown,
         "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it holds no event \
-         of Codex; line 1: it is no JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
+         of Codex; line 1: it is not a JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
          for plain text\n"
     );
     // Nothing was lost: the iteration is open still.

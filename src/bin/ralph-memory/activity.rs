@@ -57,7 +57,7 @@ pub(crate) fn is_terminal() -> bool {
 }
 
 /// Receives what the memory is doing.
-pub(crate) fn tell(activity: Activity) {
+pub(crate) fn observe(activity: Activity) {
     let mut activities = lock(&ACTIVITIES);
     let was_idle = activities.open.is_empty();
     activities.take(activity, Instant::now());

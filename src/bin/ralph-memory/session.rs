@@ -61,7 +61,7 @@ impl Globals {
     /// Opens the selected memory, with the user's settings. Long work shows progress.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
         let memory = self.open_silently()?;
-        Ok(if self.shows_progress() { memory.with_observer(activity::tell) } else { memory })
+        Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
     }
 
     fn open_silently(&self) -> anyhow::Result<Memory> {

@@ -96,7 +96,7 @@ struct AttemptAnswer {
     /// The files that it created and changed
     changed_files: Vec<String>,
     /// What it reports: notes, summary, what was tried and why it failed, what to do instead, decisions, errors
-    said: Vec<AttemptPart>,
+    sections: Vec<AttemptPart>,
 }
 
 /// A section of an attempt.
@@ -240,7 +240,7 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
         ("decisions", &view.decisions),
         ("errors", &view.errors),
     ];
-    let said = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
+    let sections = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
     let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
     changed.truncate(OWN_FILES);
     AttemptAnswer {
@@ -255,7 +255,7 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
         model: some(&view.model),
         started_at: view.started_at.clone(),
         changed_files: shown::lines(&changed),
-        said: said.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
+        sections: sections.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
     }
 }
 

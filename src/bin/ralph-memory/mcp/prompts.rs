@@ -108,6 +108,6 @@ fn recall(globals: &Globals, task: &str, feature: Option<String>) -> Result<Stri
         // Sigils are for the agent of a loop, whose own prompt explains them.
         Ok(context.text[..context.notes_end].trim_end().to_owned())
     };
-    let notes = build().map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
+    let notes = build().map_err(|error| ErrorData::internal_error(refusal::describe(&error), None))?;
     Ok(format!("{task}\n\n{RECALL}\n\n{notes}"))
 }

@@ -21,7 +21,7 @@ pub(super) fn unfit(message: impl Into<String>, hint: impl Into<String>) -> anyh
 }
 
 /// Returns the error as an agent reads it.
-pub(super) fn told(error: &anyhow::Error) -> String {
+pub(super) fn describe(error: &anyhow::Error) -> String {
     let report = error::report(error);
     let mut message = report.message;
     for cause in &report.causes {

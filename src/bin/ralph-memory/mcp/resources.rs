@@ -56,7 +56,7 @@ pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResour
     let listed = globals
         .open_for_agent()
         .map(|memory| memory.list(&EntryFilter::default()))
-        .map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
+        .map_err(|error| ErrorData::internal_error(refusal::describe(&error), None))?;
     let mut entries = listed.entries;
     entries.retain(|entry| !entry.expired && !entry.superseded && after.as_ref().is_none_or(|after| entry.id > *after));
     entries.sort_by(|one, other| one.id.cmp(&other.id));
@@ -93,7 +93,7 @@ pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, E
             let alike = if similar.is_empty() { String::new() } else { format!("; there is {}", similar.join(", ")) };
             missing(format!("there is no entry `{}`{alike}", shown::id(&id)))
         }
-        _ => ErrorData::internal_error(refusal::told(&error), None),
+        _ => ErrorData::internal_error(refusal::describe(&error), None),
     })?;
     let contents = ResourceContents::text(text(&found.entry), uri).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![contents]))

@@ -78,7 +78,7 @@ pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Opti
     let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
     Some(match (entry.call)(globals, arguments) {
         Ok(answer) => CallToolResult::structured(answer),
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::told(&error))]),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))]),
     })
 }
 

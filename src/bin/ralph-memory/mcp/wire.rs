@@ -80,7 +80,7 @@ struct Outgoing {
 
 /// A line from the client, and how long it was.
 struct WireLine {
-    said: Result<Incoming, (ErrorData, Option<RequestId>)>,
+    message: Result<Incoming, (ErrorData, Option<RequestId>)>,
     length: usize,
 }
 
@@ -114,9 +114,9 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, 
     let mut line = Vec::new();
     // A line that cannot be read is also the end: nothing can follow it.
     while let Ok(Some((length, id))) = read_line(input, &mut line) {
-        let said = if length > MAX_LINE {
-            let message = format!("the message has {length} bytes; the limit is {MAX_LINE}");
-            Err((ErrorData::invalid_request(message, None), id))
+        let message = if length > MAX_LINE {
+            let error = format!("the message has {length} bytes; the limit is {MAX_LINE}");
+            Err((ErrorData::invalid_request(error, None), id))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
@@ -124,7 +124,7 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, 
         };
         let length = length.min(MAX_LINE);
         backlog.add(length);
-        if lines.send(WireLine { said, length }).is_err() {
+        if lines.send(WireLine { message, length }).is_err() {
             return;
         }
     }
@@ -261,9 +261,9 @@ impl Transport<RoleServer> for Wire {
     async fn receive(&mut self) -> Option<Incoming> {
         loop {
             self.open.has_room().await;
-            let WireLine { said, length } = self.from_client.recv().await?;
+            let WireLine { message, length } = self.from_client.recv().await?;
             self.backlog.remove(length);
-            match said {
+            match message {
                 Err((error, id)) => {
                     // A client that does not read gets no more of them.
                     let _ = self.write(&JsonRpcMessage::error(error, id)).ok()?.await;
