@@ -239,7 +239,7 @@ fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
             "line 3: MEMORY_SUGGESTIONS entry 6: `importance` is not a whole number from 0 to 100",
             "line 3: MEMORY_SUGGESTIONS entry 7: `tags` is not a list of texts",
             "line 3: MEMORY_SUGGESTIONS entry 8: `scope` is not one of task, section, feature, project",
-            "line 3: MEMORY_SUGGESTIONS entry 9: it is no object",
+            "line 3: MEMORY_SUGGESTIONS entry 9: it is not an object",
             "line 3: MEMORY_SUGGESTIONS entry 3: scope: the task has no feature",
         ]
     );
