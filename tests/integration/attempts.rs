@@ -189,7 +189,7 @@ fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
         };
         assert_eq!(same(found), same(expected), "{path}");
     }
-    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it held what looks like a secret"));
+    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it had text that looks like a secret"));
 }
 
 #[test]

@@ -820,7 +820,7 @@ fn supersede_hides_the_old() {
     assert_snapshot!(base.run(["supersede", "wal", "journal/run-1/0001"]), @"
     exit 2
     --- stderr
-    error: NEW: what a journal entry says never changes; name a knowledge entry
+    error: NEW: a journal entry never changes; name a knowledge entry
     ");
 }
 

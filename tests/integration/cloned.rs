@@ -100,7 +100,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     let clone = cloned(&base);
     assert_eq!(open(&clone), 0);
     let ran = run(&clone, &["record", "--run", "run-1"], "hi");
-    assert!(ran.stderr.contains("none is begun that could be meant"), "{ran}");
+    assert!(ran.stderr.contains("no open iteration matches"), "{ran}");
     let doctor = run(&clone, &["doctor", "--json"], "").json(1);
     let finding = doctor["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "error").unwrap();
     assert_eq!(finding["what"], "git-ignore", "{finding}");

@@ -254,7 +254,7 @@ fn run_reads_streams_and_shows_what_they_cost() {
     let ran = run(&base, "claude-done.jsonl", &[]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("$0.27") && !ran.stderr.contains("toolu_"), "{ran}");
-    assert!(ran.stderr.contains("warning: agent output:30: this is no event of Claude Code"), "{ran}");
+    assert!(ran.stderr.contains("warning: agent output:30: this is not an event of Claude Code"), "{ran}");
     let written = only_journal(&base);
     let (recorded, _) = record("claude-done.jsonl", &[]);
     let recorded = journal(&recorded);

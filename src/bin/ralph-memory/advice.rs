@@ -60,7 +60,7 @@ impl Advice {
                 Advice { agent: Some("change that argument, and call again".to_owned()), person: None }
             }
             Error::NotRecorded { root, kept, source } => {
-                let then = format!("`{}` writes it to the journal", record_command(root, kept));
+                let then = format!("`{}` records it", record_command(root, kept));
                 let first = Advice::of(source).person;
                 // Running the same command again gives no second answer of the agent.
                 let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
