@@ -1,7 +1,7 @@
-//! Whether knowledge is new, or says again what an entry says already.
+//! Decides whether knowledge is new, or repeats an entry.
 //!
-//! One fact must never take the place of another, so whatever is not sure to be the same is new.
-//! Pure: heads in, a decision out. What the decision costs and how it is carried out is the caller's.
+//! One fact must never replace another, so anything that is not surely the same is new. Pure: heads in, a decision out.
+//! The caller carries it out.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
@@ -10,51 +10,50 @@ use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::{Head, Kind, Source, body_fingerprint};
 use crate::text::{fold, title_of, words};
 
-/// How far two sets of tags must overlap before alike titles count: more than this share of the
-/// smaller set.
+/// How far two sets of tags must overlap before similar titles count: more than this share of the smaller set.
 pub(crate) const TAG_OVERLAP: f64 = 0.5;
-/// How many of an entry's statements a new body must say again to take its place, in hundredths.
+/// How many of an entry's statements a new body must repeat to replace it, in hundredths.
 const KEPT_STATEMENTS: usize = 60;
-/// The longest body in which a statement is looked for inside of longer ones, in bytes.
+/// The longest body whose statements are searched for inside of longer ones, in bytes.
 const MAX_SEARCHED: usize = 64 * 1024;
-/// How many entries are named that are like the new one.
+/// How many similar entries are listed.
 const MAX_SIMILAR: usize = 3;
-/// How many of the words of the shorter title a longer one must have to be like it, in hundredths.
+/// How many of the words of the shorter title a longer one must have to be similar, in hundredths.
 const SIMILAR_WORDS: usize = 60;
-/// Words that turn what a text says into its opposite; `t` is what is left of `don't`, `can't` and their like.
+/// Words that negate a statement; `t` remains of `don't`, `can't` and the like.
 const NEGATIONS: [&str; 15] = [
     "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
     "without",
 ];
-/// Words that say nothing of what a title is about, plurals cut.
+/// Words that do not tell the topic of a title, plurals cut.
 const STOP_WORDS: [&str; 32] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",
     "must", "need", "needed", "of", "on", "require", "required", "should", "the", "to", "use", "using", "when", "with",
     "you",
 ];
 
-/// An entry that may say what new knowledge says.
+/// An entry that may be the same as new knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SameCandidate<Key> {
-    /// Which one.
+    /// Its number among the heads.
     pub key: Key,
-    /// Whether it has the same title, rather than one with the words of the other and tags in common.
+    /// Whether it has the same title, rather than the words of the other title and common tags.
     pub has_title: bool,
 }
 
-/// What of the live entries has to do with new knowledge.
+/// The live entries that relate to new knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found<Key> {
-    /// Those that may say the same, those with the same title first; [`is_same`] decides.
+    /// Those that may be the same, equal titles first; [`is_same`] decides.
     pub candidates: Vec<SameCandidate<Key>>,
-    /// Those that are most like it by title, tags and body, the nearest first, at most three.
+    /// The most similar ones by title, tags and body, the nearest first, at most three.
     pub similar: Vec<Key>,
 }
 
-/// Returns which of the live entries `heads` may say what the new knowledge says, and which are like it.
+/// Returns which of the live entries `heads` may be the same as the new knowledge, and which are similar.
 ///
-/// An entry can only be the same where it has the same scope, and both are by people or both by agents: nobody's words
-/// are put in another's mouth. Events are never the same as anything here.
+/// An entry can only be the same if it has the same scope, and both are by people or both by agents: an agent's words
+/// never replace a person's. Events are never the same as anything here.
 pub(crate) fn find<Key: Copy + Ord>(
     new: &Knowledge,
     heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
@@ -97,12 +96,11 @@ pub(crate) fn find<Key: Copy + Ord>(
     found
 }
 
-/// Returns whether new knowledge is a later version of an entry of which [`find`] says that it may be.
+/// Returns whether new knowledge is a later version of an entry that [`find`] considers possibly the same.
 ///
-/// It is where both have the same title, and a writer gave it to them. A title that is cut from the body says no more
-/// than the body does; then, and where one title only has the words of the other, the new body must keep at least 60 %
-/// of what the old one states, everything in the old title must be said, and neither title nor body may have a negation
-/// that the other lacks.
+/// It is if both have the same title, given by a writer. A title that is cut from the body adds nothing to it. Then,
+/// and if one title only contains the words of the other, the new body must keep at least 60 % of the old statements,
+/// it must contain everything in the old title, and neither title nor body may have a negation that the other lacks.
 pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
     let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
@@ -115,7 +113,7 @@ pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, titl
         && keeps(&new.body, body)
 }
 
-/// Returns whether a body says again enough of what another one states.
+/// Returns whether a body repeats enough of another one's statements.
 fn keeps(new: &str, old: &str) -> bool {
     let old = statements(old);
     let all: HashSet<String> = statements(new).into_iter().collect();
@@ -123,19 +121,19 @@ fn keeps(new: &str, old: &str) -> bool {
     let is_kept = |statement: &&String| {
         all.contains(*statement) || text.as_ref().is_some_and(|text| text.contains(&format!(" {statement} ")))
     };
-    // What states nothing, such as a rule or an emoji, is replaced by what states nothing alone.
+    // A text without statements, such as a rule or an emoji, is only replaced by one without statements.
     let n_kept = old.iter().filter(is_kept).count();
     if old.is_empty() { all.is_empty() } else { n_kept * 100 >= old.len() * KEPT_STATEMENTS }
 }
 
-/// Returns what a text states: its sentences, and its lines where these are shorter, as words.
+/// Returns the statements of a text: its sentences, and its lines if these are shorter, as words.
 fn statements(text: &str) -> Vec<String> {
     let mut statements = Vec::new();
     for line in text.lines() {
         let mut start = 0;
         for (at, character) in line.char_indices() {
             let end = at + character.len_utf8();
-            // The point inside of `main.rs` ends nothing.
+            // The dot inside of `main.rs` ends no sentence.
             let is_end = match character {
                 '.' | '!' | '?' | ';' => line[end..].starts_with(char::is_whitespace),
                 '。' | '！' | '？' => true,
@@ -152,17 +150,17 @@ fn statements(text: &str) -> Vec<String> {
     statements
 }
 
-/// Returns whether a word turns what a text says into its opposite.
+/// Returns whether a word negates a statement.
 pub(crate) fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word)
 }
 
-/// Returns the words of a text that turn what it says into its opposite.
+/// Returns the negating words of a text.
 fn negations(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| is_negation(word)).collect()
 }
 
-/// Returns what a title is about: its words without those that say nothing and without plurals.
+/// Returns the topic of a title: its words without stop words and without plurals.
 pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
     let singular = |word: String| {
         if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word }
@@ -170,8 +168,8 @@ pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
     words(title).into_iter().map(singular).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
-/// Returns which of the live entries `heads` tells of the event that the new knowledge tells of: one of the
-/// same scope and category with the same words.
+/// Returns which of the live entries `heads` describes the same event as the new knowledge: one of the same scope and
+/// category with the same words.
 pub(crate) fn find_event<Key: Copy>(
     new: &Knowledge,
     heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
@@ -198,7 +196,7 @@ pub(crate) fn overlap(one: &HashSet<&str>, other: &[String]) -> f64 {
     if smaller == 0 { 0.0 } else { shared as f64 / smaller as f64 }
 }
 
-/// Returns whether the words of one title stand in the other in a row.
+/// Returns whether the words of one title occur in the other in a row.
 pub(crate) fn contains_run(one: &[String], other: &[String]) -> bool {
     let (long, short) = if one.len() >= other.len() { (one, other) } else { (other, one) };
     !short.is_empty() && long.windows(short.len()).any(|window| window == short)
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_titles_come_before_alike_ones() {
+    fn equal_titles_come_before_similar_ones() {
         let new = Knowledge::new("Cargo  BENCH", ["a", "b"], "x");
         check(&new, &[head("cargo bench", &["z"])], &[(0, true)]);
         let alike = head("Cargo bench needs nightly", &["a", "b"]);
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_events_and_the_words_of_others_are_left_alone() {
+    fn other_scopes_events_and_authors_are_left_alone() {
         let new = Knowledge::new("t", ["a"], "x");
         let agent = Knowledge { source: Source::Agent, ..new.clone() };
         let by_agent = || Head { source: Source::Agent, ..head("t", &["a"]) };
@@ -261,12 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn a_title_that_was_given_names_one_entry() {
+    fn a_given_title_identifies_an_entry() {
         same(("Postgres", "Version 16 runs in production."), ("postgres", "It was moved to version 17."), true);
     }
 
     #[test]
-    fn a_title_that_was_cut_from_the_body_names_nothing() {
+    fn a_title_cut_from_the_body_identifies_nothing() {
         let start = "The parser keeps the byte order mark of each file that it reads, whatever the file";
         let long = |end: &str| format!("{start} {end}.");
         let (one, other) = (long("was on Windows before"), long("says of its own encoding"));
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_has_the_words_of_another_title_must_say_what_that_said() {
+    fn a_similar_title_must_keep_the_old_statements() {
         let old = ("Backups of Postgres run at 2 am", "Do not deploy then. Ask the database team first.");
         same(old, ("Postgres", "Version 16 runs in production."), false);
         same(("Postgres", "Version 16 runs in production."), old, false);
@@ -286,7 +284,7 @@ mod tests {
         let three = ("Postgres backups", "They run at 2 am. They take an hour. Ask Platform.");
         same(three, ("Nightly Postgres backups", "They run at 2 am. They take an hour. Ask Storage."), true);
         same(three, ("Nightly Postgres backups", "They run at 2 am. They take a day. Ask Storage."), false);
-        // What only the old title said would be found no more.
+        // A statement that only the old title has would be lost.
         same(("Nightly Postgres backups", "They take an hour."), ("Postgres backups", "They take an hour."), false);
     }
 
@@ -306,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_are_named() {
+    fn the_nearest_are_listed() {
         let new = Knowledge::new("Backups of Postgres run at 2 am", ["db"], "Do not deploy then.");
         let heads = [
             head("Paint the kitchen", &["home"]),

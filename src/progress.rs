@@ -1,10 +1,9 @@
-//! What a run has come to so far, as text for the next prompt.
+//! The progress of a run, as text for the next prompt.
 //!
-//! Every iteration begins with an empty context, so it is told what the iterations before it came to:
-//! `{{progress}}` in a prompt template stands for [`ProgressStrategy::text`]. What is told is what the
-//! command said that verifies the work, since a model cannot talk its way around an exit status. Pure:
-//! the model that sums up is a parameter. After a crash the text is rebuilt from the journal, and is
-//! the same.
+//! Every iteration begins with an empty context, so it gets a report of the iterations before it: `{{progress}}` in a
+//! prompt template is replaced by [`ProgressStrategy::text`]. The report is the output of the verification command,
+//! since a model cannot argue with an exit status. Pure: the model that summarises is a parameter. After a crash the
+//! text is rebuilt from the journal, and is the same.
 
 use std::collections::VecDeque;
 
@@ -16,14 +15,14 @@ use crate::text::{shorten, with_invisible_shown};
 
 pub(crate) use crate::settings::ProgressKind;
 
-/// What stands where the beginning of an output was cut off.
+/// Marks an output whose beginning was cut off.
 const TRUNCATED: &str = "...[truncated]...";
-/// How long the line is that says what went wrong, in characters.
+/// The length of the line that names the error, in characters.
 const ERROR_LINE: usize = 200;
-/// How much of an output is summed up, in characters.
+/// How much of an output is summarised, in characters.
 const SUMMED_UP: usize = 8_000;
 
-/// How much is told.
+/// The limits of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Of how many iterations, the newest.
@@ -47,18 +46,18 @@ pub(crate) struct Finished {
     pub command: String,
     /// Its exit status.
     pub exit_code: i32,
-    /// What it printed: its standard output, or, where that is empty, its error output.
+    /// Its output: the standard output or, if that is empty, the error output.
     pub output: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// The files that the iteration made or changed.
+    /// The files that the iteration created or changed.
     pub files_changed: Vec<String>,
-    /// A summary of it, where one was made.
+    /// Its summary, if there is one.
     pub summary: Option<String>,
 }
 
 impl Finished {
-    /// Returns the iteration of which an entry of the journal tells; `None` where nothing was verified.
+    /// Returns the iteration of a journal entry; `None` if nothing was verified.
     pub(crate) fn of(attempt: &Attempt) -> Option<Finished> {
         let validation = attempt.head.validation.as_ref()?;
         let files = &attempt.head.files;
@@ -73,7 +72,7 @@ impl Finished {
         })
     }
 
-    /// Returns what it printed last, at most so many characters, with a mark where more was cut away.
+    /// Returns the end of its output, at most so many characters, marked if it was cut.
     fn end_of_output(&self, characters: usize) -> String {
         let output = self.output.trim();
         let n_cut = output.chars().count().saturating_sub(characters);
@@ -88,7 +87,7 @@ impl Finished {
         if self.files_changed.is_empty() { "none".to_owned() } else { self.files_changed.join(", ") }
     }
 
-    /// Returns the first line that looks like an error, else the last one that says anything.
+    /// Returns the first line that looks like an error, else the last one with text.
     fn error_line(&self) -> String {
         let lines = || self.output.lines().map(str::trim).filter(|line| !line.is_empty());
         let is_error = |line: &&str| {
@@ -98,7 +97,7 @@ impl Finished {
         shorten(lines().find(is_error).or_else(|| lines().next_back()).unwrap_or_default(), ERROR_LINE)
     }
 
-    /// Returns a summary in the words of the command, where there is no other.
+    /// Returns a summary from the output of the command, if there is no other.
     fn plain_summary(&self) -> String {
         let line = self.error_line();
         let said = if line.is_empty() { String::new() } else { format!(": {line}") };
@@ -106,10 +105,10 @@ impl Finished {
     }
 }
 
-/// Returns what a model is asked that is to sum up an iteration.
+/// Returns the prompt for a model that summarises an iteration.
 pub(crate) fn summary_prompt(finished: &Finished) -> String {
     format!(
-        "Sum up in one or two sentences what this iteration of a coding loop came to, for whoever works on it next. \
+        "Sum up in one or two sentences what this iteration of a coding loop achieved, for the next agent that works on it. \
          Answer with these sentences alone.\n\nIteration: {}\nCommand: {}\nExit code: {}\nFiles changed: {}\nOutput:\n{}\n",
         finished.iteration,
         finished.command,
@@ -119,21 +118,21 @@ pub(crate) fn summary_prompt(finished: &Finished) -> String {
     )
 }
 
-/// Gathers what iterations came to, and tells it.
+/// Collects the results of iterations, and reports them.
 pub(crate) trait ProgressStrategy {
-    /// Takes an iteration into account, and returns what is told of it.
+    /// Adds an iteration, and returns its report.
     fn record(&mut self, iteration: &Finished) -> String;
-    /// Returns what is told of the iterations so far, with sigils defused; empty where there were none.
+    /// Returns the report of the iterations so far, with sigils defused; empty if there were none.
     fn text(&self) -> String;
-    /// Returns of how many iterations it tells.
+    /// Returns how many iterations it reports.
     fn len(&self) -> usize;
-    /// Returns whether it tells of none.
+    /// Returns whether it reports none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The newest few of what was recorded.
+/// The newest records.
 #[derive(Debug, Clone)]
 struct Newest<T> {
     items: VecDeque<T>,
@@ -153,7 +152,7 @@ impl<T> Newest<T> {
     }
 }
 
-/// Tells what the command printed, as it is: see [`ProgressKind::SystemCaptured`].
+/// Reports the unchanged output of the command: see [`ProgressKind::SystemCaptured`].
 #[derive(Debug, Clone)]
 pub(crate) struct SystemCaptured {
     entries: Newest<String>,
@@ -161,7 +160,7 @@ pub(crate) struct SystemCaptured {
 }
 
 impl SystemCaptured {
-    /// Returns one that has recorded nothing.
+    /// Returns an empty strategy.
     pub(crate) fn new(limits: Limits) -> SystemCaptured {
         SystemCaptured { entries: Newest::new(limits.entries), characters: limits.characters }
     }
@@ -170,7 +169,7 @@ impl SystemCaptured {
 impl ProgressStrategy for SystemCaptured {
     fn record(&mut self, iteration: &Finished) -> String {
         let output = iteration.end_of_output(self.characters);
-        // No output can end the fence that it stands in.
+        // No output can close the fence around it.
         let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         let entry = format!(
@@ -186,7 +185,7 @@ impl ProgressStrategy for SystemCaptured {
     }
 
     fn text(&self) -> String {
-        // Names of files and what was printed are anybody's.
+        // Names of files and output may come from anywhere.
         safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
@@ -195,7 +194,7 @@ impl ProgressStrategy for SystemCaptured {
     }
 }
 
-/// What [`StructuredLog`] says of an iteration.
+/// The entry of [`StructuredLog`] for an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Logged {
     iteration: u32,
@@ -205,14 +204,14 @@ struct Logged {
     error_summary: String,
 }
 
-/// Tells one JSON object for each iteration: see [`ProgressKind::StructuredLog`].
+/// Reports one JSON object for each iteration: see [`ProgressKind::StructuredLog`].
 #[derive(Debug, Clone)]
 pub(crate) struct StructuredLog {
     entries: Newest<Logged>,
 }
 
 impl StructuredLog {
-    /// Returns one that has recorded nothing.
+    /// Returns an empty strategy.
     pub(crate) fn new(limits: Limits) -> StructuredLog {
         StructuredLog { entries: Newest::new(limits.entries) }
     }
@@ -241,28 +240,28 @@ impl ProgressStrategy for StructuredLog {
     }
 }
 
-/// Returns a text as an agent may read it: no sigil of the past is taken for one of now, and what no reader sees is shown.
+/// Returns a text in a form for an agent: old sigils are defused, and invisible characters are made visible.
 fn safe(text: &str) -> String {
     with_invisible_shown(&defuse(text))
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    // Numbers, texts and lists of texts can always be written.
+    // Numbers, texts and lists of texts can always be serialised.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Makes a summary of what it is asked; `None` where it cannot.
+/// Makes a summary for this prompt; `None` if it cannot.
 pub(crate) type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
 
-/// Tells a model's summaries: see [`ProgressKind::LlmSummarized`]. A summary that was made before is taken over;
-/// where none can be made, the command's own words stand in.
+/// Reports a model's summaries: see [`ProgressKind::LlmSummarized`]. An existing summary is used again; if none can be
+/// made, the command's output replaces it.
 pub(crate) struct LlmSummarized {
     entries: Newest<String>,
     summarize: Summarizer,
 }
 
 impl LlmSummarized {
-    /// Returns one that has recorded nothing.
+    /// Returns an empty strategy.
     pub(crate) fn new(limits: Limits, summarize: Summarizer) -> LlmSummarized {
         LlmSummarized { entries: Newest::new(limits.entries), summarize }
     }
@@ -279,7 +278,7 @@ impl ProgressStrategy for LlmSummarized {
     }
 
     fn text(&self) -> String {
-        // Names of files and what was printed are anybody's.
+        // Names of files and output may come from anywhere.
         safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
     }
 
@@ -288,14 +287,14 @@ impl ProgressStrategy for LlmSummarized {
     }
 }
 
-/// Tells the summaries, then what the command printed: see [`ProgressKind::Hybrid`].
+/// Reports the summaries, then the output of the command: see [`ProgressKind::Hybrid`].
 pub(crate) struct Hybrid {
     summaries: LlmSummarized,
     raw: SystemCaptured,
 }
 
 impl Hybrid {
-    /// Returns one that has recorded nothing.
+    /// Returns an empty strategy.
     pub(crate) fn new(limits: Limits, summarize: Summarizer) -> Hybrid {
         Hybrid { summaries: LlmSummarized::new(limits, summarize), raw: SystemCaptured::new(limits) }
     }
@@ -318,7 +317,7 @@ impl ProgressStrategy for Hybrid {
     }
 }
 
-/// Returns a strategy that has recorded nothing. `summarize` is asked by those that tell summaries.
+/// Returns an empty strategy of this kind. The kinds with summaries call `summarize`.
 pub(crate) fn strategy(kind: ProgressKind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
     match kind {
         ProgressKind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
@@ -345,7 +344,7 @@ mod tests {
     }
 
     fn never(_: &str) -> Option<String> {
-        panic!("nobody should be asked")
+        panic!("no summary should be made")
     }
 
     fn of(kind: ProgressKind, summarize: Summarizer, recorded: &[Finished]) -> String {
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_is_told_as_it_is() {
+    fn output_is_reported_unchanged() {
         let text = of(
             ProgressKind::SystemCaptured,
             Box::new(never),
@@ -371,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_says_nothing_to_a_memory() {
+    fn sigils_in_output_are_defused() {
         let mut said = finished(1, 0, "<task-done>t-1</task-done>\n## MEMORY_SUGGESTIONS\n");
         said.files_changed = vec!["<task-done>t-1</task-done>".to_owned()];
         said.summary = Some("<journal>x</journal>".to_owned());
@@ -385,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_output_is_told() {
+    fn the_end_of_a_long_output_is_reported() {
         let text = |output: &str| of(ProgressKind::SystemCaptured, Box::new(never), &[finished(1, 1, output)]);
         let long = text(&format!("start {}", "é".repeat(500)));
         assert!(long.contains(&format!("```\n...[truncated]...\n{}\n```", "é".repeat(500))), "{long}");
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_iterations_are_told() {
+    fn the_newest_iterations_are_reported() {
         for &kind in ProgressKind::ALL {
             let mut progress = strategy(kind, Limits { entries: 3, characters: 100 }, Box::new(|_| None));
             assert_eq!((progress.text().as_str(), progress.is_empty()), ("", true));
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_made_taken_over_or_done_without() {
+    fn summaries_are_made_reused_or_replaced() {
         let asked = |prompt: &str| {
             assert!(prompt.contains("Exit code: 1") && prompt.contains("it broke"), "{prompt}");
             Some(" It broke.\n".to_owned())
@@ -442,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_journal_says_is_told_again() {
+    fn progress_is_rebuilt_from_the_journal() {
         use crate::entry::{AttemptHead, Outcome, Sections, Source, Validation, parse_time};
         let attempt = |number: u32, output: String| Attempt {
             run_id: "run-1".into(),

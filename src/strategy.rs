@@ -1,7 +1,6 @@
-//! Which model works on the next iteration, and how bad it looks when nothing helps.
+//! Chooses the model of the next iteration, and measures how stuck a task is.
 //!
-//! Pure: evidence in, a choice and its reason out. What the evidence is made of stands in
-//! [`history`](crate::history).
+//! Pure: evidence in, a choice and its reason out. [`history`](crate::history) collects the evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,29 +8,29 @@ use crate::entry::Difficulty;
 
 pub(crate) use crate::settings::Strategy;
 
-/// The models that are taken where nothing else is said, the cheapest first.
+/// The default models, the cheapest first.
 pub(crate) const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
-/// The models of the clients that are known, by the name of the program, the cheapest first. They are taken where no
-/// setting names others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the
-/// everyday and the frontier model of the catalog in Codex 0.169.
+/// The models of known clients, by the name of the program, the cheapest first. They are used if no setting names
+/// others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the everyday and the
+/// frontier model of the catalog in Codex 0.169.
 pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("claude", MODELS),
     ("codex", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]),
     ("gemini", ["flash-lite", "flash", "pro"]),
 ];
-/// How many iterations a run must have had before its success rate says anything.
+/// How many iterations a run needs before its success rate counts.
 const MEANINGFUL: usize = 5;
-/// A run goes well when more than this share of its iterations succeeded, in percent.
+/// A run goes well if more than this share of its iterations succeeded, in percent.
 const GOING_WELL: usize = 80;
 /// From this rung of the ladder on, the strongest model is taken.
 const STRONGEST_RUNG: u32 = 2;
 
-/// The models there are, from the cheapest to the strongest; at least one.
+/// The available models, from the cheapest to the strongest; at least one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Models<'a>(&'a [String]);
 
 impl<'a> Models<'a> {
-    /// Returns the models of a list; `None` where it is empty.
+    /// Returns the models of a list; `None` if it is empty.
     pub(crate) fn new(models: &'a [String]) -> Option<Models<'a>> {
         (!models.is_empty()).then_some(Models(models))
     }
@@ -40,7 +39,7 @@ impl<'a> Models<'a> {
         &self.0[0]
     }
 
-    /// Of two models the middle one is the cheaper: what comes after it is for escalation.
+    /// Of two models the middle one is the cheaper: the other is for escalation.
     fn middle(self) -> &'a str {
         &self.0[(self.0.len() - 1) / 2]
     }
@@ -55,7 +54,7 @@ impl<'a> Models<'a> {
     }
 }
 
-/// What is known when a model is chosen.
+/// The evidence for the choice of a model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Evidence<'a> {
     /// The model that the run's previous iteration asked for.
@@ -68,7 +67,7 @@ pub(crate) struct Evidence<'a> {
     pub succeeded: usize,
     /// How many of the run's iterations count.
     pub counted: usize,
-    /// How hard the task is, as an agent found.
+    /// How hard the task is, according to an agent.
     pub difficulty: Option<Difficulty>,
     /// How many attempts at the task there were.
     pub attempts: usize,
@@ -83,8 +82,8 @@ pub(crate) struct Choice {
     pub rationale: String,
 }
 
-/// Returns the model for the next iteration: the first rule that holds, in the order of the design's
-/// table. `fixed` is the model of [`Strategy::Fixed`]; without one it is the middle one.
+/// Returns the model for the next iteration: the first matching rule counts, in the order of the documented table.
+/// `fixed` is the model of [`Strategy::Fixed`]; the default is the middle one.
 ///
 /// ```
 /// use ralph_memory::strategy::{Evidence, MODELS, Models, Strategy, choose};
@@ -133,7 +132,7 @@ mod tests {
         assert_eq!((choice.model.as_str(), choice.rationale.as_str()), (model, rationale), "{strategy} {evidence:?}");
     }
 
-    /// A task that failed so often in a row, and in no circle.
+    /// A task that failed so often in a row, without a recurring error.
     fn failed(streak: u32) -> Evidence<'static> {
         Evidence { streak, rung: rung(streak, false), attempts: streak as usize, ..Evidence::default() }
     }
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_is_the_set_one_or_the_middle_one() {
+    fn fixed_is_the_configured_model_or_the_middle_one() {
         check(Strategy::Fixed, failed(5), "sonnet", "fixed");
         let models = MODELS.map(str::to_owned);
         let choice = choose(Strategy::Fixed, Models::new(&models).unwrap(), Some("other"), failed(0));
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_one_rung_more() {
+    fn a_recurring_error_adds_a_rung() {
         let circle = |streak| Evidence { rung: rung(streak, true), ..failed(streak) };
         check(Strategy::CostOptimized, circle(1), "opus", "escalated after a failure");
         check(Strategy::Escalate, circle(1), "opus", "escalated after a failure");

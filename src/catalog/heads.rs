@@ -1,10 +1,9 @@
 //! The heads of all entries, in a file of records.
 //!
-//! A record is a checksum and a head in postcard's encoding. The file is only added to, so that
-//! what an older manifest points at stays where it is, and is rewritten when over half of it is
-//! dead. The checksum is bound to the entry's path and content, and to the cache's
-//! [anchor](crate::store::Anchor): a record is either the head that the row means, written here, or none. This file knows
-//! nothing of entry files.
+//! A record is a checksum and a head in postcard's encoding. The file only grows, so that records of an older manifest
+//! stay in place, and is rewritten when over half of it is dead. The checksum includes the entry's path and content,
+//! and the cache's [anchor](crate::store::Anchor): a record is valid only for the row that refers to it, and only if it
+//! was written here. This file knows nothing of entry files.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -23,7 +22,7 @@ use crate::store::Store;
 const CHECKSUM: usize = 8;
 /// The largest head that is kept, in bytes: a file of 1 MiB that is all links makes one of 6 MiB.
 const MAX_HEAD: usize = 16 << 20;
-/// How many bytes are read at once when heads are asked for one after the other.
+/// How many bytes are read at once if heads are read one after the other.
 const WINDOW: usize = 64 << 10;
 /// A file that is smaller than this is not worth rewriting, in bytes.
 const SMALL: u64 = 64 << 10;
@@ -33,7 +32,7 @@ const SMALL: u64 = 64 << 10;
 pub(super) struct Heads {
     /// The number in the file's name.
     pub(super) number: u32,
-    /// What the checksums in the file are made with.
+    /// The key of the checksums in the file.
     key: u64,
     file: Option<File>,
     window: Mutex<Window>,
@@ -46,12 +45,12 @@ pub(super) struct Heads {
 struct Window {
     at: u64,
     bytes: Vec<u8>,
-    /// Where the last record that was asked for ended.
+    /// The end of the last record that was read.
     next: u64,
 }
 
 impl Heads {
-    /// Opens the file of this number; without one, every record in it is a missing one.
+    /// Opens the file of this number; if it is missing, so are all records in it.
     pub(super) fn open(store: &Store, area: Area, number: u32, key: u64) -> Heads {
         let file = store.open_cache(&name(area, number)).ok();
         Heads { number, key, file, ..Heads::default() }
@@ -62,7 +61,7 @@ impl Heads {
         self.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len())
     }
 
-    /// Returns whether a record was asked for and was not what it must be.
+    /// Returns whether an invalid record was read.
     pub(super) fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }
@@ -101,10 +100,10 @@ impl Heads {
         row.set(FRESH, true);
     }
 
-    /// Writes what is in memory to the file, and lets the rows point there.
+    /// Writes the heads in memory to the file, and makes the rows refer to it.
     ///
-    /// The caller holds the cache lock. After an error everything is as before, but for bytes at
-    /// the file's end that nothing points at.
+    /// The caller has the cache lock. After an error everything is unchanged, except for unused bytes at the file's
+    /// end.
     pub(super) fn save(&mut self, store: &Store, area: Area, table: &mut Table, key: u64) -> io::Result<()> {
         let live = |fresh: bool| {
             let rows = table.rows.iter().filter(|row| row.head_len > 0 && row.has(FRESH) == fresh);
@@ -124,11 +123,10 @@ impl Heads {
         if !self.fresh.is_empty() {
             let mut file = store.append_cache(&name(area, self.number))?;
             if self.file.as_ref().map(inode).transpose()? != Some(inode(&file)?) {
-                // It was removed since it was opened. What is open is still whole.
+                // It was removed after it was opened. The open file is still whole.
                 return self.rewrite(store, area, table, key);
             }
-            // Where the file ends and not where the last save left it: a save that failed may have
-            // left bytes there.
+            // The end of the file, not the end of the last save: a failed save may have left bytes there.
             let base = u32::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
             base.checked_add(u32::try_from(self.fresh.len()).unwrap_or(u32::MAX)).ok_or(io::ErrorKind::FileTooLarge)?;
             file.write_all(&self.fresh)?;
@@ -189,7 +187,7 @@ impl Window {
         let len = CHECKSUM + len;
         let end = at + len as u64;
         if at < self.at || end > self.at + self.bytes.len() as u64 {
-            // Whoever asks for one head gets no more; whoever asks for all in turn gets many.
+            // A caller that reads one head gets no more; one that reads all in turn gets many at once.
             let wanted = if at == self.next { len.max(WINDOW) } else { len };
             self.fill(file, at, wanted)?;
         }
@@ -239,7 +237,7 @@ fn decode(record: &[u8], row: &Row, path: &str, key: u64) -> Option<Head> {
     postcard::from_bytes(sound(record, row, path, key)?).ok()
 }
 
-/// Returns the head's bytes if the record is the row's.
+/// Returns the head's bytes if the record belongs to the row.
 fn sound<'a>(record: &'a [u8], row: &Row, path: &str, key: u64) -> Option<&'a [u8]> {
     let (sum, encoded) = record.split_first_chunk::<CHECKSUM>()?;
     (u64::from_le_bytes(*sum) == checksum(encoded, row, path, key)).then_some(encoded)

@@ -1,4 +1,4 @@
-//! Lists a folder: entry files, folders to look into, and what is a problem.
+//! Lists a folder: entry files, subfolders, and problems.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,10 +10,10 @@ use super::table::{Code, FolderRow, fingerprint, is_racy};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
-/// How many folders may lie in each other below the area's first ones.
+/// How deep folders may be nested below the area's first ones.
 const MAX_DEPTH: usize = 32;
 
-/// What a file is like.
+/// The state of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Seen {
     Stat(FileStat),
@@ -21,21 +21,20 @@ pub(super) enum Seen {
     Refused,
 }
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// What the table keeps of the folder, but for its path and first row.
+    /// The table's data about the folder, except its path and first row.
     pub(super) row: FolderRow,
     /// The files that have an entry's name, by name.
     pub(super) files: Vec<(String, Seen)>,
-    /// The folders to look into, by name.
+    /// The subfolders, by name.
     pub(super) folders: Vec<String>,
-    /// What is a problem and no entry, by name.
+    /// Problems that are not entries, by name.
     pub(super) odd: Vec<(String, Code)>,
 }
 
-/// Returns what stands in the place of the area's folders, where it is something else. That there
-/// is nothing is no problem.
+/// Returns the paths at which something else is instead of the area's folders. A missing folder is not a problem.
 pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
     let mut problems = Vec::new();
     for root in area.roots() {
@@ -86,13 +85,13 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
-/// Lists a folder. Its stat was taken before, so that what comes while it is listed shows as a
-/// difference the next time.
+/// Lists a folder. Its stat was taken before, so that a name which appears meanwhile shows as a difference the next
+/// time.
 pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
     let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start), ..FolderRow::default() };
     let mut listing = Listing { row, ..Listing::default() };
     let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
-    // In the folder that is open: by now another one may stand at its path.
+    // In the open folder: by now another one may be at its path.
     let found = match folder.listing() {
         Ok(found) => found,
         Err(error) => {
@@ -113,8 +112,8 @@ pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, star
             continue;
         };
         if !is_entry && is_link {
-            // Where a link leads is never looked at. One whose name could be a folder's is told of,
-            // since a folder's worth of entries may be missing; other files are nobody's business.
+            // Links are never followed. One whose name could be a folder's is reported, since a folder full of entries
+            // may be missing; other files are not reported.
             if !name.contains(['.', '#', '~']) {
                 listing.odd.push((name.to_owned(), Code::Link));
             }
@@ -135,7 +134,7 @@ pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, star
     listing
 }
 
-/// Returns whether a file of this name is an entry: editors' copies and locks are not.
+/// Returns whether a file of this name is an entry: copies and locks of editors are not.
 fn is_entry_name(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.ends_with(b".md") && !name.starts_with(b".") && !name.starts_with(b"#")

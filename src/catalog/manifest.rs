@@ -1,9 +1,9 @@
-//! The catalog on disk: what each file was like when it was last read, and what the index holds.
+//! The catalog on disk: the state of each file when it was last read, and the content of the index.
 //!
-//! A fixed binary format that is read in one pass, in chunks. Its name ends in the id of the index
-//! commit that it describes, so the commit is the one switch from an old manifest to the next. A
-//! checksum covers all of it, with the key of the cache's [anchor](crate::store::Anchor): a manifest that is torn, was
-//! changed or was written elsewhere is no manifest, and the caller looks at every file. This file knows nothing of entries.
+//! A fixed binary format that is read in one pass, in chunks. Its name ends in the id of the index commit that it
+//! describes, so the commit switches from the old manifest to the new one. A checksum with the key of the cache's
+//! [anchor](crate::store::Anchor) covers all of it: a manifest that is torn, was changed or was written elsewhere does
+//! not count, and the caller examines every file. This file knows nothing of entries.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,15 +19,15 @@ use super::table::{Code, FolderRow, Odd, Row, Table};
 use crate::entry::{Head, Kind};
 use crate::store::Store;
 
-/// Raised whenever the format changes, or what `entry::read` makes of the same bytes does.
+/// Raised whenever the format changes, or the result of `entry::read` for the same bytes.
 const FORMAT: u64 = 7;
 const MAGIC: [u8; 8] = *b"ralphcat";
-/// Where that begins which the sum covers.
+/// Where the part under the checksum begins.
 const SUMMED: usize = 16;
 /// How many bytes are read and decoded at once: enough to be quick, and little memory.
 const CHUNK: usize = 64 << 10;
 
-/// The beginning of the file. The sum covers all that comes behind it.
+/// The beginning of the file. The checksum covers everything after it.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Header {
@@ -38,7 +38,7 @@ struct Header {
     n_rows: U32,
     n_odd: U32,
     n_ghosts: U32,
-    /// The bytes of the texts, which are the end of the file.
+    /// The bytes of the texts, which are at the end of the file.
     n_names: U32,
     heads: U32,
     heads_len: U64,
@@ -46,7 +46,7 @@ struct Header {
     reserved: [u8; 7],
 }
 
-/// Where a text stands among the names.
+/// The place of a text among the names.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy)]
 #[repr(C)]
 struct TextPlace {
@@ -102,11 +102,10 @@ struct GhostRecord {
     reserved: [u8; 2],
 }
 
-/// Paths that the committed index holds and must not answer with, with the hash of the content
-/// that it holds.
+/// Paths whose documents in the committed index are outdated, with the hash of their indexed content.
 pub(super) type Ghosts = BTreeMap<String, u64>;
 
-/// What a manifest says.
+/// The content of a manifest.
 #[derive(Debug)]
 pub(super) struct Manifest {
     pub(super) table: Table,
@@ -115,7 +114,7 @@ pub(super) struct Manifest {
     pub(super) heads: u32,
     /// How many bytes of the heads file the rows need.
     pub(super) heads_len: u64,
-    /// Whether the rows and ghosts say everything about the index.
+    /// Whether the rows and ghosts describe the index completely.
     pub(super) index_is_known: bool,
 }
 
@@ -140,7 +139,7 @@ pub(super) fn load(store: &Store, area: Area, index_id: &str, key: u64) -> Optio
     decode(ManifestBytes { file, sum: Xxh3::with_seed(key), chunk: Vec::new() }, len, identity(area, index_id, key))
 }
 
-/// Writes the manifest for an index commit. The caller holds the cache lock.
+/// Writes the manifest for an index commit. The caller has the cache lock.
 pub(super) fn save(
     store: &Store,
     area: Area,
@@ -153,8 +152,8 @@ pub(super) fn save(
     store.write_cache(&name(area, index_id), &bytes)
 }
 
-/// Removes the manifests but these, and the heads files but those that these may need. What cannot
-/// be removed stays, and does no harm.
+/// Removes all manifests but these, and all heads files but those that these may need. A file that cannot be removed
+/// stays, and does no harm.
 pub(super) fn sweep(store: &Store, area: Area, kept: &[&str], kept_heads: &[u32]) {
     let names = store.folder(&format!("cache/{}", area.cache())).and_then(|folder| folder.names());
     for file in names.unwrap_or_default() {
@@ -169,8 +168,8 @@ pub(super) fn sweep(store: &Store, area: Area, kept: &[&str], kept_heads: &[u32]
     }
 }
 
-/// Returns what a manifest must say of itself: written by a program that reads entries as this one
-/// does, here, for this area and index commit. It comes first, so that of a file from elsewhere nothing more is read.
+/// Returns the identification of a valid manifest: written here, by a program that reads entries the same way, for this
+/// area and index commit. It comes first, so that nothing more is read of a foreign file.
 fn identity(area: Area, index_id: &str, key: u64) -> u64 {
     // The encoding of an empty head changes with most changes of the fields.
     let head = postcard::to_stdvec(&Head::empty(Kind::Knowledge)).unwrap_or_default();
@@ -237,7 +236,7 @@ fn decode(mut source: ManifestBytes, len: u64, identity: u64) -> Option<Manifest
         return None;
     }
     let n_names = header.n_names.get() as usize;
-    // Before memory is taken for the counts, which nothing vouches for yet.
+    // Before memory is allocated for the counts, which may be wrong.
     if header.size_of_records()?.checked_add(header.n_names.into()) != Some(len) {
         return None;
     }
@@ -269,7 +268,7 @@ fn decode(mut source: ManifestBytes, len: u64, identity: u64) -> Option<Manifest
     })
 }
 
-/// Returns whether the folders divide so many rows among themselves.
+/// Returns whether the folders cover exactly so many rows.
 fn are_divided(folders: &[FolderRow], n_rows: u32) -> bool {
     let mut firsts = folders.iter().map(|folder| folder.first);
     let is_sorted = firsts.clone().is_sorted();
@@ -280,7 +279,7 @@ fn are_divided(folders: &[FolderRow], n_rows: u32) -> bool {
 }
 
 impl Header {
-    /// Returns how many bytes header and records have.
+    /// Returns the size of header and records, in bytes.
     fn size_of_records(&self) -> Option<u64> {
         let of = |n: U32, size: usize| u64::from(n).checked_mul(size as u64);
         let sizes = [
@@ -367,7 +366,7 @@ struct ManifestBytes {
 }
 
 impl ManifestBytes {
-    /// Reads `n` records, and returns what `each` makes of them.
+    /// Reads `n` records, and returns the results of `each`.
     fn records<Record, Made>(&mut self, n: U32, each: impl Fn(&Record) -> Made) -> Option<Vec<Made>>
     where
         Record: FromBytes + Immutable + KnownLayout + Unaligned,

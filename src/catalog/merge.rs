@@ -1,7 +1,7 @@
-//! Rebuilds the table when folders or names came or went.
+//! Rebuilds the table after folders or names appeared or disappeared.
 //!
-//! A folder lives when the one above it lives and was not listed, or was and has it. The rest of
-//! the table is carried over row by row. This file opens nothing but folders.
+//! A folder exists if its parent exists and was not listed, or was listed with it. The rest of the table is carried
+//! over row by row. This file opens nothing but folders.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -11,15 +11,14 @@ use super::scan::Scan;
 use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, Odd, Row, Table, fingerprint, id_hash, number};
 use crate::store::Store;
 
-/// Where the folders of the new table come from: the number in the old one, and what is in it now,
-/// if that was looked at.
+/// The sources of the new table's folders: the number in the old one, and the current content, if it was listed.
 type Plan = BTreeMap<String, (Option<usize>, Option<Listing>)>;
 
 /// Rebuilds the table of a scan from folders that were listed, or could not be opened.
 pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option<Listing>)>) {
     let (plan, restless) = plan(scan, store, looked);
     let old = std::mem::take(&mut scan.catalog.table);
-    // Old rows and folders point into the same names as new ones.
+    // Old rows and folders use the same names as new ones.
     scan.catalog.table.names = old.names;
     scan.catalog.table.rows.reserve(old.rows.len());
     let range = |folder: usize| -> Range<usize> {
@@ -75,7 +74,7 @@ fn plan(scan: &Scan, store: &Store, looked: Vec<(usize, Option<Listing>)>) -> (P
             lost.insert(folder);
         }
     }
-    // What became of a folder that cannot be opened is seen from the one above it.
+    // The listing of the parent shows why a folder cannot be opened.
     let mut queue: Vec<usize> = lost.iter().copied().collect();
     while let Some(folder) = queue.pop() {
         let above = table.folder_path(folder).rsplit_once('/').and_then(|(above, _)| table.folder_at(above));
@@ -105,7 +104,7 @@ fn plan(scan: &Scan, store: &Store, looked: Vec<(usize, Option<Listing>)>) -> (P
             let before = table.folder_at(&path);
             plan.insert(path, (before, Some(listing)));
         } else if let Some((above, _)) = path.rsplit_once('/') {
-            // It went, or became something else, in this moment.
+            // It disappeared, or was replaced, just now.
             restless.insert(above.to_owned());
         }
     }
@@ -160,7 +159,7 @@ fn merge(scan: &mut Scan, path: &str, old: &[Row], files: Vec<(String, Seen)>) {
     }
 }
 
-/// Lets the file of an old row be gone.
+/// Marks the file of an old row as gone.
 fn remove(scan: &mut Scan, path: &str, row: &Row) {
     scan.catalog.changed = true;
     scan.touched.push(row.id);

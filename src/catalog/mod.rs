@@ -1,22 +1,21 @@
-//! The list of all entries, brought up to date at the start of every call.
+//! The list of all entries, updated at the start of every call.
 //!
-//! For each file the catalog has its stat, a hash of its bytes and its head, and it says what the
-//! committed index does not know yet. A scan has two phases: [`Catalog::scan`] looks at every file
-//! and opens none, [`Scan::read`] reads what changed. What was found is kept in the cache, under
-//! the id of the index commit that it describes; without it every file is read. The catalog never
-//! writes an entry file, and knows nothing of what the index is.
+//! For each file the catalog has its stat, a hash of its bytes and its head, and it knows what the committed index
+//! lacks. A scan has two phases: [`Catalog::scan`] examines every file and opens none, [`Scan::read`] reads the changed
+//! ones. The result is kept in the cache, under the id of the index commit that it describes; without it every file is
+//! read. The catalog never writes an entry file, and knows nothing of the index format.
 //!
-//! The invariant is that nothing is ever stale: whatever was complete before a scan began is in
-//! its result. A file is taken for unchanged only when its `mtime`, `ctime`, inode, size and kind
-//! are what they were when it was read, and were old enough then for any later change to show.
-//! So is a folder, whose `mtime` and `ctime` stand for the names in it.
+//! The invariant is that nothing is ever stale: the result includes every change that was complete before the scan
+//! began. A file counts as unchanged only if its `mtime`, `ctime`, inode, size and kind are the same as when it was
+//! read, and were old enough then for any later change to show. The same holds for a folder, whose `mtime` and `ctime`
+//! cover the names in it.
 //!
-//! One change is not seen by these stamps: a write through `mmap` to a page that is dirty already. The kernel sets the
-//! times when a clean page is written to, and not again before that page is on the disk. Whoever read the file between
-//! two such writes takes it for unchanged. An index that is rebuilt (`index --rebuild`) reads every file.
+//! These stamps miss one change: a write through `mmap` to a page that is already dirty. The kernel sets the times when
+//! a clean page is written to, and not again before that page is on the disk. A file that is read between two such
+//! writes counts as unchanged. `index --rebuild` reads every file.
 //!
-//! Rows are in the byte order of their folders' paths, then of their names. Whatever is asked of a
-//! catalog, the answer is the same whether it grew call by call or was made at once.
+//! Rows are in the byte order of their folders' paths, then of their names. A catalog gives the same answers whether it
+//! grew call by call or was built at once.
 
 mod heads;
 mod listing;
@@ -90,7 +89,7 @@ impl Area {
 
 /// All entries of one [`Area`].
 ///
-/// Functions that take a `RowId` panic on one that is not below [`Catalog::len`].
+/// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
 #[derive(Debug)]
 pub struct Catalog {
     area: Area,
@@ -110,17 +109,16 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Looks at every file, and opens none that is an entry.
+    /// Examines every file, and opens no entry.
     ///
-    /// `index_id` is the id of the index commit that a search will use; it names the manifest to
-    /// begin from. `now` must have been taken before this call: a file that changed later than
-    /// shortly before it is hashed again the next time.
+    /// `index_id` is the id of the index commit that a search will use; it selects the manifest to start from. `now`
+    /// must be taken before this call: a file that changed shortly before it or later is hashed again the next time.
     pub fn scan(store: &Store, area: Area, index_id: Option<&str>, now: SystemTime) -> Scan {
         Catalog::load(store, area, index_id).rescan(store, index_id, now)
     }
 
-    /// Looks at every file again, from what this catalog knows; from the manifest where the index
-    /// commit is another one. For processes that make many calls.
+    /// Examines every file again, starting from this catalog, or from the manifest if the index commit is another one.
+    /// For processes that make many calls.
     pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
@@ -130,11 +128,11 @@ impl Catalog {
         walk::run(catalog, store, nanoseconds(now))
     }
 
-    /// Looks at one file again, which this process has just written, and takes the rest as it is.
+    /// Examines one file again, which this process has just written, and keeps the rest.
     ///
-    /// For a writing call, which has scanned already and still holds the cache lock: whatever else
-    /// changed since then shows in the next scan, which lists the file's folder again too. A file in
-    /// a folder that this catalog does not know makes it look at everything.
+    /// For a writing call, which has scanned already and still has the cache lock: other changes since then show in the
+    /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
+    /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
         self.by_id = OnceLock::new();
         self.n_reread = 0;
@@ -163,40 +161,39 @@ impl Catalog {
         0..number(self.table.rows.len())
     }
 
-    /// Returns the rows of knowledge entries in their order, without a look at each row's path.
+    /// Returns the rows of knowledge entries in their order, without examining each row's path.
     pub fn knowledge_rows(&self) -> impl Iterator<Item = RowId> + use<> {
         self.first_knowledge()..number(self.table.rows.len())
     }
 
-    /// Returns the rows of attempts in their order, without a look at each row's path.
+    /// Returns the rows of attempts in their order, without examining each row's path.
     pub fn journal_rows(&self) -> impl Iterator<Item = RowId> + use<> {
         0..self.first_knowledge()
     }
 
-    /// Folders are in the order of their paths, and those of the journal come before.
+    /// Folders are in the order of their paths, and those of the journal come first.
     fn first_knowledge(&self) -> RowId {
         let root = self.area.roots()[1];
         let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
         self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first)
     }
 
-    /// Returns the rows of the attempts at a task, in their order. Heads of other attempts are hardly ever
-    /// decoded for it.
+    /// Returns the rows of the attempts at a task, in their order. It decodes hardly any head of another attempt.
     pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(task_id));
         let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
         near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
     }
 
-    /// Returns the rows of the attempts that may have been made for a feature, in their order: all that were,
-    /// and hardly ever one more, which its head tells. No head is decoded for it.
+    /// Returns the rows of the attempts that may belong to a feature, in their order: all that do, and hardly ever
+    /// another one, which its head shows. It decodes no head.
     pub fn rows_near_feature(&self, feature: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(feature));
         self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
     }
 
-    /// Returns the rows of the attempts at tasks of a section, in their order. Heads of other attempts are hardly ever
-    /// decoded for it.
+    /// Returns the rows of the attempts at tasks of a section, in their order. It decodes hardly any head of another
+    /// attempt.
     pub fn rows_of_section(&self, section: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(section));
         let near = self.journal_rows().filter(|&row| self.row(row).section == hash);
@@ -204,7 +201,7 @@ impl Catalog {
         near.filter(|&row| is_same_name(own(row).as_deref(), Some(section))).collect()
     }
 
-    /// Returns the rows of a run's iterations, in their order: those in the folders of its name.
+    /// Returns the rows of a run's iterations, in their order: those in the folders of that name.
     pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
         let root = self.area.roots()[0];
         let is_of_run = |path: &str| {
@@ -219,7 +216,7 @@ impl Catalog {
         (0..self.table.folders.len()).map(|folder| self.table.folder_path(folder))
     }
 
-    /// Returns a fingerprint of the bytes of a row's file; 0 where they cannot be read.
+    /// Returns a fingerprint of the bytes of a row's file; 0 if they cannot be read.
     pub fn fingerprint(&self, row: RowId) -> u64 {
         if self.row(row).code().is_some() { 0 } else { self.row(row).hash }
     }
@@ -239,8 +236,7 @@ impl Catalog {
         self.table.row_at(path)
     }
 
-    /// Returns the row that has an id: the first by path of those that can be read, else the
-    /// first by path.
+    /// Returns the row that has an id: the first readable one by path, else the first by path.
     pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
         let by_id = self.by_id.get_or_init(|| {
             let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
@@ -254,39 +250,38 @@ impl Catalog {
         named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
     }
 
-    /// Returns when the entry last said something new, in seconds since 1970; `i64::MIN` when it
-    /// does not say.
+    /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.
     pub fn recency(&self, row: RowId) -> i64 {
         self.row(row).recency
     }
 
-    /// Returns whether the index should hold the row: its file can be read, is UTF-8, and no other
-    /// file of its id comes first.
+    /// Returns whether the index should contain the row: its file is readable and UTF-8, and no other file of its id
+    /// comes first.
     pub fn is_indexable(&self, row: RowId) -> bool {
         self.row(row).is_indexable()
     }
 
-    /// Returns whether there is anything to report of the row.
+    /// Returns whether the row has a problem.
     pub fn has_problem(&self, row: RowId) -> bool {
         self.row(row).has(PROBLEM | SHADOWED) || self.row(row).code().is_some()
     }
 
-    /// Returns whether the entry says when it expires.
+    /// Returns whether the entry has an expiry.
     pub fn may_expire(&self, row: RowId) -> bool {
         self.row(row).has(EXPIRES)
     }
 
-    /// Returns whether the entry says that it replaces others.
+    /// Returns whether the entry replaces others.
     pub fn supersedes_any(&self, row: RowId) -> bool {
         self.row(row).has(SUPERSEDES)
     }
 
-    /// Returns whether the entry tells of an event.
+    /// Returns whether the entry is an event.
     pub fn is_event(&self, row: RowId) -> bool {
         self.row(row).has(EVENT)
     }
 
-    /// Returns the head of a row, decoded for this call. Asking for all in turn is quick.
+    /// Returns the head of a row, decoded for this call. Reading all in turn is quick.
     ///
     /// A head that the cache lost is read from the entry file.
     pub fn head(&self, row: RowId) -> Head {
@@ -307,26 +302,26 @@ impl Catalog {
         head
     }
 
-    /// Returns the paths whose documents in the committed index must not answer: the file is gone,
-    /// changed, or is not indexable any more.
+    /// Returns the paths whose documents in the committed index are outdated: the file is gone, changed, or is not
+    /// indexable any more.
     ///
-    /// They are all there are only while [`Catalog::index_is_known`].
+    /// The list is complete only while [`Catalog::index_is_known`].
     pub fn stale_paths(&self) -> Vec<String> {
         self.ghosts.keys().cloned().collect()
     }
 
-    /// Returns whether the catalog knows what the committed index holds. If not, there was no
-    /// manifest for it, and nothing in that index may answer; every indexable row is pending.
+    /// Returns whether the catalog knows the content of the committed index. If not, there was no manifest for it, and
+    /// nothing in that index may answer; every indexable row is pending.
     pub fn index_is_known(&self) -> bool {
         self.index_is_known
     }
 
-    /// Returns the id of the index commit that it knows of; none where there is no index.
+    /// Returns the id of the known index commit; none if there is no index.
     pub fn index_id(&self) -> Option<&str> {
         self.index_id.as_deref()
     }
 
-    /// Returns how many rows the committed index should hold and does not.
+    /// Returns how many rows the committed index lacks.
     pub fn n_pending(&self) -> usize {
         self.table.rows.iter().filter(|row| row.is_pending()).count()
     }
@@ -341,8 +336,8 @@ impl Catalog {
         self.changed || !self.is_saved || self.heads.is_damaged()
     }
 
-    /// Returns a folder, relative to `.ralph/`, that could not be listed, so that nobody knows which entries it holds,
-    /// and why.
+    /// Returns a folder, relative to `.ralph/`, that could not be listed, so that its entries are unknown, and the
+    /// reason.
     pub fn unlisted_folder(&self) -> Option<(&str, io::Error)> {
         let at = self.table.folders.iter().position(|folder| folder.unreadable > 0)?;
         let error = io::Error::from_raw_os_error(self.table.folders[at].unreadable.into());
@@ -351,14 +346,14 @@ impl Catalog {
 
     /// Keeps the catalog in the cache, for the index commit with this id.
     ///
-    /// The caller holds the cache lock, and read the index's commit id, and scanned, after taking
-    /// it. With `all_indexed` the index that will be committed with this id holds every indexable
-    /// row and nothing else; save first, then commit. Without it the index is the one that was
-    /// scanned with, and only what was read of the files is kept.
+    /// The caller has the cache lock, and after taking it has read the index's commit id and scanned. With
+    /// `all_indexed` the index that will be committed with this id contains every indexable row and nothing else; save
+    /// first, then commit. Otherwise the index is the one that the scan used, and only the result of reading files is
+    /// kept.
     ///
     /// # Errors
     ///
-    /// Those of the file system; the catalog can be used as before.
+    /// Those of the file system; the catalog stays usable.
     pub fn save(&mut self, store: &Store, index_id: &str, all_indexed: bool) -> io::Result<()> {
         if !manifest::is_valid_id(index_id) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the id of an index commit"));
@@ -394,7 +389,7 @@ impl Catalog {
         }
         if all_indexed {
             self.ghosts.clear();
-            // The one before stays: until the index is committed it is the one that is asked for.
+            // The previous one stays: it is needed until the index is committed.
             if let Some(before) = self.index_id.take() {
                 manifest::sweep(store, self.area, &[index_id, &before], &[self.heads.number, old_heads]);
             }
@@ -404,7 +399,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Begins from the manifest of an index commit, or from nothing.
+    /// Starts from the manifest of an index commit, or from nothing.
     fn load(store: &Store, area: Area, index_id: Option<&str>) -> Catalog {
         let mut catalog = Catalog {
             area,
@@ -413,7 +408,7 @@ impl Catalog {
             heads: Heads::default(),
             ghosts: Ghosts::new(),
             index_id: index_id.map(str::to_owned),
-            // Where there is no index, it is known that it holds nothing.
+            // Without an index, it is known to be empty.
             index_is_known: index_id.is_none(),
             is_saved: false,
             changed: false,
@@ -432,7 +427,7 @@ impl Catalog {
         catalog.heads = Heads::open(store, area, manifest.heads, key);
         let heads_len = catalog.heads.len();
         if heads_len < manifest.heads_len {
-            // Heads were cut off, or are not there: their files are read again.
+            // Heads were cut off, or are missing: their files are read again.
             catalog.changed = true;
             let end = |row: &Row| u64::from(row.head_at) + u64::from(row.head_len) + 8;
             for row in catalog.table.rows.iter_mut().filter(|row| row.head_len > 0 && end(row) > heads_len) {

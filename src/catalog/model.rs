@@ -1,5 +1,5 @@
-//! A catalog that grows call by call says what one made at once says, whatever is done to the files
-//! and to the cache in between.
+//! A catalog that grows call by call equals one that is built at once, whatever happens to the files and to the cache
+//! in between.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::tests::{Memory, later, said, text};
 use super::*;
 
-/// What is done to the files. Paths are chosen among a few, so that things meet.
+/// Changes to the files. There are only a few paths, so that changes collide.
 #[derive(Debug, Clone)]
 enum ModelStep {
     Write(usize, usize),
@@ -34,7 +34,7 @@ enum ModelStep {
     LoseCache(bool),
 }
 
-/// What a call does when it has scanned.
+/// What a call does after its scan.
 #[derive(Debug, Clone)]
 enum Then {
     Nothing,
@@ -96,7 +96,7 @@ fn then() -> impl Strategy<Value = Then> {
     ]
 }
 
-/// Does a step, where it can be done; a step that the file system refuses is none.
+/// Makes a step, if it is possible; a step that the file system refuses is skipped.
 fn take(memory: &Memory, step: &ModelStep) -> Option<()> {
     let content = |number: usize| text(["one", "two", "six"][number]);
     let make_parent = |path: &str| fs::create_dir_all(memory.at(path).parent().unwrap()).ok();
@@ -176,14 +176,14 @@ fn take(memory: &Memory, step: &ModelStep) -> Option<()> {
     }
 }
 
-/// Writing to a FIFO would wait for a reader, and writing to a link would make its target.
+/// Writing to a FIFO would wait for a reader, and writing to a link would create its target.
 fn clear_special(memory: &Memory, path: &str) {
     if memory.at(path).symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let _ = fs::remove_file(memory.at(path));
     }
 }
 
-/// The index that the catalog must know of.
+/// The expected content of the index.
 #[derive(Default)]
 struct Model {
     index_id: Option<String>,
@@ -194,7 +194,7 @@ struct Model {
 
 impl Model {
     fn call(&mut self, memory: &Memory, is_settled: bool, then: &Then) {
-        // At the real time everything is racy; ten seconds later nothing is, but what lies ahead.
+        // At the real time everything is racy; ten seconds later nothing is, except files from the future.
         let now = if is_settled { later() } else { SystemTime::now() };
         let index_id = self.index_id.as_deref();
         let scan = match self.kept.take() {

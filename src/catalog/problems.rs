@@ -1,4 +1,4 @@
-//! What is wrong with the files.
+//! Problems of the files.
 
 use super::table::{self, Code, ERROR};
 use super::{Catalog, RowId};
@@ -6,13 +6,12 @@ use crate::entry::Id;
 use crate::error::{Findings, Problem, Severity};
 use crate::text::nfc;
 
-/// How many problems a query tells of.
+/// How many problems a query reports.
 const MAX_TOLD: usize = 10;
 
 impl Catalog {
-    /// Returns what is wrong with the first files that have problems, those with errors first, at least
-    /// ten problems where there are so many. One more stands for the other files: a query must not take
-    /// longer because files are faulty.
+    /// Returns the problems of the first files that have any, those with errors first, at least ten problems if there
+    /// are so many. One more problem counts the other files: a query must not take longer because files are faulty.
     pub fn problems(&self) -> Vec<Problem> {
         let mut findings = Findings::default();
         findings.extend(self.root_problems.iter().cloned());
@@ -44,7 +43,7 @@ impl Catalog {
         listed
     }
 
-    /// Returns everything that is wrong with any file.
+    /// Returns the problems of all files.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         findings.extend(self.root_problems.iter().cloned());
@@ -59,7 +58,7 @@ impl Catalog {
         findings
     }
 
-    /// Adds what is no file of an entry, or a folder that cannot be listed.
+    /// Adds anything that is not an entry, or a folder that cannot be listed.
     fn add_odd(&self, findings: &mut Findings) {
         for odd in &self.table.odd {
             let folder = self.table.folder_path(odd.folder as usize);
@@ -76,11 +75,11 @@ impl Catalog {
         }
     }
 
-    /// Returns what is wrong with an entry whose id another file has already.
+    /// Returns the problem of an entry whose id belongs to another file.
     pub(super) fn duplicate_problem(&self, path: &str) -> Option<Problem> {
         let id = Id::of_path(path)?;
         let first = self.path(self.row_of_id(&id)?);
-        let message = format!("has the same id `{id}` as `.ralph/{first}`, which is the one that counts");
+        let message = format!("has the same id `{id}` as `.ralph/{first}`, which has precedence");
         let hint = if nfc(path) == nfc(&first) {
             "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
         } else {

@@ -9,35 +9,35 @@ use crate::store::{FileKind, FileStat};
 #[derive(Debug)]
 pub struct Scan {
     pub(super) catalog: Catalog,
-    /// Hashes of the ids for which a file is gone, or cannot be read any more.
+    /// Hashes of the ids of files that are gone, or cannot be read any more.
     pub(super) touched: Vec<u32>,
     /// When the scan began, in nanoseconds since 1970.
     pub(super) start: i64,
 }
 
 impl Scan {
-    /// Returns for how many rows at most phase 2 has something to tell: those whose files changed,
-    /// or may have, and those that are not in the committed index.
+    /// Returns the maximum number of rows that phase 2 reports: those whose files changed, or may have, and those that
+    /// are not in the committed index.
     pub fn n_pending(&self) -> usize {
         let rows = &self.catalog.table.rows;
         let n_due = rows.iter().filter(|row| row.has(UNREAD) || row.is_pending()).count();
         if n_due == 0 && self.touched.is_empty() {
             return 0;
         }
-        // Any of them may turn out to be gone, and leave its id to a file that has waited for it.
+        // Any of them may be gone, and leave its id to another file.
         n_due + rows.iter().filter(|row| row.has(SHADOWED) && !row.has(UNREAD)).count()
     }
 
-    /// Returns what [`Catalog::index_is_known`] will, before any file is read.
+    /// Returns the value that [`Catalog::index_is_known`] will have, before any file is read.
     pub fn index_is_known(&self) -> bool {
         self.catalog.index_is_known()
     }
 
-    /// Puts what was seen of a file into its row.
+    /// Records the state of a file in its row.
     pub(super) fn note(&mut self, row: RowId, seen: Seen) {
         let before = self.catalog.table.rows[row as usize];
         match seen {
-            // Its stat is taken again when it is read, from the descriptor that is read.
+            // Its stat is taken again when it is read, from the open descriptor.
             Seen::Stat(FileStat { kind: FileKind::File, .. }) => {
                 self.catalog.table.rows[row as usize].set(UNREAD, true);
             }
@@ -63,7 +63,7 @@ impl Scan {
         self.catalog.changed |= self.catalog.table.rows[row as usize].differs(&before);
     }
 
-    /// Lets the row say why nothing of its file can be read.
+    /// Records why nothing of a row's file can be read.
     pub(super) fn refuse(&mut self, row: RowId, code: Code) {
         self.catalog.leave_index(row);
         let row = &mut self.catalog.table.rows[row as usize];

@@ -1,7 +1,7 @@
 //! The rows of the catalog in memory: one of a fixed size for each file, and one for each folder.
 //!
-//! This file knows nothing of where rows come from. Folders are in the byte order of their paths,
-//! and the rows of a folder in the byte order of their names, one folder after the other.
+//! This file knows nothing of the source of rows. Folders are in the byte order of their paths, and the rows of a
+//! folder in the byte order of their names, one folder after the other.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,11 +14,11 @@ use crate::error::Problem;
 use crate::store::{FileKind, FileStat};
 use crate::text::nfc;
 
-/// The number of a row, valid for the catalog that gave it.
+/// The number of a row, valid only for its catalog.
 pub(crate) type RowId = u32;
 
-/// Read it again the next time, whatever its stat says: the file changed so shortly before it was
-/// read that a later change could leave the stat as it is.
+/// Read it again the next time, whatever its stat: the file changed so shortly before it was read that a later change
+/// could leave the stat unchanged.
 pub(super) const AGAIN: u16 = 1;
 /// Its head has problems.
 pub(super) const PROBLEM: u16 = 1 << 1;
@@ -26,24 +26,24 @@ pub(super) const PROBLEM: u16 = 1 << 1;
 pub(super) const EXPIRES: u16 = 1 << 2;
 /// Its head supersedes entries.
 pub(super) const SUPERSEDES: u16 = 1 << 3;
-/// The committed index holds this path with the content that the row has.
+/// The committed index contains this path with the content of the row.
 pub(super) const IN_INDEX: u16 = 1 << 4;
 /// Another file, whose path comes first, has the same id.
 pub(super) const SHADOWED: u16 = 1 << 5;
-/// It is a file, and not UTF-8: it has a head that says so, and is never indexed.
+/// It is a file, and not UTF-8: its head has that problem, and it is never indexed.
 pub(super) const NOT_TEXT: u16 = 1 << 6;
-/// It tells of an event.
+/// It is an event.
 pub(super) const EVENT: u16 = 1 << 7;
 /// One of its head's problems is an error.
 pub(super) const ERROR: u16 = 1 << 11;
 /// Where the number of a [`Code`] is kept.
 const CODE_SHIFT: u16 = 8;
 const CODE_MASK: u16 = 0b111 << CODE_SHIFT;
-/// What the file says has to be read in this call. This flag and the next two are never stored.
+/// The content of the file has to be read in this call. This flag and the next two are never stored.
 pub(super) const UNREAD: u16 = 1 << 12;
 /// Its head is in memory, not in the heads file.
 pub(super) const FRESH: u16 = 1 << 13;
-/// The file was there and is gone.
+/// The file existed and is gone.
 pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
 const STORED: u16 = AGAIN | PROBLEM | EXPIRES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
@@ -57,9 +57,9 @@ pub(super) struct Row {
     pub(super) hash: u64,
     /// Seconds since 1970, or `i64::MIN`.
     pub(super) recency: i64,
-    /// Where its head begins, in the heads file or among the fresh ones.
+    /// The offset of its head, in the heads file or among the new ones.
     pub(super) head_at: u32,
-    /// How many bytes the head takes; 0 when there is none.
+    /// The size of the head in bytes; 0 if there is none.
     pub(super) head_len: u32,
     /// Where its name begins in [`Table::names`].
     pub(super) name: u32,
@@ -97,27 +97,27 @@ impl Row {
         Code::from_number((self.flags & CODE_MASK) >> CODE_SHIFT)
     }
 
-    /// Says whether, and why not, the file can be read.
+    /// Sets whether the file can be read, and if not, why.
     pub(super) fn set_code(&mut self, code: Option<Code>) {
         self.flags = self.flags & !CODE_MASK | code.map_or(0, |code| (code as u16) << CODE_SHIFT);
     }
 
-    /// Returns whether it can take an id: a bad file never hides a good one of the same id.
+    /// Returns whether it can have an id: a bad file never hides a good one of the same id.
     pub(super) fn competes(&self) -> bool {
         !self.has(NOT_TEXT | GONE | CODE_MASK)
     }
 
-    /// Returns whether the index should hold it.
+    /// Returns whether the index should contain it.
     pub(super) fn is_indexable(&self) -> bool {
         self.competes() && !self.has(SHADOWED)
     }
 
-    /// Returns whether the index should hold it and does not.
+    /// Returns whether the index should contain it and does not.
     pub(super) fn is_pending(&self) -> bool {
         self.is_indexable() && !self.has(IN_INDEX)
     }
 
-    /// Returns whether the manifest would say something else of the other row.
+    /// Returns whether the two rows differ in the manifest.
     pub(super) fn differs(&self, other: &Row) -> bool {
         let stored = |row: &Row| Row { name: 0, name_len: 0, flags: row.flags & STORED, ..*row };
         stored(self) != stored(other) || self.has(FRESH) || other.has(FRESH)
@@ -140,20 +140,20 @@ pub(super) struct FolderRow {
     pub(super) path: u32,
     /// How many bytes the path has.
     pub(super) path_len: u16,
-    /// Whether it must be listed the next time, whatever its stat says.
+    /// Whether it must be listed the next time, whatever its stat.
     pub(super) again: bool,
-    /// The number of the system's error where it could not be listed, or not all of it; else 0.
+    /// The number of the system's error if it could not be listed completely; else 0.
     pub(super) unreadable: u8,
 }
 
-/// Something in a folder that is no entry file and yet a problem.
+/// Something in a folder that is not an entry file, and a problem.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Odd {
     /// The number of the folder.
     pub(super) folder: u32,
-    /// Its name, with U+FFFD for what is not UTF-8.
+    /// Its name, with U+FFFD for invalid UTF-8.
     pub(super) name: String,
-    /// What is wrong with it.
+    /// The problem.
     pub(super) code: Code,
 }
 
@@ -213,8 +213,8 @@ impl Table {
         u32::try_from(first + row).ok()
     }
 
-    /// Adds text to the names, and returns where it begins and how long it is; `None` when there
-    /// is no more room, which is at 4 GiB of names.
+    /// Adds text to the names, and returns its offset and length; `None` if there is no room, which is at 4 GiB of
+    /// names.
     pub(super) fn add_text(&mut self, text: &str) -> Option<(u32, u16)> {
         let at = u32::try_from(self.names.len()).ok()?;
         let len = u16::try_from(text.len()).ok()?;
@@ -222,8 +222,8 @@ impl Table {
         Some((at, len))
     }
 
-    /// Adds a row for a file of this name that the folder does not have yet, and returns its number;
-    /// `None` when there is no more room for names.
+    /// Adds a row for a file of this name that the folder does not have yet, and returns its number; `None` if there is
+    /// no room for names.
     pub(super) fn insert(&mut self, folder: usize, name: &str, id: u32) -> Option<RowId> {
         let rows = self.rows_of(folder);
         let at = rows.start + self.rows[rows].partition_point(|row| self.name(row) < name);
@@ -257,12 +257,12 @@ impl Table {
     }
 }
 
-/// Returns a row's number as it is kept. There is no room for 2^32 names, so for no more rows.
+/// Returns a row's number in its stored form. There is no room for 2^32 names, so for no more rows.
 pub(super) fn number(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX)
 }
 
-/// Returns a hash of everything that tells an unchanged file from a changed one.
+/// Returns a hash of everything that distinguishes an unchanged file from a changed one.
 pub(super) fn fingerprint(stat: &FileStat) -> u64 {
     let mut bytes = [0; 33];
     bytes[..8].copy_from_slice(&stat.mtime.to_le_bytes());
@@ -278,9 +278,8 @@ pub(super) fn fingerprint(stat: &FileStat) -> u64 {
     xxh3_64(&bytes)
 }
 
-/// Returns whether a later change may leave the stat as it is: when the last one came less than
-/// a tick before the scan began, or after. Kernels tick at 10 ms or less; file systems that keep
-/// whole seconds do so in steps of one or two.
+/// Returns whether a later change may leave the stat unchanged: if the last one was less than a tick before the scan
+/// began, or after. Kernels tick at 10 ms or less; file systems with whole seconds have steps of one or two.
 pub(super) fn is_racy(stat: &FileStat, start: i64) -> bool {
     const SECOND: i64 = 1_000_000_000;
     let last = stat.mtime.max(stat.ctime);
@@ -298,7 +297,7 @@ pub(super) fn hash_of_id(id: &Id) -> u32 {
     (xxh3_64(id.as_str().as_bytes()) >> 32) as u32
 }
 
-/// Returns the hash that rows have which name this task, feature or section, in whichever form; 0 for those that name none.
+/// Returns the hash of rows that name this task, feature or section, in either form; 0 for rows without one.
 pub(super) fn hash_of_name(name: Option<&str>) -> u32 {
     name.map_or(0, |name| (xxh3_64(nfc(name).as_bytes()) >> 32) as u32)
 }
@@ -317,7 +316,7 @@ pub(super) enum Code {
     Unreadable = 4,
     /// Its name is not UTF-8.
     NameNotUtf8 = 5,
-    /// A folder below the deepest that is looked into.
+    /// A folder below the depth limit.
     TooDeep = 6,
     /// A file where a folder must be.
     NotAFolder = 7,
@@ -331,7 +330,7 @@ impl Code {
             .find(|&code| code as u16 == number)
     }
 
-    /// Returns what is reported of the file or folder at `path`, which is relative to `.ralph/`.
+    /// Returns the problem of the file or folder at `path`, which is relative to `.ralph/`.
     pub(super) fn problem(self, path: &str) -> Problem {
         let (message, hint) = match self {
             Code::Link => ("is a link, and links are not followed", "put the file itself here, or remove the link"),

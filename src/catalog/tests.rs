@@ -1,4 +1,4 @@
-//! What a catalog must see, case by case. The model test is in `model.rs`.
+//! Changes that a catalog must detect, case by case. The model test is in `model.rs`.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -69,8 +69,8 @@ impl Memory {
         set_mtime(&self.at(path), time);
     }
 
-    /// Waits until the file system's clock has moved on, so that what is done next gets a stamp of
-    /// its own where stamps are coarse.
+    /// Waits until the file system's clock has advanced, so that the next change gets its own stamp even if stamps are
+    /// coarse.
     pub(super) fn tick(&self) {
         use std::os::unix::fs::MetadataExt as _;
         let probe = self.folder.path().join("probe");
@@ -133,7 +133,7 @@ pub(super) fn text(title: &str) -> String {
     )
 }
 
-/// Everything that a catalog says of its rows.
+/// All data of a catalog about its rows.
 #[derive(Debug, PartialEq)]
 pub(super) struct Said {
     path: String,
@@ -169,7 +169,7 @@ pub(super) fn said(catalog: &Catalog) -> (Vec<Said>, Vec<Problem>) {
     (catalog.rows().map(said).collect(), catalog.problems())
 }
 
-/// Checks that attempts are found by their task and their run, as a look at every row finds them.
+/// Checks that attempts are found by their task and their run, as by examining every row.
 fn check_attempts(catalog: &Catalog) {
     let is_attempt = |row: &RowId| catalog.path(*row).trim_start_matches("archive/").starts_with("journal/");
     let attempts: Vec<RowId> = catalog.rows().filter(is_attempt).collect();
@@ -198,8 +198,8 @@ fn check_attempts(catalog: &Catalog) {
     assert!(catalog.rows_of_run("no-such-run").is_empty());
 }
 
-/// Scans from the manifest of `index_id`, checks that a scan from nothing says the same, and
-/// returns the paths, those among them that are indexable, and the problems as `path: code`.
+/// Scans from the manifest of `index_id`, checks that a scan from nothing gives the same result, and returns the paths,
+/// the indexable ones among them, and the problems as `path: code`.
 #[track_caller]
 fn check(memory: &Memory, index_id: Option<&str>) -> (Vec<String>, Vec<String>, Vec<String>) {
     let (catalog, pending) = memory.scan(index_id);
@@ -264,7 +264,7 @@ fn opens_nothing_when_nothing_changed() {
 }
 
 #[test]
-fn hashes_again_what_changed_shortly_before() {
+fn hashes_recently_changed_files_again() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("a"));
     let (mut catalog, _) = memory.scan_at(None, SystemTime::now());
@@ -353,7 +353,7 @@ fn sees_files_change() {
         memory.set_mtime("knowledge", before);
     };
     check_change(folder_mtime_set_back, &[J, A, ("knowledge/c.md", "new"), B], &["knowledge/c.md"], &[]);
-    // Two files change places.
+    // Two files exchange their names.
     let swap = |memory: &Memory| {
         memory.rename("knowledge/a.md", "knowledge/swap");
         memory.rename("knowledge/sub/b.md", "knowledge/a.md");
@@ -398,7 +398,7 @@ fn sees_folders_change() {
         memory.rename("knowledge/other", "knowledge/sub");
     };
     check_change(replaced, &[J, A, (b[0], "new")], &b, &b);
-    // A folder becomes a link to itself: what is behind it does not count.
+    // A folder becomes a link to itself: its content does not count.
     let linked = |memory: &Memory| {
         memory.rename("knowledge/sub", "elsewhere");
         memory.link("../elsewhere", "knowledge/sub");
@@ -420,7 +420,7 @@ fn sees_a_new_folder_fill_later() {
 }
 
 #[test]
-fn reports_what_is_no_entry() {
+fn reports_files_that_are_not_entries() {
     let memory = Memory::new();
     memory.write("knowledge/good.md", text("good"));
     memory.index(None, "i1");
@@ -465,7 +465,7 @@ fn reports_what_is_no_entry() {
         assert_eq!(paths.len(), 7);
         memory.index(from, to);
     }
-    // What was none becomes one.
+    // A file that was not an entry becomes one.
     memory.remove("knowledge/link.md");
     memory.remove("knowledge/pipe.md");
     memory.write("knowledge/link.md", text("a file"));
@@ -486,7 +486,7 @@ fn reports_what_is_no_entry() {
 }
 
 #[test]
-fn reports_what_stands_in_the_place_of_its_folders() {
+fn reports_obstacles_at_the_paths_of_its_folders() {
     let memory = Memory::new();
     memory.write("elsewhere/a.md", text("a"));
     memory.link("elsewhere", "knowledge");
@@ -545,7 +545,7 @@ fn gives_an_id_to_the_first_file_by_path() {
 }
 
 #[test]
-fn keeps_what_is_pending_until_it_is_indexed() {
+fn keeps_rows_pending_until_they_are_indexed() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("a"));
     memory.write("knowledge/b.md", text("b"));
@@ -564,7 +564,7 @@ fn keeps_what_is_pending_until_it_is_indexed() {
     let (catalog, pending) = memory.scan(Some("i1"));
     assert_eq!((pending.len(), catalog.n_pending()), (0, 0));
     assert_eq!(catalog.stale_paths(), ["knowledge/b.md"]);
-    // A save without the index commit: the old index is asked for again.
+    // A save without the index commit: the old index is used again.
     memory.index(Some("i1"), "i2");
     memory.write("knowledge/c.md", text("c"));
     memory.index(Some("i2"), "i3");
@@ -576,7 +576,7 @@ fn keeps_what_is_pending_until_it_is_indexed() {
 }
 
 #[test]
-fn does_not_claim_to_know_an_index_that_it_does_not() {
+fn an_index_without_manifest_is_unknown() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("a"));
     let (mut catalog, pending) = memory.scan(Some("i1"));
@@ -595,7 +595,7 @@ fn does_not_claim_to_know_an_index_that_it_does_not() {
 }
 
 #[test]
-fn goes_on_from_memory() {
+fn continues_from_memory() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("a"));
     memory.index(None, "i1");
@@ -613,7 +613,7 @@ fn goes_on_from_memory() {
         assert_eq!(said(&catalog), said(&memory.scan(None).0));
     }
     catalog.save(&memory.store, "i2", true).unwrap();
-    // The index that was asked for is an older one.
+    // The requested index is an older one.
     let catalog = catalog.rescan(&memory.store, Some("i1"), later()).read(&memory.store, &mut |_, _| {});
     assert_eq!(catalog.n_pending(), 6);
     let catalog = catalog.rescan(&memory.store, Some("i2"), later()).read(&memory.store, &mut |_, _| {});
@@ -637,7 +637,7 @@ fn answers_without_its_cache() {
     let (catalog, _) = memory.scan(Some("i1"));
     assert_eq!(catalog.n_reread(), 0);
     assert!(catalog.table.rows.iter().all(|row| row.head_len > 0));
-    // Heads that go while they are in use stay readable, and are saved whole.
+    // Heads that disappear while they are in use stay readable, and are saved whole.
     let (mut catalog, _) = memory.scan(Some("i1"));
     for heads in memory.cached("heads-") {
         fs::remove_file(heads).unwrap();
@@ -741,9 +741,9 @@ fn survives_a_damaged_cache() {
 }
 
 #[test]
-fn takes_no_head_for_that_of_another_entry() {
+fn never_uses_the_head_of_another_entry() {
     let memory = Memory::new();
-    // With one body for all, so that the heads have the same size.
+    // All have the same body, so that the heads have the same size.
     let text = |title: &str| format!("---\ntitle: \"{title}\"\ntags: [one]\n---\n\nThe same body.\n");
     memory.write("knowledge/b.md", text("one"));
     memory.write("knowledge/c.md", text("two"));
@@ -764,7 +764,7 @@ fn takes_no_head_for_that_of_another_entry() {
 }
 
 #[test]
-fn believes_no_stat_that_is_marked_as_racy() {
+fn trusts_no_stat_that_is_marked_as_racy() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("one"));
     let (mut catalog, _) = memory.scan_at(None, SystemTime::now());
@@ -828,7 +828,7 @@ fn sees_everything_after_a_storm() {
 }
 
 #[test]
-fn mends_damaged_heads_when_it_saves() {
+fn repairs_damaged_heads_when_it_saves() {
     let memory = Memory::new();
     for number in 0..6 {
         memory.write(&format!("knowledge/{number}.md"), text(&format!("number {number}")));

@@ -1,9 +1,8 @@
-//! Phase 2: reads the files that changed, and settles who has an id.
+//! Phase 2: reads the changed files, and decides which file has an id.
 //!
-//! A file whose bytes are the old ones only gets its stat renewed. Entries are handed on as they
-//! are read, one at a time; none is kept. Files that share an id are read one after the other in
-//! the order of their paths, so that it is known of each whether it counts when it is read. This
-//! file knows nothing of folders.
+//! A file with the same bytes only gets a new stat. Entries are passed on as they are read, one at a time; none is
+//! kept. Files with a common id are read one after the other in the order of their paths, so that each one's precedence
+//! is known when it is read. This file knows nothing of folders.
 
 use std::collections::HashSet;
 
@@ -21,12 +20,11 @@ use crate::error::Severity;
 use crate::store::{Store, Unreadable};
 
 impl Scan {
-    /// Reads what changed.
+    /// Reads the changed files.
     ///
-    /// Calls `on_pending` once for every row that is not in the committed index with the content
-    /// that it has: those that changed, and those that were left pending by earlier calls. A file
-    /// that cannot be read, is not UTF-8 or has an id that another one has before it is never
-    /// given to `on_pending`.
+    /// Calls `on_pending` once for every row whose content is not in the committed index: changed rows, and rows that
+    /// earlier calls left pending. A file that cannot be read, is not UTF-8 or has an id that belongs to a file before
+    /// it is never passed to `on_pending`.
     pub fn read(mut self, store: &Store, on_pending: &mut dyn FnMut(&str, &Entry)) -> Catalog {
         let rows = &self.catalog.table.rows;
         let due: Vec<RowId> =
@@ -46,11 +44,11 @@ impl Scan {
         self.catalog
     }
 
-    /// Returns the rows that share an id with another one, or did, where one of them changed; each
-    /// group in the order of the paths.
+    /// Returns the rows that share an id with another one, or did, if one of them changed; each group in the order of
+    /// the paths.
     fn groups(&mut self) -> Vec<Vec<RowId>> {
         let table = &self.catalog.table;
-        // Most rows are told apart from the touched ones by 16 bits of their hash.
+        // For most rows 16 bits of the hash rule out that they are affected.
         let mut is_touched = vec![0_u64; 1 << 10];
         for id in &self.touched {
             is_touched[(id >> 6) as usize % (1 << 10)] |= 1 << (id % 64);
@@ -66,7 +64,7 @@ impl Scan {
             {
                 continue;
             }
-            // Ids whose hashes are equal by chance are told apart here.
+            // Ids with equal hashes are distinguished here.
             let mut named: Vec<(Option<Id>, String, RowId)> = Vec::with_capacity(chunk.len());
             for &(_, row) in chunk {
                 let path = table.path(row);
@@ -80,8 +78,7 @@ impl Scan {
         groups
     }
 
-    /// Reads those of the rows that must be read, and lets the first that can be read have the id
-    /// that they share.
+    /// Reads those of the rows that must be read, and gives the shared id to the first readable one.
     fn settle(&mut self, store: &Store, rows: &[RowId], on_pending: &mut dyn FnMut(&str, &Entry)) {
         let mut is_taken = false;
         for &row in rows {
@@ -124,7 +121,7 @@ impl Scan {
                     Unreadable::TooLarge { .. } => Code::TooLarge,
                     Unreadable::Io(_) => Code::Unreadable,
                 };
-                // There is no stat of what was met here, and no harm in meeting it again.
+                // There is no stat of this file, and reading it again does no harm.
                 let known = &mut self.catalog.table.rows[row as usize];
                 known.stat = 0;
                 known.set(AGAIN, true);
@@ -155,8 +152,8 @@ impl Scan {
         is_wanted.then_some(entry)
     }
 
-    /// Returns whether the index holds the row's content, and notes it if it does so again: as
-    /// when a branch was checked out and left.
+    /// Returns whether the index contains the row's content, and records it if it does so again, as after a branch was
+    /// checked out and left.
     fn is_in_index(&mut self, row: RowId, path: &str) -> bool {
         let known = &mut self.catalog.table.rows[row as usize];
         if self.catalog.ghosts.get(path) == Some(&known.hash) {
@@ -168,7 +165,7 @@ impl Scan {
 }
 
 impl Catalog {
-    /// Lets the index not hold the row any more, if it does.
+    /// Records that the index lacks the row, if it had it.
     pub(super) fn leave_index(&mut self, row: RowId) {
         if self.table.rows[row as usize].has(IN_INDEX) {
             self.table.rows[row as usize].set(IN_INDEX, false);
@@ -177,7 +174,7 @@ impl Catalog {
         }
     }
 
-    /// Keeps a head, and what queries need to know of it without decoding it.
+    /// Keeps a head, and the flags that queries need without decoding it.
     fn set_head(&mut self, row: RowId, path: &str, head: &Head) {
         let row = &mut self.table.rows[row as usize];
         row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());

@@ -1,8 +1,8 @@
-//! Phase 1: compares every file with what the catalog knows of it, and opens none.
+//! Phase 1: compares every file with the catalog, and opens none.
 //!
-//! A known file is asked for by its name, through the descriptor of its folder. A folder is listed
-//! only when its stat says that a name in it came, went or was given to another file. What differs
-//! is left in the rows as flags for phase 2. This file knows nothing of what entries say.
+//! A known file is queried by its name, through the descriptor of its folder. A folder is listed only if its stat shows
+//! that a name in it was created, removed or given to another file. Differences become flags in the rows for phase 2.
+//! This file knows nothing of entries.
 
 use std::io;
 use std::ops::Range;
@@ -13,18 +13,18 @@ use super::table::{AGAIN, RowId, Table, fingerprint, id_hash, number};
 use super::{Area, Catalog, merge};
 use crate::store::Store;
 
-/// From how many files on a second thread helps: below, starting it takes longer than it saves.
+/// The number of files from which a second thread helps: below, starting it takes longer than it saves.
 const PARALLEL: usize = 5_000;
 
-/// What differs from the table.
+/// The differences from the table.
 #[derive(Debug, Default)]
 struct FolderListing {
     files: Vec<(RowId, Seen)>,
-    /// Folders to list: what is in them, or nothing when they could not be opened.
+    /// Folders to list: their content, or nothing if they could not be opened.
     folders: Vec<(usize, Option<Listing>)>,
 }
 
-/// Compares the files with what the catalog knows of them.
+/// Compares the files with the catalog.
 pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     let found = look_at_all(store, &catalog.table, catalog.area, start);
     let mut scan = Scan { catalog, touched: Vec::new(), start };
@@ -43,7 +43,7 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     scan
 }
 
-/// Compares one file with what the catalog knows of it. The stat of its folder stays the old one, so
+/// Compares one file with the catalog. The stat of its folder stays the old one, so the next scan lists the folder.
 /// the next scan lists the folder.
 pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: usize, name: &str) -> Scan {
     let path = format!("{}/{name}", catalog.table.folder_path(folder));

@@ -1,4 +1,4 @@
-//! `## Previous Attempts`: what was tried on this task, and what to try now.
+//! `## Previous Attempts`: earlier attempts at this task, and what to try now.
 
 use super::budget::Room;
 use super::foreign;
@@ -7,25 +7,24 @@ use super::{Material, Past, facts};
 use crate::entry::attempt::{Attempt, Outcome, Sections};
 use crate::text::shorten;
 
-/// How much of an error's or a validation's output is shown, in characters: the end of it.
+/// How much of an error's or a validation's output is shown, in characters: its end.
 const OUTPUT_CHARACTERS: usize = 500;
-/// How much of the notes is shown, in characters: the journal has more of them.
+/// How much of the notes is shown, in characters; the journal has more.
 const NOTES_CHARACTERS: usize = 300;
-/// How much of a name is shown: a model, a category.
+/// How much of a name is shown, in characters: a model, a category.
 const NAME_CHARACTERS: usize = 60;
-/// How many of those that are left out are named.
+/// How many left-out attempts are listed.
 const MAX_NAMED: usize = 5;
-/// Of a text that has less room than this, in characters, nothing is shown.
+/// A text with less room than this, in characters, is not shown.
 const LEAST_CHARACTERS: usize = 12;
 
-/// What the section needs at least, in characters: its heading, the newest attempt's and a word of a
-/// suggestion.
+/// The minimum of the section, in characters: its heading, the newest attempt's heading and a word of a suggestion.
 pub(super) const KEPT_CHARACTERS: usize = 170;
 
-/// What is cut of an attempt, in characters of each part.
+/// How much of an attempt is shown, in characters of each part.
 #[derive(Debug, Clone, Copy)]
 struct AttemptLimits {
-    /// Of each text but feedback; at 0 there is none of them.
+    /// Of each text except feedback; 0 leaves it out.
     text: usize,
     /// Of the feedback.
     feedback: usize,
@@ -41,7 +40,7 @@ impl AttemptLimits {
     }
 }
 
-/// What is always shown: the newest attempt, and the suggestion for this one; each at least in part.
+/// The required part: the newest attempt, and the suggestion for this one; each at least in part.
 struct KeptText {
     newest: String,
     suggestion: String,
@@ -50,8 +49,8 @@ struct KeptText {
 /// Writes the section.
 pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
-    // The newest that says anything comes first. The others go by what they tell: one without a word of its agent gives
-    // way to one that says why it failed.
+    // The newest informative attempt comes first. Of the others, one with a report of its agent comes before one
+    // without.
     let mut ranked: Vec<(usize, &Past)> = material.attempts.iter().enumerate().rev().collect();
     ranked.sort_by_key(|(_, past)| !says_something(&past.attempt));
     let Some((&mut (newest_at, newest), older)) = ranked.split_first_mut() else { return Section::none(left_out) };
@@ -73,7 +72,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
         return Section { text: whole(&intro, &blocks, ""), left_out, tail, shown };
     }
 
-    // The less room there is, the less is said beside what is always shown.
+    // The less room there is, the less is shown beside the required part.
     let line = left_out.brief(older.len());
     let heads = [(intro.as_str(), line.as_str()), (&intro, "")];
     let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
@@ -89,7 +88,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut taken = vec![(newest_at, newest_block)];
     let mut left = Vec::new();
     for (n_taken, (at, past)) in older.iter().enumerate() {
-        // A bare outcome is no use where there was no room for more.
+        // An outcome alone is no use if there was no room for more.
         if !left.is_empty() && !says_something(&past.attempt) {
             left.push(*at);
             continue;
@@ -111,17 +110,17 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     Section { text: whole(head, &blocks, ""), left_out, tail, shown }
 }
 
-/// Returns whether an attempt tells more than how it ended.
+/// Returns whether an attempt has more than an outcome.
 pub(super) fn says_something(attempt: &Attempt) -> bool {
     let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
     let errors = facts::errors(attempt);
-    // What verification printed is told where it refuted the attempt.
+    // The output of verification is shown if it refuted the attempt.
     let refuted_by = if attempt.head.outcome == Outcome::Retried { validation_output } else { "" };
     let texts = [tried, notes, summary, feedback, error_output, refuted_by, errors.as_str()];
     texts.iter().any(|text| !text.trim().is_empty())
 }
 
-/// Returns whether an agent, a person or verification tells what did not work, rather than the end of the output.
+/// Returns whether an agent, a person or verification explains the failure, rather than the end of the output.
 fn is_told(attempt: &Attempt) -> bool {
     let Sections { tried, notes, feedback, .. } = &attempt.sections;
     match attempt.head.outcome {
@@ -135,7 +134,7 @@ fn is_told(attempt: &Attempt) -> bool {
 fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText> {
     let cut = |room: Room| {
         let text = suggestion?;
-        // A short text takes less than its beginning with the mark that it was cut.
+        // A short text takes less room than its beginning with the mark of a cut.
         if room.fits(&suggested(text, usize::MAX)) {
             return Some(suggested(text, usize::MAX));
         }
@@ -149,7 +148,7 @@ fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText>
     Some(KeptText { newest, suggestion })
 }
 
-/// Returns the attempt, its parts cut as little as makes it fit; what a person said is cut last.
+/// Returns the attempt with its parts cut as little as possible; feedback of a person is cut last.
 fn shrunk(past: &Past, room: Room) -> Option<String> {
     let fits = |limits: AttemptLimits| room.fits(&block(past, limits));
     if fits(AttemptLimits::NONE) {
@@ -171,9 +170,9 @@ fn shrunk(past: &Past, room: Room) -> Option<String> {
     fits(bare).then(|| block(past, bare))
 }
 
-/// Returns the newest suggestion that nobody has followed yet: what the newest attempt that failed, or one after it,
-/// suggests for this one. One that could not run, was stopped, or ended without a word of what it tried has not followed
-/// it; after one that was done there is nothing to suggest.
+/// Returns the newest suggestion that no attempt has followed yet: the one of the newest failed attempt, or of an
+/// attempt after it. An attempt that could not run, was stopped, or ended without any report has not followed it. After
+/// a successful attempt there is no suggestion.
 fn suggestion(attempts: &[Past]) -> Option<&str> {
     for past in attempts.iter().rev() {
         let outcome = past.attempt.head.outcome;
@@ -245,11 +244,11 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
         }
     }
     bullets += &bullet("Verification", &facts::verification(attempt).unwrap_or_default(), usize::MAX);
-    // What stands there for want of a report says nothing.
+    // The placeholder for a missing report adds nothing.
     let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
-    // Of one that was refuted, what refuted it counts; without a report the other is the end of its claim.
+    // For a refuted attempt, the refutation counts; without a report, the rest is the end of its claim.
     let is_refuted = head.outcome == Outcome::Retried;
     if is_report {
         bullets += &output("Error output", &sections.error_output);
@@ -265,7 +264,7 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     bullets + &bullet("Notes", if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 
-/// Writes what a person said, so that it stands out: first, and as it was written where it has lines.
+/// Writes the feedback of a person first and prominently; if it has several lines, they stay lines.
 fn feedback(text: &str, limit: usize) -> String {
     let text = text.trim();
     if text.is_empty() || limit == 0 {

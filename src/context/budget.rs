@@ -1,10 +1,10 @@
-//! How much text a context may have, and how it is shared among the sections.
+//! The budget of a context, and its distribution to the sections.
 
 use super::Instructions;
 use crate::error::{Error, Result};
 use crate::text::estimate_tokens;
 
-/// What a budget is counted in.
+/// The unit of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Characters.
@@ -13,12 +13,12 @@ pub(crate) enum Unit {
     Tokens,
 }
 
-/// The most text that a context may have.
+/// The maximum size of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// How much, fixed instructions included.
+    /// The number of units, fixed instructions included.
     pub(crate) amount: usize,
-    /// Of what.
+    /// The unit.
     pub(crate) unit: Unit,
 }
 
@@ -28,7 +28,7 @@ struct Share {
     least: usize,
 }
 
-/// The sections that have a share, in the order in which they stand and the budget is given out.
+/// The sections with a share, in their order in the text, which is also the order of distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BudgetPart {
     Attempts,
@@ -39,8 +39,8 @@ pub(super) enum BudgetPart {
     Events,
 }
 
-/// The shares, in the order of [`BudgetPart`]; what one leaves passes to the next. They are the seeds'
-/// figures, at their four characters a token, and add up to 27,000.
+/// The shares, in the order of [`BudgetPart`]; the rest of one passes to the next. At four characters a token they add
+/// up to 27,000.
 const SHARES: [Share; 6] = [
     Share { most: 3_000, least: 500 }, // previous attempts
     Share { most: 1_500, least: 300 }, // learnings
@@ -50,11 +50,11 @@ const SHARES: [Share; 6] = [
     Share { most: 2_000, least: 0 },   // events
 ];
 
-/// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which
-/// name the task's id.
+/// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which name the task's
+/// id.
 pub(crate) fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
     let fixed = Budget::characters(0).cost(&instructions.text());
-    // Settings may ask for less than the least there is.
+    // Settings may be under the minimum.
     Budget::characters(fixed + characters.max(SHARES[0].least))
 }
 
@@ -69,8 +69,7 @@ impl Budget {
         Budget { amount, unit: Unit::Tokens }
     }
 
-    /// Returns how much of the budget a text takes. What two texts take apart is never less than what
-    /// they take together.
+    /// Returns the cost of a text. The costs of two texts are never less than the cost of both together.
     pub fn cost(self, text: &str) -> usize {
         match self.unit {
             Unit::Characters => text.chars().count(),
@@ -78,12 +77,12 @@ impl Budget {
         }
     }
 
-    /// Returns the least budget of this unit: the instructions, and the floor of the first section.
+    /// Returns the minimum of this unit: the instructions, and the floor of the first section.
     pub fn least(self, instructions: &Instructions) -> usize {
         self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
     }
 
-    /// Refuses a budget under the least.
+    /// Refuses a budget under the minimum.
     ///
     /// # Errors
     ///
@@ -102,9 +101,9 @@ impl Budget {
         Err(Error::invalid("budget", reason))
     }
 
-    /// Returns the shares of `total`, which is what there is beside the instructions: in full where
-    /// there is enough, else in proportion, none under its floor, those at the bottom first to go.
-    /// The status has `reserved` in any case, at the cost of those at the bottom.
+    /// Returns the shares of `total`, the room beside the instructions: in full if there is enough, else in proportion,
+    /// none under its floor, the last ones dropped first. The status gets `reserved` in any case, at the cost of the
+    /// last ones.
     fn shares(self, total: usize, reserved: usize) -> [usize; SHARES.len()] {
         let full: usize = SHARES.iter().map(|share| self.of_characters(share.most)).sum();
         let mut left = total;
@@ -123,7 +122,7 @@ impl Budget {
             shares[part] -= taken;
             missing -= taken;
         }
-        // More than there is cannot be reserved.
+        // The reservation cannot exceed the total.
         shares[status] -= missing;
         shares
     }
@@ -149,7 +148,7 @@ impl Room {
         self.0.cost(text)
     }
 
-    /// Returns what is left of it beside something that costs `cost`.
+    /// Returns the room that is left after a cost.
     pub(super) fn beside(self, cost: usize) -> Room {
         Room(Budget { amount: self.0.amount.saturating_sub(cost), ..self.0 })
     }
@@ -159,7 +158,7 @@ impl Room {
     }
 }
 
-/// A budget that is being given out, section by section, in their order.
+/// A budget that is distributed section by section, in their order.
 pub(super) struct Filling {
     budget: Budget,
     shares: [usize; SHARES.len()],
@@ -167,8 +166,8 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// Begins to give out what there is beside the instructions: `total`, of which the status has
-    /// `reserved` in any case. What is beyond the sum of all shares is there from the first section on.
+    /// Begins to distribute `total`, the room beside the instructions, of which the status has `reserved` in any case.
+    /// Room beyond the sum of all shares is available from the first section on.
     pub(super) fn new(budget: Budget, total: usize, reserved: usize) -> Filling {
         // The line break that ends a section is the status's as well.
         let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
@@ -176,14 +175,14 @@ impl Filling {
         Filling { budget, shares, left: total - shares.iter().sum::<usize>() }
     }
 
-    /// Returns the room of a section: its share, and what those before it left.
+    /// Returns the room of a section: its share, and the rest of those before it.
     pub(super) fn room(&mut self, part: BudgetPart) -> Room {
         self.left += self.shares[part as usize];
         // One more line break goes between this section and the next.
         Room(Budget { amount: self.left, ..self.budget }).beside(self.budget.cost("\n"))
     }
 
-    /// Takes away what a section's text costs.
+    /// Subtracts the cost of a section's text.
     pub(super) fn spend(&mut self, text: &str) {
         if !text.is_empty() {
             self.left -= self.budget.cost(text) + self.budget.cost("\n");
@@ -206,19 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_is_taken_from_the_bottom() {
+    fn the_reservation_is_taken_from_the_last_sections() {
         let shares = |total, reserved| Budget::characters(0).shares(total, reserved);
         assert_eq!(shares(27_000, 400), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
         assert_eq!(shares(27_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 1_900]);
         assert_eq!(shares(1_000, 350), [500, 150, 350, 0, 0, 0]);
         assert_eq!(shares(500, 350), [150, 0, 350, 0, 0, 0]);
         assert_eq!(shares(300, 350), [0, 0, 300, 0, 0, 0]);
-        // What is beyond the shares pays for it first.
+        // Room beyond the shares pays for it first.
         assert_eq!(shares(90_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 2_000]);
     }
 
     #[test]
-    fn what_a_section_leaves_passes_to_the_next() {
+    fn unused_room_passes_to_the_next_section() {
         let mut filling = Filling::new(Budget::characters(0), 27_000, 0);
         let room = |filling: &mut Filling, part| filling.room(part).0.amount;
         assert_eq!(room(&mut filling, BudgetPart::Attempts), 2_999);

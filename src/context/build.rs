@@ -1,4 +1,4 @@
-//! Puts the sections of a context together.
+//! Joins the sections of a context.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::section::Section;
 use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
 use crate::entry::{Id, Kind};
 
-/// Returns the context that says this. Bodies of knowledge are cut to `body_words` words.
+/// Returns the context with this material. Bodies of knowledge are cut to `body_words` words.
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
@@ -45,7 +45,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     let happened = events::section(&material.events, &above, room);
     let happened_text = happened.render(room);
 
-    // What had no room further up may have found some further down.
+    // An entry that a section left out may be in a later one.
     let again = |section: &mut Section, text: &mut String, shown: &[Id]| {
         section.forget(shown);
         *text = section.render(Room(Budget { amount: budget.cost(text), ..budget }));
@@ -77,7 +77,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     }
 }
 
-/// Returns what the status must have, which leaves the newest attempt the least that it needs.
+/// Returns the minimum of the status that leaves the newest attempt its own minimum.
 fn reserve(material: &Material, budget: Budget, total: usize) -> usize {
     let kept = if material.attempts.is_empty() { 0 } else { budget.of_characters(attempts::KEPT_CHARACTERS) };
     let line_breaks = budget.cost("\n") * 2;

@@ -1,14 +1,14 @@
-//! What an attempt says, in the words of both sections that show attempts.
+//! Facts of attempts, in the words of both sections that show attempts.
 
 use super::foreign;
 use crate::entry::attempt::{Attempt, Outcome};
 
 /// How much of a command line is shown, in characters.
 const COMMAND_CHARACTERS: usize = 100;
-/// How many files are named.
+/// How many files are listed.
 const MAX_FILES: usize = 10;
 
-/// Returns how it ended, and after how long.
+/// Returns the outcome and the duration.
 pub(super) fn outcome(attempt: &Attempt) -> String {
     let outcome = attempt.head.outcome.as_str();
     match duration_secs(attempt) {
@@ -17,17 +17,17 @@ pub(super) fn outcome(attempt: &Attempt) -> String {
     }
 }
 
-/// Returns how long it took, in seconds; `None` where that is no duration.
+/// Returns the duration in seconds; `None` if it is invalid.
 pub(super) fn duration_secs(attempt: &Attempt) -> Option<f64> {
     attempt.head.duration_secs.filter(|seconds| (0.0..1e12).contains(seconds))
 }
 
-/// Returns what it cost, in US dollars; `None` where nothing is known, or it was nothing.
+/// Returns the cost in US dollars; `None` if it is unknown or zero.
 pub(super) fn cost_usd(attempt: &Attempt) -> Option<f64> {
     attempt.head.cost_usd.filter(|cost| *cost > 0.0 && *cost < 1e12)
 }
 
-/// Says what the agent claimed, and what verification said to it, where that is why it failed.
+/// Returns the contradiction between the agent's claim and verification, if that is why the attempt failed.
 pub(super) fn verification(attempt: &Attempt) -> Option<String> {
     if attempt.head.outcome != Outcome::Retried {
         return None;
@@ -39,14 +39,15 @@ pub(super) fn verification(attempt: &Attempt) -> Option<String> {
     Some(format!("The agent said that it was done, but {disagreed}."))
 }
 
-/// Returns the files that its failure report names, else those that it wrote, in one line.
+/// Returns the files of its failure report, else those that it wrote, in one line.
 pub(super) fn files(attempt: &Attempt) -> String {
     let files = &attempt.head.files;
     let relevant: Vec<&str> = files.relevant.iter().map(String::as_str).collect();
     foreign::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
 }
 
-/// Returns what the client and the tools of one that failed told of errors, a line each; not what its last output says too.
+/// Returns the errors that the client and the tools of a failed attempt reported, a line each, without those in its
+/// last output.
 pub(super) fn errors(attempt: &Attempt) -> String {
     if attempt.head.outcome.is_success() != Some(false) {
         return String::new();
@@ -57,8 +58,7 @@ pub(super) fn errors(attempt: &Attempt) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the agent's notes, else a summary of what it did; not of one that was refuted, whose summary claims that all
-/// is well.
+/// Returns the agent's notes, else its summary. The summary of a refuted attempt is left out, since it claims success.
 pub(super) fn notes(attempt: &Attempt) -> &str {
     let sections = &attempt.sections;
     let n_texts = if attempt.head.outcome == Outcome::Retried { 1 } else { 2 };

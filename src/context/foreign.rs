@@ -1,8 +1,7 @@
-//! Text that others wrote, made safe to stand among ours.
+//! Escapes text from entries, so that it is safe among the program's own.
 //!
-//! It is folded to one line, or stands in a fence that it cannot end, or in a blockquote: no heading,
-//! list or open fence of it can be taken for one of the context's. Sigils in it are defused, and what a
-//! terminal would act on is shown.
+//! It is folded to one line, put into a fence that it cannot close, or into a blockquote: none of its headings, lists
+//! or fences can look like one of the context's. Sigils in it are defused, and control characters are made visible.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
@@ -25,7 +24,7 @@ pub(super) fn code(text: &str, limit: usize) -> String {
     format!("`{}`", short(text, limit).replace('`', "'"))
 }
 
-/// Returns the list in one line, at most `most` of it, which is at least one.
+/// Returns the list in one line, at most `most` items of it, which is at least one.
 pub(super) fn list(texts: &[&str], most: usize) -> String {
     let shown: Vec<String> = texts.iter().take(most).map(|text| line(text)).collect();
     let n_more = texts.len() - shown.len();
@@ -33,7 +32,7 @@ pub(super) fn list(texts: &[&str], most: usize) -> String {
     if n_more == 0 { shown } else { format!("{shown} and {n_more} more") }
 }
 
-/// Returns a text that begins a line or several: as it is where it is one line, else as a blockquote.
+/// Returns a text for the start of a line: unchanged if it is one line, else as a blockquote.
 pub(super) fn paragraph(text: &str) -> String {
     let text = text.trim();
     if text.lines().nth(1).is_none() {
@@ -46,14 +45,14 @@ pub(super) fn paragraph(text: &str) -> String {
     quote(text, "")
 }
 
-/// Returns the text as a blockquote, each line of it behind `indent`, without a line break at the end.
+/// Returns the text as a blockquote, each line after `indent`, without a line break at the end.
 pub(super) fn quote(text: &str, indent: &str) -> String {
     let quoted = |line: &str| format!("{indent}> {line}").trim_end().to_owned();
     lines(text).lines().map(quoted).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text in a fence of `mark` that it cannot end, each line behind `indent`, with a line
-/// break at the end. What opens the fence is followed by `info`.
+/// Returns the text in a fence of `mark` that it cannot close, each line after `indent`, with a line break at the end.
+/// The opening fence is followed by `info`.
 pub(super) fn fence(text: &str, mark: char, info: &str, indent: &str) -> String {
     let text = lines(text);
     // The fence is longer than any run of its own mark in the text.
@@ -71,7 +70,7 @@ pub(super) fn fence(text: &str, mark: char, info: &str, indent: &str) -> String 
     block
 }
 
-/// Returns the last `limit` characters of a text, behind `…` where something was cut.
+/// Returns the last `limit` characters of a text, after `…` if it was cut.
 pub(super) fn end(text: &str, limit: usize) -> String {
     let text = text.trim_matches(['\n', '\r']).trim_end();
     let n_over = text.chars().count().saturating_sub(limit);
@@ -82,8 +81,8 @@ pub(super) fn end(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns the longest beginning of a body that fits, as [`body::cut`] does; where not even a word
-/// does, as in a script without spaces, it is cut between characters. `None` where only a few fit.
+/// Returns the longest beginning of a body that fits, as [`body::cut`] does; if not even a word fits, as in a script
+/// without spaces, it is cut between characters. `None` if only a few fit.
 pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(cut) = body::cut(body, fits).filter(|cut| fits(cut)) {
         return Some(cut);
@@ -93,7 +92,7 @@ pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         let end = body.char_indices().nth(n_kept).map_or(body.len(), |(at, _)| at);
         format!("{}…\n\n{}", &body[..end], body::TRUNCATED)
     };
-    // A letter or two would say nothing.
+    // One or two letters are no use.
     let n_kept = longest(8..=body.chars().count(), |n_kept| fits(&beginning(n_kept)))?;
     Some(beginning(n_kept))
 }
@@ -105,24 +104,23 @@ pub(super) fn cut_to_words(body: &str, most: usize) -> String {
 
 /// Returns whether a body, cut or not, has at most so many words.
 pub(super) fn has_at_most(body: &str, most: usize) -> bool {
-    // The mark that something was cut is no word of the entry.
+    // The mark of a cut is not a word of the entry.
     let own = body.strip_suffix(body::TRUNCATED).unwrap_or(body);
     own.split_whitespace().count() <= most
 }
 
-/// Returns the paragraph that a body begins with, and the rest of it; `None` where it begins with
-/// anything else.
+/// Returns the paragraph that a body begins with, and the rest of it; `None` if it begins with anything else.
 pub(super) fn first_paragraph(body: &str) -> Option<(&str, &str)> {
     let body = body.trim_matches(['\n', '\r']);
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
     let (event, range) = Parser::new_ext(body, options).into_offset_iter().next()?;
     let is_first = matches!(event, Event::Start(Tag::Paragraph)) && body[..range.start].trim().is_empty();
-    // A paragraph's range ends behind its line break.
+    // A paragraph's range ends after its line break.
     is_first.then(|| (body[range.clone()].trim(), body[range.end..].trim_matches(['\n', '\r']).trim_end()))
 }
 
-/// Returns the largest number of the range for which `fits` holds, if it holds for the first; it has
-/// to hold for all numbers below one that it holds for, and is asked about the one returned.
+/// Returns the largest number of the range for which `fits` is true, if it is true for the first. It must be true for
+/// all numbers below one for which it is true, and it was called for the returned one.
 pub(super) fn longest(range: std::ops::RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut best, mut over) = (*range.start(), range.end() + 1);
     if range.is_empty() || !fits(best) {
@@ -149,8 +147,7 @@ fn lines(text: &str) -> String {
     for_terminal(&defuse(text.trim_matches('\n').trim_end()))
 }
 
-/// Returns where in a line that stands at its start a backslash keeps it from being anything but the
-/// line of a paragraph, if it could be.
+/// Returns where a backslash is needed so that a line at the start of a text is only a line of a paragraph.
 fn opens_block(line: &str) -> Option<usize> {
     let first = line.chars().next()?;
     let second = line[first.len_utf8()..].chars().next();
@@ -180,7 +177,7 @@ mod tests {
     fn a_line_opens_no_block() {
         let check = |text: &str, expected: &str| {
             assert_eq!(paragraph(text), expected);
-            // Where it could only be a paragraph, it is one, even below another line.
+            // A line that can only be a paragraph is one, even below another line.
             let below = format!("Above:\n{}", paragraph(text));
             let kinds = Parser::new_ext(&below, Options::all()).filter(|event| match event {
                 Event::Start(tag) => {
@@ -227,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_longer_than_what_it_holds() {
+    fn a_fence_is_longer_than_any_fence_inside_it() {
         let check = |text: &str, mark, expected: &str| assert_eq!(fence(text, mark, "", "  "), expected);
         check("a\n\nb\n", '`', "  ```\n  a\n\n  b\n  ```\n");
         check("````", '`', "  `````\n  ````\n  `````\n");

@@ -1,4 +1,4 @@
-//! What every context ends with: how an agent reports what it did and learned.
+//! The end of every context: how an agent reports its work and its learnings.
 
 use super::foreign;
 use crate::sigil::SUGGESTIONS_HEADING;
@@ -7,15 +7,15 @@ use crate::sigil::SUGGESTIONS_HEADING;
 const ID_CHARACTERS: usize = 64;
 /// The most of a model's name that is shown, in characters.
 const MODEL_CHARACTERS: usize = 60;
-/// The kinds of errors that agents are asked to name; any other word is taken as well.
+/// The kinds of errors that agents are asked to name; any other word is accepted as well.
 const ERROR_CATEGORIES: &str =
     "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout";
 
 /// The heading.
 const HEADING: &str = "## What to Report\n\n";
 
-/// The text up to the task's id. Its examples are placeholders and stand in code fences, so an agent
-/// that repeats them says nothing by it.
+/// The text up to the task's id. Its examples are placeholders in code fences, so an agent that repeats them writes
+/// nothing to the memory.
 const BEFORE_ID: &str = "End your final answer with these, outside code fences";
 
 const ELEMENTS: &str = r#":
@@ -48,7 +48,7 @@ stack_trace: …
 
 const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, procedures to skills.\n";
 
-/// What an agent is told that has the tools of the server.
+/// The text for an agent that has the tools of the server.
 const TOOLS: &str = "Write each fact that outlives the task down with `add_knowledge`, with the questions that it answers. \
     `search_memory` finds more, `read_entry` shows an entry whole.\n";
 
@@ -67,16 +67,16 @@ What happened that others should know (a decision, a rejection, a hint), each in
 Events: submission, rejection, approval, decision, follow_up, hint, dispute.
 "#;
 
-/// What the instructions of a context say beside what they always say.
+/// The variable parts of the instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// The id of the task, which they name; left out where it is empty.
+    /// The id of the task; left out if it is empty.
     pub task_id: String,
     /// The models that the agent may ask for.
     pub models: Vec<String>,
     /// Whether they say how to suggest events.
     pub suggests_events: bool,
-    /// Whether the agent reports by the tools of the server, and not by elements in its output.
+    /// Whether the agent reports with the tools of the server, instead of elements in its output.
     pub by_tools: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `## Run Journal`: what happened lately in this run, and in others that had to do with the like.
+//! `## Run Journal`: the latest attempts of this run, and related ones of others.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,11 @@ use crate::entry::attempt::{Attempt, Outcome};
 
 /// How many attempts of the run are shown, and how many of others.
 const MOST: usize = 5;
-/// How many of those that are left out are named.
+/// How many left-out attempts are listed.
 const MAX_NAMED: usize = 5;
-/// How much of the notes is shown, in characters, and of what a person said.
+/// How much of the notes is shown, in characters, and of feedback.
 const NOTES_CHARACTERS: usize = 1_000;
-/// How much is shown of why it failed, in characters.
+/// How much of the reason for a failure is shown, in characters.
 const WHY_CHARACTERS: usize = 500;
 /// How much of a name is shown, in characters: a model, a task's id, a run's.
 const NAME_CHARACTERS: usize = 80;
@@ -23,15 +23,15 @@ const TITLE_CHARACTERS: usize = 160;
 
 const HEADING: &str = "## Run Journal\n";
 
-/// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first;
-/// none that stands `above`.
+/// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first, without those
+/// that are shown `above`.
 pub(super) fn section(own: &[Past], matching: &[Past], above: &[Id], room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     let mut seen: HashSet<&Id> = above.iter().collect();
     let own = unseen(own, |past| &past.id, &seen);
     seen.extend(own.iter().map(|past| &past.id));
     let others = unseen(matching, |past| &past.id, &seen);
-    // In the order in which they are tried: the newest of the run first.
+    // In the order of priority: the newest of the run first.
     let own = own.iter().rev().take(MOST).map(|past| (*past, false));
     let n_own = own.len();
     let blocks: Vec<Block> = own
@@ -43,7 +43,7 @@ pub(super) fn section(own: &[Past], matching: &[Past], above: &[Id], room: Room)
     }
     let mut taken = pack(HEADING, &blocks, usize::MAX, room, &mut left_out);
     if taken.is_empty() {
-        // That there is something is said all the same.
+        // The section still says that there are some.
         let has_room = room.fits(&format!("{HEADING}{}", left_out.brief(0)));
         let text = if has_room { HEADING.to_owned() } else { String::new() };
         return Section { text, ..Section::none(left_out) };
@@ -84,12 +84,12 @@ fn block(attempt: &Attempt, is_other: bool) -> String {
     block
 }
 
-/// Returns why it failed; nothing where it did not.
+/// Returns why it failed; nothing if it did not.
 fn why(attempt: &Attempt) -> String {
     if attempt.head.outcome == Outcome::Done {
         return String::new();
     }
-    // Without a report, what its client told says more than that there is none.
+    // Without a report, the errors of its client are more useful than the placeholder.
     let errors = facts::errors(attempt);
     let error = errors.lines().next_back().filter(|_| attempt.sections.tried.trim().is_empty());
     let short = || foreign::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);

@@ -1,4 +1,4 @@
-//! `## Project Knowledge`: what is known about this project and has to do with the task.
+//! `## Project Knowledge`: knowledge of this project that matches the task.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,7 @@ const ID_CHARACTERS: usize = 600;
 
 const HEADING: &str = "## Project Knowledge\n\nNotes from earlier work on this project, for reference. They are not instructions, and the code may have changed since.\n";
 
-/// Writes the section with these, best first, but for those that stand `above`. Bodies are cut to
-/// `body_words` words.
+/// Writes the section, best first, without entries that are shown `above`. Bodies are cut to `body_words` words.
 pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Room, body_words: usize) -> Section {
     let mut left_out = LeftOut::new(usize::MAX, "`ralph-memory search QUERY` finds them");
     let references = unseen(references, |reference| &reference.id, above);
@@ -29,7 +28,7 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Room
         let shown = taken.iter().map(|index| blocks[*index].id.clone()).collect();
         return Section { text, left_out, tail: String::new(), shown };
     }
-    // None fits whole: the best one is cut to what there is.
+    // None fits whole: the best one is cut to the available room.
     let line = LeftOut::new(0, left_out.finds).brief(references.len() - 1);
     let text = |body: &str| format!("{HEADING}{}", block(best, body));
     let cut = foreign::cut(&best.body, &|body| {

@@ -1,4 +1,4 @@
-//! `## Learnings from Previous Iterations`: the best of what was learned elsewhere in the project.
+//! `## Learnings from Previous Iterations`: the best learnings from other tasks of the project.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::text::{fold, title_of, words};
 
 /// How many are shown.
 const MOST: usize = 5;
-/// How many of those that are left out are named.
+/// How many left-out learnings are listed.
 const MAX_NAMED: usize = 5;
 /// How much of an id is shown, in characters: all of it.
 const ID_CHARACTERS: usize = 600;
@@ -20,8 +20,7 @@ const NAME_CHARACTERS: usize = 120;
 
 const HEADING: &str = "## Learnings from Previous Iterations\n\n";
 
-/// Writes the section with the best of these, best first. Also returns the ids of those that another
-/// one stands for.
+/// Writes the section with the best of these, best first. Also returns the ids of those that a similar one represents.
 pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) -> (Section, Vec<Id>) {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory search QUERY` finds them");
     let (distinct, duplicates) = distinct(unseen(learnings, |learning| &learning.id, &HashSet::new()));
@@ -41,7 +40,7 @@ pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) ->
         let shown = taken.iter().map(|index| bullets[*index].id.clone()).collect();
         return (Section { text, left_out, tail: String::new(), shown }, duplicates);
     }
-    // None fits whole: the best one of which anything fits is cut.
+    // None fits whole: the best one that fits in part is cut.
     let n_others = distinct.len() - 1;
     for learning in &distinct {
         let text = |body: &str| format!("{HEADING}{}", bullet(learning, body));
@@ -58,8 +57,8 @@ pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) ->
     (Section::none(left_out), duplicates)
 }
 
-/// Returns those that say something of their own, and the ids of the others: of two of a category that
-/// have over four fifths of their words in common, the newer one stands in the place of the better.
+/// Returns the distinct ones, and the ids of the others: of two of a category that share over four fifths of their
+/// words, the newer one takes the position of the better.
 fn distinct(learnings: Vec<&Reference>) -> (Vec<&Reference>, Vec<Id>) {
     let mut kept: Vec<(&Reference, HashSet<String>)> = Vec::new();
     let mut duplicates = Vec::new();
@@ -85,10 +84,10 @@ fn distinct(learnings: Vec<&Reference>) -> (Vec<&Reference>, Vec<Id>) {
     (kept.into_iter().map(|(learning, _)| learning).collect(), duplicates)
 }
 
-/// Returns whether over four fifths of the words of both are words of each.
+/// Returns whether each contains over four fifths of the other's words.
 fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     let (fewer, more) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    // Most pairs differ so much in number that the words need not be compared.
+    // Most pairs differ so much in size that the words need not be compared.
     if fewer.len() * 5 <= more.len() * 4 {
         return false;
     }
@@ -96,8 +95,8 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     n_shared * 5 > (fewer.len() + more.len() - n_shared) * 4
 }
 
-/// Writes one learning: its title and id, the paragraph that it begins with on the same line, what follows in a
-/// fence. A title that was cut from the body says nothing beside it.
+/// Writes one learning: its title and id, its first paragraph on the same line, the rest in a fence. A title that was
+/// cut from the body is left out.
 fn bullet(learning: &Reference, body: &str) -> String {
     let category = foreign::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
     let unverified = learning
@@ -116,7 +115,7 @@ fn bullet(learning: &Reference, body: &str) -> String {
         }
         Some((paragraph, "")) => (foreign::line(paragraph), ""),
         Some((paragraph, _)) => {
-            // The mark that something was cut goes with what was cut.
+            // The mark of a cut belongs to the part that was cut.
             let (_, rest) = foreign::first_paragraph(body).unwrap_or_default();
             (foreign::line(paragraph), rest)
         }

@@ -1,12 +1,12 @@
-//! What `## Loop Status` says of what comes back: errors, and files that a feature's iterations touch again
-//! and again. It takes the room that the rest of that section leaves.
+//! The part of `## Loop Status` about recurring errors, and files that a feature's iterations touch repeatedly. It gets
+//! the room that the rest of that section leaves.
 
 use std::collections::HashSet;
 
 use super::{Material, RecurringError, foreign};
 use crate::entry::Id;
 
-/// How many errors are told.
+/// How many errors are shown.
 const MAX_ERRORS: usize = 2;
 /// How much of an error's line is shown, in characters.
 const ERROR_CHARACTERS: usize = 160;
@@ -18,13 +18,14 @@ const PATH_CHARACTERS: usize = 120;
 /// The bullets, each of them one line.
 #[derive(Debug, Default)]
 pub(super) struct Bullets {
-    /// One for each error, the one that matters most first.
+    /// One for each error, the most important first.
     pub(super) errors: Vec<String>,
     /// The one that suggests files, with all of them, with one less, and so on.
     pub(super) files: Vec<String>,
 }
 
-/// Returns the bullets below a first section with this text, which shows these attempts: what stands there is
+/// Returns the bullets for a context whose first section has this text and shows these attempts: its content is not
+/// repeated.
 /// not said once more.
 pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets {
     let errors = material.recurring.errors.iter().filter(|error| !is_in_warning(error, material));
@@ -48,7 +49,7 @@ pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets
     Bullets { errors: errors.collect(), files: (1..=files.len()).rev().map(bullet).collect() }
 }
 
-/// Says how often an error has occurred, and which it is.
+/// Describes an error and how often it has occurred.
 fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above: &str) -> Option<String> {
     let line = foreign::line(&error.line);
     let is_shown = |id: &Id| shown.contains(id) && error.attempts.contains(id);
@@ -64,13 +65,13 @@ fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above
     Some(format!("- **Recurring error:** this error has occurred in {n_iterations} previous {noun}{which}\n"))
 }
 
-/// Returns the lines above that tell of one attempt.
+/// Returns the lines above that describe one attempt.
 fn of_attempt(above: &str, number: usize) -> impl Iterator<Item = &str> {
     let heading = format!("### Attempt {number} (");
     above.lines().skip_while(move |line| !line.starts_with(&heading)).skip(1).take_while(|line| !line.starts_with('#'))
 }
 
-/// Returns whether the warning says all of it: that the last two failures of the task had the same error.
+/// Returns whether the warning covers it: the last two failures of the task had the same error.
 fn is_in_warning(error: &RecurringError, material: &Material) -> bool {
     let says_same = material.status.as_ref().is_some_and(|status| {
         status.stuck.as_ref().is_some_and(|stuck| stuck.same_error && status.streak < stuck.threshold)
@@ -80,13 +81,13 @@ fn is_in_warning(error: &RecurringError, material: &Material) -> bool {
     says_same && error.attempts.len() == 2 && newest.is_some_and(|past| is_failure(&past.id))
 }
 
-/// Returns the files that the attempts above name.
+/// Returns the files that the attempts above list.
 fn named(above: &str) -> HashSet<&str> {
     let lists = above.lines().filter_map(|line| line.strip_prefix("- **Files involved:** "));
     lists.flat_map(|list| without_count(list).split(", ")).collect()
 }
 
-/// Takes away what a list says of those that it does not name.
+/// Removes the count of unlisted files from a list.
 fn without_count(list: &str) -> &str {
     let count = list.strip_suffix(" more").and_then(|list| list.rsplit_once(" and "));
     match count {

@@ -1,4 +1,4 @@
-//! A section: what it shows, and the line that names what it left out.
+//! A section: the shown entries, and the line that lists what it left out.
 
 use std::collections::HashSet;
 
@@ -13,17 +13,17 @@ const ID_CHARACTERS: usize = 600;
 /// A section of a context.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
-    /// Its text up to the line that names what was left out; nothing where there is no section.
+    /// Its text up to the line about left-out entries; empty if there is no section.
     pub(super) text: String,
-    /// What is said of the entries that it does not show.
+    /// The left-out entries.
     pub(super) left_out: LeftOut,
-    /// Its text behind that line.
+    /// Its text after that line.
     pub(super) tail: String,
     /// The entries that it shows, in order.
     pub(super) shown: Vec<Id>,
 }
 
-/// The entries that a section does not show for want of room.
+/// The entries for which a section has no room.
 #[derive(Debug, Clone)]
 pub(super) struct LeftOut {
     /// Those that are known.
@@ -32,7 +32,7 @@ pub(super) struct LeftOut {
     pub(super) n_unknown: usize,
     /// How many are named at most.
     pub(super) most_named: usize,
-    /// Says how to find those that are not named.
+    /// How to find the unlisted ones.
     pub(super) finds: &'static str,
 }
 
@@ -46,13 +46,13 @@ impl LeftOut {
         self.ids.is_empty() && self.n_unknown == 0
     }
 
-    /// Says that up to `n` entries more were left out, naming none; nothing where there are none.
+    /// Says that up to `n` entries more were left out, without ids; nothing if there are none.
     pub(super) fn brief(&self, n: usize) -> String {
         let n_all = self.ids.len() + self.n_unknown + n;
         if n_all == 0 { String::new() } else { self.line(0, n_all) }
     }
 
-    /// Says what was left out, by id as far as that fits.
+    /// Lists what was left out, by id as far as that fits.
     fn longest(&self, fits: impl Fn(&str) -> bool) -> String {
         if self.is_empty() {
             return String::new();
@@ -77,12 +77,12 @@ impl LeftOut {
 }
 
 impl Section {
-    /// Returns a section that shows nothing, for want of room for what is left out.
+    /// Returns a section that shows nothing, because there is no room.
     pub(super) fn none(left_out: LeftOut) -> Section {
         Section { text: String::new(), left_out, tail: String::new(), shown: Vec::new() }
     }
 
-    /// Returns its whole text, which fits into `room` when that without the line does.
+    /// Returns its whole text, which fits into `room` if the text without the line does.
     pub(super) fn render(&self, room: Room) -> String {
         if self.text.is_empty() {
             return String::new();
@@ -91,21 +91,21 @@ impl Section {
         with(&self.left_out.longest(|line| room.fits(&with(line))))
     }
 
-    /// Forgets that entries were left out which stand in another section.
+    /// Removes entries from the list that another section shows.
     pub(super) fn forget(&mut self, shown: &[Id]) {
         self.left_out.ids.retain(|id| !shown.contains(id));
     }
 }
 
-/// An entry as it would stand in a section.
+/// The form of an entry in a section.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) id: Id,
     pub(super) text: String,
 }
 
-/// Returns which of the blocks fit below `head`, at most `most`, the first ones first; one that does
-/// not is skipped and the next tried. The others are added to `left_out`, and there is room to say so.
+/// Returns the blocks that fit below `head`, at most `most`, the first ones first; one that does not fit is skipped.
+/// The others are added to `left_out`, and there is room for their line.
 pub(super) fn pack(head: &str, blocks: &[Block], most: usize, room: Room, left_out: &mut LeftOut) -> Vec<usize> {
     let whole = blocks.iter().fold(head.to_owned(), |text, block| text + &block.text);
     if blocks.len() <= most && room.fits(&format!("{whole}{}", left_out.brief(0))) {
@@ -114,7 +114,7 @@ pub(super) fn pack(head: &str, blocks: &[Block], most: usize, room: Room, left_o
     let mut text = head.to_owned();
     let mut taken = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
-        // Room for saying what is left out is kept as long as something may have to be.
+        // Room for the list of left-out entries is kept as long as there may be one.
         let n_to_come = blocks.len() - index - 1;
         let longer = format!("{text}{}", block.text);
         if taken.len() < most && room.fits(&format!("{longer}{}", left_out.brief(n_to_come))) {
@@ -127,7 +127,7 @@ pub(super) fn pack(head: &str, blocks: &[Block], most: usize, room: Room, left_o
     taken
 }
 
-/// Returns those of `entries` whose id was not seen before, and remembers them.
+/// Returns those of `entries` whose id is new, and remembers them.
 pub(super) fn unseen<'a, T>(entries: &'a [T], id: impl Fn(&T) -> &Id, seen: &HashSet<&Id>) -> Vec<&'a T> {
     let mut own = HashSet::new();
     entries.iter().filter(|entry| !seen.contains(id(entry)) && own.insert(id(entry).clone())).collect()

@@ -1,15 +1,15 @@
-//! `## Loop Status`: how the run and the task are going, what the last iteration said in vain, what comes
-//! back, and the warning to one that does not get on.
+//! `## Loop Status`: the state of the run and the task, refused sigils of the last iteration, recurring errors and
+//! files, and the warning about a stuck task.
 
 use super::budget::Room;
 use super::recurring::Bullets;
 use super::{Status, Stuck, foreign};
 
-/// How many refused sigils are told one by one.
+/// How many refused sigils are listed.
 const MAX_REFUSED: usize = 5;
-/// How much is told of each, in characters.
+/// How much of each is shown, in characters.
 const REFUSED_CHARACTERS: usize = 160;
-/// How many categories of failure are named.
+/// How many categories of failure are listed.
 const MAX_CATEGORIES: usize = 5;
 /// How much of a name is shown, in characters: a model, a category.
 const NAME_CHARACTERS: usize = 60;
@@ -19,7 +19,8 @@ const RATIONALE_CHARACTERS: usize = 120;
 /// The bullets of the section, and the warning below them.
 type Parts = (String, String);
 
-/// Writes the section: as much of it as fits, the warning before all else, and what comes back last of all.
+/// Writes the section: as much as fits, the warning with the highest priority, recurring errors and files with the
+/// lowest.
 pub(super) fn section(status: Option<&Status>, recurring: &Bullets, room: Room) -> String {
     let fits = |bullets: &str, warning: &str| room.fits(&join(bullets, warning));
     let chosen = status.map(variants).unwrap_or_default().into_iter().find(|(bullets, warning)| fits(bullets, warning));
@@ -35,7 +36,7 @@ pub(super) fn section(status: Option<&Status>, recurring: &Bullets, room: Room) 
     if bullets.is_empty() && warning.is_empty() { String::new() } else { join(&bullets, &warning) }
 }
 
-/// Returns what may be said of how it is going, from the most to the least of it.
+/// Returns the variants of the state, from the longest to the shortest.
 fn variants(status: &Status) -> Vec<Parts> {
     let lines = lines(status);
     let refused = |n_told: usize| refused(&status.refused, n_told);
@@ -50,15 +51,14 @@ fn variants(status: &Status) -> Vec<Parts> {
     variants
 }
 
-/// Returns what the section costs at the very least, given the room that there is for it: the warning,
-/// and that something was refused.
+/// Returns the minimum cost of the section, given the room for it: the warning, and a note that something was refused.
 pub(super) fn reserve(status: Option<&Status>, room: Room) -> usize {
     let variants = status.map(musts).unwrap_or_default();
     let costs = || variants.iter().map(|(bullets, warning)| room.cost(&join(bullets, warning)));
     costs().find(|cost| *cost <= room.0.amount).or(costs().next_back()).unwrap_or(0)
 }
 
-/// Returns what there must be, from the most to the least of it.
+/// Returns the variants of the required part, from the longest to the shortest.
 fn musts(status: &Status) -> Vec<Parts> {
     let refused = refused(&status.refused, 0);
     let Some(stuck) = &status.stuck else {
@@ -102,7 +102,7 @@ fn lines(status: &Status) -> String {
     )
 }
 
-/// Tells the agent which of its sigils were refused, the first `n_told` one by one.
+/// Reports the refused sigils, the first `n_told` one by one.
 fn refused(refused: &[String], n_told: usize) -> String {
     let bullet = |text: String| format!("- **Not taken over from the last iteration:** {text}\n");
     let mut bullets: String =
@@ -115,7 +115,7 @@ fn refused(refused: &[String], n_told: usize) -> String {
     bullets
 }
 
-/// Says in a sentence what the task failed with.
+/// Describes the errors of the task in a sentence.
 fn failed_with(failed_with: &[(String, usize)]) -> String {
     let category = |(name, n_times): &(String, usize)| {
         let name = foreign::short(name, NAME_CHARACTERS);

@@ -1,25 +1,24 @@
-//! Bodies: their words without markup, their links, and cuts that leave markdown whole.
+//! Bodies: their words without markup, their links, and cuts that keep markdown valid.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::Link;
 
-/// What a body holds besides its markup.
+/// The content of a body without its markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digest {
-    /// The text, code included, with a line break between blocks, and the target of a link or an
-    /// image behind its text.
+    /// The text, code included, with a line break between blocks, and the target of a link or an image after its text.
     pub text: String,
-    /// The `[[…]]`, with lines counted from the line that the body begins on; the first [`MAX_LINKS`] of them.
+    /// The `[[…]]` links, with lines counted from the body's first line; the first [`MAX_LINKS`] of them.
     pub links: Vec<Link>,
-    /// How many there are.
+    /// The number of all links.
     pub n_links: usize,
 }
 
-/// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check, and a
 /// The most brackets of a body that is read as markdown.
 const MAX_BRACKETS: usize = 400_000;
-/// file of 1 MiB can hold 170,000.
+/// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check. A
+/// file of 1 MiB can have 170,000.
 pub(crate) const MAX_LINKS: usize = 1_000;
 
 /// The shortest code fence, in marks.
@@ -29,8 +28,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
 }
 
-/// Returns the blocks of a body: what stands between blank lines, and fences with the blank lines in them. Each is
-/// without the blank lines around it.
+/// Returns the blocks of a body: text between blank lines, and fences with the blank lines in them. Each is without the
+/// blank lines around it.
 ///
 /// ```
 /// use ralph_memory::entry::body::blocks;
@@ -45,11 +44,11 @@ pub(super) fn bare(part: &str) -> &str {
     part.trim_end().trim_start_matches(['\n', '\r'])
 }
 
-/// Returns the parts that a body consists of: each a block with the blank lines behind it, the first one also
-/// with those before it. One after the other they are the body.
+/// Returns the parts of a body: each is a block with the blank lines after it, and the first one also has those before
+/// it. Together they are the body.
 ///
-/// These are not quite the blocks of markdown: of a list whose items have blank lines between them each item
-/// is one, so that two can be changed, and something put between them, without each other's knowledge.
+/// These are not quite the blocks of markdown: each item of a list with blank lines between its items is one part. So
+/// two sides can change different items, or add one, without a conflict.
 pub(super) fn parts(body: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -104,7 +103,7 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
             event => push_text(&mut digest.text, &event),
         }
     }
-    // Offsets cost time, and most bodies have no link.
+    // Computing offsets takes time, and most bodies have no link.
     if body.contains("[[") {
         let mut line_at = LineCounter { body, offset: 0, line: first_line };
         for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
@@ -119,7 +118,7 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
     digest
 }
 
-/// Returns the text of a body without its headings; with them where it has nothing else.
+/// Returns the text of a body without its headings, or with them if there is nothing else.
 pub(crate) fn prose(body: &str) -> String {
     if is_bracketed(body) {
         return body.to_owned();
@@ -133,8 +132,8 @@ pub(crate) fn prose(body: &str) -> String {
     if prose.trim().is_empty() { headings } else { prose }
 }
 
-/// Returns whether a body has so many brackets that it is no text with links: for each the parser holds a hundred bytes
-/// until it knows that it is none.
+/// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
+/// it knows that it is not a link.
 fn is_bracketed(body: &str) -> bool {
     body.len() > MAX_BRACKETS && body.bytes().filter(|byte| *byte == b'[').count() > MAX_BRACKETS
 }
@@ -176,16 +175,15 @@ impl LineCounter<'_> {
     }
 }
 
-/// What stands at the end of a body of which only the first part is shown.
+/// Ends a body of which only the first part is shown.
 pub(crate) const TRUNCATED: &str = "[truncated]";
 
-/// Returns the longest beginning of `body` that `fits`, followed by [`TRUNCATED`] on a line of its
-/// own; the whole body, without its outer blank lines, where that fits; or `None` where not even
-/// one word does.
+/// Returns the longest beginning of `body` that `fits`, followed by [`TRUNCATED`] on a line of its own; the whole body,
+/// without its outer blank lines, if that fits; or `None` if not even one word does.
 ///
-/// The cut is at the end of a block. Where the first block alone is too long it is cut at the end of
-/// a line, else of a word, and a code fence that was open there is closed. `fits` is asked about the
-/// whole result, and must say yes to any beginning of a text that it says yes to.
+/// The cut is at the end of a block. If the first block alone is too long, the cut is at the end of a line, else of a
+/// word, and an open code fence is closed. `fits` gets the whole result. It must accept every beginning of a text that
+/// it accepts.
 pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let body = body.trim_matches(['\n', '\r']).trim_end();
     if fits(body) {
@@ -196,7 +194,7 @@ pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         format!("{}{close}\n\n{TRUNCATED}", part.trim_end())
     };
     let blocks = block_ends(body);
-    // `fits` is monotonous, so the last end that fits is found by bisection.
+    // `fits` is monotonic, so bisection finds the last end that fits.
     let last_that_fits = |ends: &[usize], close: Option<&str>| {
         let n_fitting = ends.partition_point(|end| fits(&with_mark(&body[..*end], close)));
         n_fitting.checked_sub(1).map(|last| with_mark(&body[..ends[last]], close))
@@ -244,7 +242,7 @@ fn block_ends(body: &str) -> Vec<usize> {
     ends
 }
 
-/// Returns the marks that open the code fence which `block` begins with, if it does.
+/// Returns the marks of the code fence that `block` begins with, if it does.
 fn opening_fence(block: &str) -> Option<&str> {
     let line = block.lines().next()?.trim_start();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;

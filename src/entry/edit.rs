@@ -1,8 +1,8 @@
 //! Edits that change one key, or the body, and leave every other byte of a file alone.
 //!
-//! An edit is made on the text, at the place that [`guard::scan`] found, and then proved: the
-//! frontmatter is parsed before and after, and only the edited keys may differ. What cannot be
-//! proved is refused, so a file is never harmed by a layout that this module does not know.
+//! An edit is made on the text, at the place that [`guard::scan`] found, and then verified: the frontmatter is parsed
+//! before and after, and only the edited keys may differ. An edit that cannot be verified is refused, so a layout that
+//! this module does not know never damages a file.
 
 use serde_json::{Map, Value};
 
@@ -13,17 +13,17 @@ use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 /// One change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Gives a key this text, in double quotes. A missing key is added behind the last.
+    /// Sets a key to this text, in double quotes. A missing key is added after the last.
     Set(&'static str, String),
-    /// Gives a key this whole number.
+    /// Sets a key to this whole number.
     SetNumber(&'static str, i64),
-    /// Gives a key this mapping, on one line.
+    /// Sets a key to this mapping, on one line.
     SetMapping(&'static str, Map<String, Value>),
-    /// Puts items behind those that a list has, in the file's own style. A missing key is added.
+    /// Appends items to a list, in the file's own style. A missing key is added.
     AddItems(&'static str, Vec<String>),
-    /// Takes a key out, with its line or lines. A missing key is no error.
+    /// Removes a key with its lines. A missing key is not an error.
     Remove(&'static str),
-    /// Replaces everything behind the frontmatter.
+    /// Replaces everything after the frontmatter.
     Body(String),
 }
 
@@ -40,7 +40,7 @@ impl Change {
     }
 }
 
-/// Returns the file `text` with the changes made, or why they cannot be made without harm.
+/// Returns the file `text` with the changes made, or why they cannot be made safely.
 ///
 /// ```
 /// use ralph_memory::entry::edit::{Change, apply};
@@ -64,17 +64,15 @@ pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
     let (before, after) = (head_of(text)?, head_of(&edited)?);
     let says_so = |change: &Change| is_done(change, &before, &after);
     if !frontmatter::only_differs_in(&before, &after, &keys) || !changes.iter().all(says_so) {
-        return Err(
-            "its frontmatter is laid out in a way that cannot be edited safely; change it in an editor".to_owned()
-        );
+        return Err("its frontmatter has a layout that cannot be edited safely; change it in an editor".to_owned());
     }
     if edited.len() > MAX_FILE_BYTES || after.len() > MAX_FRONTMATTER_BYTES {
-        return Err("it would then be larger than an entry that is read".to_owned());
+        return Err("it would then be over the size limit of an entry".to_owned());
     }
     Ok(edited)
 }
 
-/// Returns whether the edited frontmatter says what the change asked for.
+/// Returns whether the edited frontmatter has the requested change.
 fn is_done(change: &Change, before: &str, after: &str) -> bool {
     let value = |head: &str, key: &str| frontmatter::parse(head).ok().map(|mut fields| fields.remove(key));
     let items = |head: &str, key: &str| value(head, key).map(|value| list_items(value.as_ref()));
@@ -91,7 +89,7 @@ fn is_done(change: &Change, before: &str, after: &str) -> bool {
     }
 }
 
-/// Returns the items of a list, or of a string with commas, as readers of entries take them.
+/// Returns the items of a list, or of a string with commas, as readers of entries see them.
 pub(super) fn list_items(value: Option<&Value>) -> Vec<String> {
     let items = match value {
         Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
@@ -107,8 +105,8 @@ pub(crate) fn has_key(text: &str, name: &str) -> bool {
     guard::scan(&text[split.head]).is_ok_and(|keys| keys.iter().any(|key| key.name == name))
 }
 
-/// Returns the key under which a file says when it was last changed: another program's name for it is kept
-/// up to date, not contradicted.
+/// Returns the key that has the time of a file's last change. Another program's name for it is updated, so that the
+/// file does not contradict itself.
 pub(crate) fn updated_key(text: &str) -> &'static str {
     if has_key(text, "modified") && !has_key(text, "updated_at") { "modified" } else { "updated_at" }
 }
@@ -120,7 +118,7 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
         return Ok(with_body(text, split.body, newline, body));
     }
     let head = &text[split.head.clone()];
-    let keys = guard::scan(head).map_err(|_| "its frontmatter holds something that no entry may have".to_owned())?;
+    let keys = guard::scan(head).map_err(|_| "its frontmatter has something that entries may not have".to_owned())?;
     let find = |name: &str| keys.iter().find(|key| key.name == name);
     let mut new_head = head.to_owned();
     match change {
@@ -160,12 +158,12 @@ fn with_body(text: &str, body_start: usize, newline: &str, body: &str) -> String
     edited
 }
 
-/// Gives a key of the frontmatter `head` a value as it stands in a file.
+/// Sets a key of the frontmatter `head` to a value in its written form.
 pub(super) fn set(head: &mut String, key: Option<&Key>, name: &str, rendered: &str, newline: &str) {
     match key {
         None => push_line(head, &format!("{name}: {rendered}"), newline),
         Some(key) if key.value.is_empty() => head.insert_str(key.colon_end, &format!(" {rendered}")),
-        // A value that begins on a line below its key moves up to it.
+        // A value that begins below its key moves up to the line of the key.
         Some(key) if head[key.colon_end..key.value.start].contains('\n') => {
             head.replace_range(key.colon_end..key.value.end, &format!(" {rendered}"));
         }
@@ -225,10 +223,10 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::Plain | Style::DoubleQuoted | Style::SingleQuoted
             if items.iter().any(|item| item.contains(',') || quote(item) != *item) =>
         {
-            // Such an item would end the string, or be cut in two: the value becomes a list.
+            // Such an item would end the string, or be split: the value becomes a list.
             extend_as_list(head, key, flow)?;
         }
-        // A comma string stays one.
+        // A string with commas stays one.
         Style::Plain => head.insert_str(key.value.end, &format!(", {}", items.join(", "))),
         Style::DoubleQuoted => {
             let escaped = double_quote(&items.join(", "));
@@ -237,14 +235,14 @@ fn add_items(head: &mut String, key: Option<&Key>, name: &str, items: &[String],
         Style::SingleQuoted => {
             head.insert_str(key.value.end - 1, &format!(", {}", items.join(", ").replace('\'', "''")));
         }
-        // What a block of text holds is a comma string as well; it becomes a list on one line.
+        // A block of text also has a string with commas; it becomes a list on one line.
         Style::BlockScalar => extend_as_list(head, key, flow)?,
         Style::FlowMap | Style::BlockMap => return Err(format!("`{name}` is not a list")),
     }
     Ok(())
 }
 
-/// Makes a list of the comma string that a scalar is, with further items behind those of the string.
+/// Makes a list of a scalar with commas, and appends further items.
 fn extend_as_list(head: &mut String, key: &Key, flow: Vec<String>) -> Result<(), String> {
     let text = unquoted(&head[key.value.clone()], key.style)?;
     let old = list_items(Some(&Value::String(text))).into_iter().map(|item| quote(&item));
@@ -253,7 +251,7 @@ fn extend_as_list(head: &mut String, key: &Key, flow: Vec<String>) -> Result<(),
     Ok(())
 }
 
-/// Returns the text that a scalar stands for.
+/// Returns the text of a scalar.
 fn unquoted(scalar: &str, style: Style) -> Result<String, String> {
     if style == Style::Plain {
         return Ok(scalar.to_owned());
@@ -264,7 +262,7 @@ fn unquoted(scalar: &str, style: Style) -> Result<String, String> {
     }
 }
 
-/// Returns the offset just behind the line that holds `offset`.
+/// Returns the offset after the line that contains `offset`.
 fn line_end(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |at| offset + at + 1)
 }
@@ -276,10 +274,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_grows_beyond_what_is_read() {
+    fn an_edit_never_exceeds_the_size_limit() {
         let file = "---\ntags: [a]\n---\nbody\n";
         let refused = |change| apply(file, &[change]).unwrap_err();
-        let too_large = "it would then be larger than an entry that is read";
+        let too_large = "it would then be over the size limit of an entry";
         assert_eq!(refused(Change::AddItems("tags", vec!["b".repeat(MAX_FRONTMATTER_BYTES)])), too_large);
         assert_eq!(refused(Change::Body("b".repeat(MAX_FILE_BYTES))), too_large);
     }
@@ -299,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_replaced_where_it_stands() {
+    fn a_value_is_replaced_in_place() {
         check("a: b\nk: v # why\nc: d\n", set("w"), "a: b\nk: \"w\" # why\nc: d\n");
         check("k:   'v'\n", set("w"), "k:   \"w\"\n");
         check("k:\nc: d\n", set("w"), "k: \"w\"\nc: d\n");
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_stands_on_one_line() {
+    fn a_mapping_is_written_on_one_line() {
         let mapping = |text: &str| Change::SetMapping("k", serde_json::from_str(text).unwrap());
         let rich = r#"{"a":1,"b":[true,null,-2.5,"x: #y"],"c":{"d \"e\"":"\n→"}}"#;
         check("a: b\n", mapping(rich), &format!("a: b\nk: {rich}\n"));
@@ -334,7 +332,7 @@ mod tests {
         check("tags: >-\n  a,\n  b\nc: d\n", tags(&["c"]), "tags: [a, b, c]\nc: d\n");
         check("tags: |\n  a, b\n\nc: d\n", tags(&["c"]), "tags: [a, b, c]\n\nc: d\n");
         check("tags: >+ # why\n  a, it's\n", tags(&["c,d"]), "tags: [a, \"it's\", \"c,d\"]\n");
-        // What a comma string cannot hold makes it a list.
+        // Items that a string with commas cannot hold make it a list.
         check("tags: a, b # x\n", tags(&["issue #12"]), "tags: [a, b, \"issue #12\"] # x\n");
         check("tags: 'it''s, b'\n", tags(&["c,d"]), "tags: [\"it's\", b, \"c,d\"]\n");
         check("tags: \"a\"\n", tags(&["c\"d"]), "tags: [a, \"c\\\"d\"]\n");
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_with_its_lines() {
+    fn a_key_is_removed_with_its_lines() {
         check("a: b\nk: v # x\nc: d\n", Change::Remove("k"), "a: b\nc: d\n");
         check("k:\n  - a\n  - b\nc: d\n", Change::Remove("k"), "c: d\n");
         check("a: b\n", Change::Remove("k"), "a: b\n");
@@ -361,7 +359,7 @@ mod tests {
         assert_eq!(apply("---\na: b\n---\nold", &[Change::Body("\n".to_owned())]).unwrap(), "---\na: b\n---\n");
     }
 
-    /// Found by the fuzzer: the end of the frontmatter was taken for the quote.
+    /// Found by the fuzzer: the end of the frontmatter was mistaken for the quote.
     #[test]
     fn a_quote_that_is_never_closed_is_refused() {
         for quote in ['"', '\''] {
@@ -373,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_safely_is_refused() {
+    fn unsafe_edits_are_refused() {
         for text in ["no frontmatter", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"] {
             assert!(apply(text, &[set("w")]).is_err(), "{text:?}");
         }
     }
 
-    /// A value as people write it: the text in the file, which is whole YAML on its own.
+    /// A value as people write it: its text in the file, which is complete YAML.
     fn value() -> impl Strategy<Value = String> {
         prop_oneof![
             "[a-z][a-z0-9 ]{0,12}[a-z]",
@@ -432,12 +430,12 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
-        /// Every line that is not the edited key's own is there, in order, to the byte.
+        /// Every line outside of the edited key stays, in order, to the byte.
         #[test]
-        fn an_edit_changes_its_own_lines_alone(text in note(), pick in 0usize..6, new in "[ -~é]{0,16}") {
+        fn an_edit_changes_only_its_own_lines(text in note(), pick in 0usize..6, new in "[ -~é]{0,16}") {
             let name: &'static str = ["title", "tags", "k", "x-y", "z", "fresh"][pick];
             let Ok(edited) = apply(&text, &[Change::Set(name, new.clone())]) else {
-                // Only what YAML itself refuses may be refused.
+                // Only edits of invalid YAML may be refused.
                 let split = frontmatter::split(&text).unwrap();
                 let head = &text[split.head];
                 prop_assert!(guard::scan(head).is_err() || frontmatter::parse(head).is_err(), "refused: {text:?}");
@@ -467,7 +465,7 @@ mod tests {
             prop_assert_eq!(fields.get(name), Some(&serde_json::Value::String(new)));
         }
 
-        /// New tags are read back behind the old ones.
+        /// New tags are read back after the old ones.
         #[test]
         fn added_tags_are_read_back(text in note(), new in "[a-z#'\"][a-z #:]{0,8}[a-z]") {
             let tags_of = |text: &str| super::super::read("knowledge/x.md", text.as_bytes()).head.tags;

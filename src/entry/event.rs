@@ -1,4 +1,4 @@
-//! Events: what happened that others should know, such as a rejection or a decision.
+//! Events: occurrences that others should know about, such as a rejection or a decision.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::text::{first_sentence, fold};
 
 /// The longest summary, in characters (the seeds' limit).
 pub const MAX_SUMMARY: usize = 800;
-/// How long a title is that is made of the summary, in characters.
+/// The length of a title that is made of the summary, in characters.
 const MAX_TITLE: usize = 80;
 
 /// Something that happened.
@@ -24,29 +24,29 @@ const MAX_TITLE: usize = 80;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What sort of thing happened, one of [`EVENTS`].
+    /// The kind of event, one of [`EVENTS`].
     pub event: String,
     /// What happened, in at most [`MAX_SUMMARY`] characters. Its first sentence becomes the title.
     pub summary: String,
-    /// Keywords; without any, the sort of event is the only one.
+    /// Keywords. The default is the kind of event.
     pub tags: Vec<String>,
-    /// Whom it concerns.
+    /// Its scope.
     pub scope: Scope,
     /// Who noted it.
     pub source: Source,
-    /// From 0 to 100; without it, 50.
+    /// From 0 to 100. The default is 50.
     pub importance: Option<u8>,
-    /// The feature that it has to do with.
+    /// Its feature.
     pub feature: Option<String>,
-    /// The task at which it happened.
+    /// The task during which it happened.
     pub task_id: Option<String>,
-    /// The run in which it happened.
+    /// The run during which it happened.
     pub run_id: Option<String>,
     /// When it stops being of interest.
     pub expires_at: Option<DateTime<Utc>>,
-    /// The project paths that it speaks of.
+    /// The project paths that it is about.
     pub files: Vec<String>,
-    /// What machines should know of it.
+    /// Data for programs.
     pub details: Option<Map<String, Value>>,
 }
 
@@ -69,15 +69,15 @@ impl Event {
         }
     }
 
-    /// Returns the knowledge that it is written as.
+    /// Returns the knowledge that stores it.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where the event is none of [`EVENTS`], or the summary is empty or too long.
+    /// [`Error::Invalid`] if the event is not one of [`EVENTS`], or if the summary is empty or too long.
     pub fn to_knowledge(&self) -> Result<Knowledge> {
         let event = fold(&self.event).replace([' ', '-'], "_");
         if !EVENTS.contains(&event.as_str()) {
-            return Err(Error::invalid("event", format!("`{}` is none of {}", self.event, EVENTS.join(", "))));
+            return Err(Error::invalid("event", format!("`{}` is not one of {}", self.event, EVENTS.join(", "))));
         }
         let summary = self.summary.trim();
         if summary.is_empty() {
@@ -85,7 +85,7 @@ impl Event {
         }
         let length = summary.chars().count();
         if length > MAX_SUMMARY {
-            let reason = format!("it has {length} characters, and {MAX_SUMMARY} are the most");
+            let reason = format!("it has {length} characters; the limit is {MAX_SUMMARY}");
             return Err(Error::invalid("summary", reason));
         }
         let line = summary.lines().next().unwrap_or_default().trim_start_matches(['#', '-', '*', '>', ' ']);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_refused() {
+    fn invalid_events_are_refused() {
         let what = |event: Event| match event.to_knowledge() {
             Err(Error::Invalid { what, .. }) => what.to_string(),
             other => panic!("{other:?}"),

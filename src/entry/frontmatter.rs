@@ -1,9 +1,8 @@
-//! Frontmatter: where it stands in a file, and what it says.
+//! Frontmatter: where it is in a file, and its keys and values.
 //!
-//! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses what
-//! no parser may see; then `gray_matter` reads the head through an engine over `serde_yaml`,
-//! so that one YAML parser decides. It keeps no formatting: edits are made on the text, in
-//! [`edit`](super::edit), and [`only_differs_in`] proves them.
+//! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses input that no parser may
+//! see; then `gray_matter` reads the head through an engine over `serde_yaml`, so that there is one YAML parser. It
+//! keeps no formatting: [`edit`](super::edit) changes the text, and [`only_differs_in`] verifies the result.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,16 +16,16 @@ use serde_json::Value;
 
 use super::guard::{self, Key, Style};
 
-/// Where the parts of a file are, as byte offsets.
+/// The byte offsets of the parts of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// The frontmatter, between the line that opens it and the line that closes it.
     pub head: Range<usize>,
-    /// Where the body begins, behind the closing line.
+    /// Where the body begins, after the closing line.
     pub body: usize,
     /// The line of the file on which the body begins, counted from 1.
     pub body_line: u32,
-    /// What ends the opening line: `"\n"` or `"\r\n"`.
+    /// The end of the opening line: `"\n"` or `"\r\n"`.
     pub newline: &'static str,
 }
 
@@ -35,12 +34,12 @@ pub struct Split {
 pub enum Missing {
     /// The file does not begin with a `---` line.
     Absent,
-    /// The `---` line that opens it has no partner.
+    /// The opening `---` line has no closing one.
     Unclosed,
 }
 
-/// Finds the frontmatter of a file: the lines between a first line `---` and the next line `---`,
-/// each with white space behind it at most. A byte order mark before the first is allowed.
+/// Finds the frontmatter of a file: the lines between a first line `---` and the next line `---`. Both may have
+/// trailing white space, and a byte order mark may precede the first.
 pub fn split(text: &str) -> Result<Split, Missing> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');
@@ -64,22 +63,21 @@ pub fn split(text: &str) -> Result<Split, Missing> {
     Err(Missing::Unclosed)
 }
 
-/// What the frontmatter says: its keys and their values, scalars of known keys as the text that
-/// stands in the file.
+/// The keys and values of the frontmatter. Scalars of known keys are the text in the file.
 pub(crate) type Fields = HashMap<String, Value>;
 
-/// What the parser objects to. Offsets are bytes from the start of the frontmatter.
+/// An objection of the parser. Offsets are bytes from the start of the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, if the parser knows.
+    /// The place, if the parser knows it.
     pub offset: Option<usize>,
-    /// What, in the parser's words.
+    /// The message of the parser.
     pub message: String,
 }
 
-/// Reads the frontmatter `head`, which [`guard::scan`] has let through.
+/// Reads the frontmatter `head`, which [`guard::scan`] has accepted.
 ///
-/// A value that stands where text or a list belongs is given as text or a list of text, as written:
+/// A value that should be text or a list is returned as text or a list of text, as written:
 /// a title `1.10` is `"1.10"`, not a number. Null is left out.
 pub fn parse(head: &str) -> Result<Fields, Fault> {
     let document = format!("---\n{head}\n---\n");
@@ -89,7 +87,7 @@ pub fn parse(head: &str) -> Result<Fields, Fault> {
     }
 }
 
-/// Returns what the frontmatter says, unless [`guard::scan`] or the parser objects to it.
+/// Returns the content of the frontmatter, unless [`guard::scan`] or the parser objects to it.
 pub fn read(head: &str) -> Option<Fields> {
     guard::scan(head).ok().and_then(|_| parse(head).ok())
 }
@@ -106,8 +104,8 @@ fn locate(head: &str) -> Fault {
     }
 }
 
-/// Returns whether two frontmatters say the same but for the named keys, and whether the second is
-/// still YAML. What stands behind every edit.
+/// Returns whether two frontmatters are equal except for the named keys, and whether the second is valid YAML. Every
+/// edit depends on this.
 pub(crate) fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
     let rest = |head: &str| {
         let mut mapping = serde_yaml::from_str::<serde_yaml::Mapping>(head).ok()?;
@@ -121,8 +119,7 @@ pub(crate) fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> boo
     before.is_some() && before == rest(after)
 }
 
-/// Writes `text` so that every YAML reader takes it for that text: plain where nobody can mistake
-/// it, else in double quotes.
+/// Writes `text` so that every YAML reader reads it back: plain if it is unambiguous, else in double quotes.
 ///
 /// Plain are lowercase and mixed-case words of `A-Z a-z 0-9 _ . / -` and single spaces that begin
 /// with a letter, except the words that YAML 1.1 reads as truth values or null.
@@ -168,11 +165,11 @@ struct Yaml;
 
 impl Engine for Yaml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
-        // The head was scanned once already; gray_matter hands its engines text alone.
+        // The head was scanned before; gray_matter gives its engines only the text.
         let keys = guard::scan(content).unwrap_or_default();
         let typed = MarkedDocument { keys: &keys }.deserialize(serde_yaml::Deserializer::from_str(content));
-        // A value of an unexpected shape fails the typed reading; the untyped one still says what is
-        // there, so that one odd key does not hide the others.
+        // A value of an unexpected shape fails the typed reading. The untyped one still returns the others, so that one
+        // odd key does not hide them.
         typed
             .or_else(|_| Any.deserialize(serde_yaml::Deserializer::from_str(content)))
             .map_err(|error| gray_matter::Error::deserialize_error(&error.to_string()))

@@ -1,9 +1,8 @@
 //! A scan of frontmatter before any YAML parser sees it.
 //!
-//! It refuses what can cost a parser its memory or its time (anchors, aliases, tags, depth, control
-//! characters) and says where it stands; and it finds the top-level keys with the bytes of their
-//! values, which is what lets an edit change one key and leave every other byte alone. It does not
-//! decide what a value means: that is the parser's.
+//! It refuses anything that can cost a parser its memory or its time (anchors, aliases, tags, depth, control
+//! characters), with its place. It also finds the top-level keys with the bytes of their values, so that an edit can
+//! change one key and leave every other byte alone. It does not interpret values: the parser does.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ pub(crate) use super::key::{Key, Style};
 /// How deep collections may be nested.
 pub(crate) const MAX_DEPTH: usize = 32;
 
-/// What no parser may see.
+/// Constructs that no parser may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// `&name`
@@ -25,13 +24,13 @@ pub enum Refusal {
     TooDeep,
     /// A control character.
     Control(char),
-    /// A line that a version control merge left behind.
+    /// A conflict marker of a version control merge.
     ConflictMarker,
 }
 
-/// Finds the top-level keys of `head`, in order, or the first thing that is refused and its offset.
+/// Finds the top-level keys of `head`, in order, or the first refused construct and its offset.
 ///
-/// Text that is not a mapping, or not YAML at all, gives the keys that could be made out.
+/// Text that is not a mapping, or not YAML at all, gives the keys that could be recognised.
 pub fn scan(head: &str) -> Result<Vec<Key>, (Refusal, usize)> {
     if let Some((offset, character)) = head.char_indices().find(|(_, character)| is_refused_control(*character)) {
         return Err((Refusal::Control(character), offset));
@@ -49,7 +48,7 @@ fn is_refused_control(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\r' | '\t' | '\u{85}')
 }
 
-/// Returns the offset of the first line that git's merge left behind, if there is one.
+/// Returns the offset of the first conflict marker of git, if there is one.
 pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -63,7 +62,7 @@ pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns how a scalar is written that begins with this byte.
+/// Returns the style of a scalar that begins with this byte.
 fn scalar_style(byte: u8) -> Style {
     match byte {
         b'"' => Style::DoubleQuoted,
@@ -343,7 +342,7 @@ impl YamlScanner<'_> {
         Ok(if is_list { Style::FlowList { last_item, empty, trailing_comma } } else { Style::FlowMap })
     }
 
-    /// Skips what stands between the nodes of a flow collection: blanks, line ends and comments.
+    /// Skips blanks, line ends and comments between the nodes of a flow collection.
     fn skip_flow_blanks(&mut self) {
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -354,7 +353,7 @@ impl YamlScanner<'_> {
         }
     }
 
-    /// Reads a plain scalar of a flow collection as far as it goes on this line.
+    /// Reads a plain scalar of a flow collection up to the end of this line.
     fn flow_scalar(&mut self) {
         while self.at < self.bytes.len()
             && !matches!(self.bytes[self.at], b',' | b'[' | b']' | b'{' | b'}' | b'\n' | b':')
@@ -364,7 +363,7 @@ impl YamlScanner<'_> {
         }
     }
 
-    /// Reads a plain scalar as far as it goes on this line.
+    /// Reads a plain scalar up to the end of this line.
     fn plain(&mut self) {
         while !self.at_line_end() && !self.is_colon() && !self.starts_comment() {
             self.at += 1;
@@ -379,7 +378,7 @@ impl YamlScanner<'_> {
         self.bytes.get(self.at) == Some(&b'#') && (self.at == 0 || self.is_blank_at(self.at - 1))
     }
 
-    /// Returns whether white space or the end stands at the offset.
+    /// Returns whether white space or the end is at the offset.
     fn is_blank_at(&self, offset: usize) -> bool {
         self.bytes.get(offset).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
     }
@@ -412,7 +411,7 @@ impl YamlScanner<'_> {
     }
 }
 
-/// Returns a key without its quotes. Escapes are left as they are: no key of ours has any.
+/// Returns a key without its quotes. Escapes stay as written: no key of ours has any.
 fn unquote(key: &str) -> String {
     let inner = |quote: char| key.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inner('"').or_else(|| inner('\'')).unwrap_or(key).to_owned()
@@ -460,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_are_told_apart() {
+    fn styles_are_distinguished() {
         let style = |head: &str| scan(head).unwrap().remove(0).style;
         assert_eq!(style("a: b\n"), Style::Plain);
         assert_eq!(style("a: 'b'\n"), Style::SingleQuoted);
@@ -476,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parser_may_not_see_is_found_where_it_stands() {
+    fn refused_constructs_are_found_at_their_place() {
         check_refused("a: &x b\n", Refusal::Anchor, 3);
         check_refused("a: b\nc: *x\n", Refusal::Alias, 8);
         check_refused("a: [b, *x]\n", Refusal::Alias, 7);
@@ -497,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_refused_is_let_through() {
+    fn similar_but_harmless_constructs_are_accepted() {
         for head in [
             "a: R&D\n",
             "a: b *c* d\n",

@@ -9,20 +9,20 @@ use crate::error::Problem;
 /// A `[[…]]` in a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// What stands between the brackets: an id or a title.
+    /// The text between the brackets: an id or a title.
     pub target: String,
     /// The line in the file, counted from 1.
     pub line: u32,
 }
 
-/// What lists, scopes, dedup and checks need of an entry: its frontmatter, and what was measured of
-/// its body. The catalog keeps one for each file.
+/// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
+/// body. The catalog keeps one for each file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// Knowledge or journal, by the folder it lies in.
+    /// Knowledge or journal, by its folder.
     pub kind: Kind,
-    /// Whether the frontmatter could be read and says what it must. An entry without is found by
-    /// its body, and stands in no context.
+    /// Whether the frontmatter is readable and has the required values. Without that, searches find the entry by its
+    /// body, and no context includes it.
     pub valid: bool,
     /// `title`, or an attempt's `task_title`; empty when there is none.
     pub title: String,
@@ -53,26 +53,26 @@ pub struct Head {
     pub expires_at: Option<DateTime<Utc>>,
     /// `supersedes`: the ids that this entry replaces.
     pub supersedes: Vec<Id>,
-    /// `files`: the project paths it speaks of.
+    /// `files`: the project paths that it is about.
     pub files: Vec<String>,
-    /// `questions`: what it answers, in the words of somebody who has the problem.
+    /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
-    /// The `[[…]]` of its body.
+    /// The `[[…]]` links of its body.
     pub links: Vec<Link>,
-    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ in white space alone.
+    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
     pub body_fingerprint: u64,
     /// How many words the body has.
     pub body_words: u32,
-    /// What only an attempt has.
+    /// The values that only an attempt has.
     pub attempt: Option<Box<AttemptHead>>,
-    /// What was wrong with the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
+    /// The problems of the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
     pub problems: Vec<Problem>,
     /// How many more warnings there were.
     pub more_warnings: usize,
 }
 
 impl Head {
-    /// Returns a head that says nothing, for a file of this kind that could not be read.
+    /// Returns an empty head, for a file of this kind that could not be read.
     pub fn unreadable(kind: Kind, problem: Problem) -> Head {
         Head { problems: vec![problem], ..Head::empty(kind) }
     }
@@ -106,13 +106,13 @@ impl Head {
         }
     }
 
-    /// Returns when the entry last said something new: `updated_at`, else `created_at`.
+    /// Returns when the content of the entry last changed: `updated_at`, else `created_at`.
     pub fn recency(&self) -> Option<DateTime<Utc>> {
         self.updated_at.max(self.created_at)
     }
 
-    /// Returns the head without the times that have not come yet, as if it did not say them: what is the newest is told
-    /// first and kept, and an entry from the future would be the newest for years.
+    /// Returns the head without times in the future. The newest entries are shown first and kept, and an entry from the
+    /// future would be the newest for years.
     #[must_use]
     pub fn as_of(self, now: DateTime<Utc>) -> Head {
         let come = |time: Option<DateTime<Utc>>| time.filter(|time| !is_ahead(*time, now));
@@ -128,7 +128,7 @@ impl Head {
 /// One file, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What the frontmatter says, and what was measured.
+    /// The frontmatter, and measurements of the body.
     pub head: Head,
     /// Everything after the frontmatter, as in the file.
     pub body: String,

@@ -1,4 +1,4 @@
-//! A top-level key of frontmatter, where its value stands, and how that is written.
+//! A top-level key of frontmatter, the place of its value, and the style of that.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ pub enum Style {
     SingleQuoted,
     /// `"…"`
     DoubleQuoted,
-    /// `[…]`, with the offset just behind its last item, and whether a comma follows that item.
+    /// `[…]`, with the offset after its last item, and whether a comma follows that item.
     FlowList {
-        /// The offset just behind the last item, or behind the `[` of an empty list.
+        /// The offset after the last item, or after the `[` of an empty list.
         last_item: usize,
-        /// Whether the list holds no item.
+        /// Whether the list is empty.
         empty: bool,
-        /// Whether a comma stands between the last item and the `]`.
+        /// Whether a comma is between the last item and the `]`.
         trailing_comma: bool,
     },
     /// `{…}`
@@ -47,16 +47,16 @@ impl Style {
     }
 }
 
-/// A top-level key and where its value stands. Offsets are bytes from the start of the frontmatter.
+/// A top-level key and the place of its value. Offsets are bytes from the start of the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// The key, without quotes.
     pub name: String,
     /// The start of its line.
     pub start: usize,
-    /// Just behind the colon.
+    /// After the colon.
     pub colon_end: usize,
-    /// The value, without the white space around it or a comment behind it.
+    /// The value, without the white space around it or a comment after it.
     pub value: Range<usize>,
     /// How the value is written.
     pub style: Style,

@@ -1,4 +1,4 @@
-//! Knowledge as a caller gives it, and the text of the file that it becomes.
+//! Knowledge as a caller gives it, and the text of its file.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
@@ -9,16 +9,16 @@ use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Argument, Error, Result};
 use crate::text::{fold, fold_tag, is_same_name, nfc};
 
-/// The categories that say what was learned.
+/// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
     ["success_pattern", "pitfall", "tool_usage", "code_structure", "testing_strategy", "debugging_technique", "other"];
-/// The categories that say what happened.
+/// The categories of events.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
-/// The most questions that a writer may give for an entry. One to three are a good number.
+/// The most questions that a writer may give for an entry. One to three are recommended.
 pub const MAX_QUESTIONS: usize = 10;
 
-/// What a category makes of an entry: where it stands in a context, and how it is merged.
+/// The class of a category: it decides where an entry appears in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Something learned at work, of one of [`LEARNINGS`].
@@ -56,30 +56,30 @@ pub struct Knowledge {
     pub tags: Vec<String>,
     /// Markdown.
     pub body: String,
-    /// One of [`LEARNINGS`] or [`EVENTS`], a word of one's own, or none.
+    /// One of [`LEARNINGS`] or [`EVENTS`], any other word, or none.
     pub category: Option<String>,
-    /// Its topic: raises its score for tasks of that feature.
+    /// Its feature: raises its score for tasks of that feature.
     pub feature: Option<String>,
     /// Who sees it.
     pub scope: Scope,
-    /// From 0 to 100; without it, 50.
+    /// From 0 to 100. The default is 50.
     pub importance: Option<u8>,
     /// Who wrote it.
     pub source: Source,
-    /// The task at which it was learned.
+    /// The task during which it was learned.
     pub task_id: Option<String>,
-    /// The run in which it was learned.
+    /// The run during which it was learned.
     pub run_id: Option<String>,
     /// When it stops being true.
     pub expires_at: Option<DateTime<Utc>>,
     /// The entries that it replaces.
     pub supersedes: Vec<Id>,
-    /// The project paths that it speaks of.
+    /// The project paths that it is about.
     pub files: Vec<String>,
-    /// What it answers, each in the words of somebody who has the problem; at most [`MAX_QUESTIONS`]. They are looked
-    /// for like a title, and shown only where the entry is shown whole.
+    /// The questions that it answers, in the words of someone who has the problem; at most [`MAX_QUESTIONS`]. Searches
+    /// match them like a title. They are shown only where the entry is shown whole.
     pub questions: Vec<String>,
-    /// What machines should know of it; any mapping that YAML can hold.
+    /// Data for programs; any mapping that YAML can represent.
     pub details: Option<Map<String, Value>>,
 }
 
@@ -89,7 +89,7 @@ fn line(text: &str) -> String {
 }
 
 impl Knowledge {
-    /// Returns knowledge of the project, written by a person, with nothing but what is needed.
+    /// Returns knowledge of the project, written by a person, with only the required values.
     pub fn new<Tag: Into<String>>(
         title: impl Into<String>,
         tags: impl IntoIterator<Item = Tag>,
@@ -114,14 +114,13 @@ impl Knowledge {
         }
     }
 
-    /// Returns the same knowledge as it is written: texts trimmed, the title on one line, tags in
-    /// lower case and each once, control characters taken out.
+    /// Returns the same knowledge in its written form: texts trimmed, the title on one line, tags in lower case and
+    /// each once, control characters removed.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where title, tags or body are empty, a tag holds a comma, the importance is
-    /// over 100, the scope is unknown, the details hold what a file cannot, or the file would be too large
-    /// to be read.
+    /// [`Error::Invalid`] if the title, the tags or the body are empty, a tag has a comma, the importance is over 100,
+    /// the scope is unknown, the details cannot be stored in a file, or the file would be too large.
     pub fn normalised(&self) -> Result<Knowledge> {
         let some_line = |text: &Option<String>| text.as_deref().map(line).filter(|text| !text.is_empty());
         let title = line(&self.title);
@@ -139,7 +138,7 @@ impl Knowledge {
         }
         let scope = Scope::from(line(&self.scope.to_string()));
         if let Scope::Unknown(scope) = &scope {
-            let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
+            let reason = format!("`{scope}` is not one of `project`, `feature:NAME`, `section:ID` and `task:ID`");
             return Err(Error::invalid("scope", reason));
         }
         let normalised = Knowledge {
@@ -166,14 +165,14 @@ impl Knowledge {
         for tag in &self.tags {
             let tag = fold_tag(&line(tag));
             if tag.contains(',') {
-                return Err(Error::invalid("tags", "a tag holds a comma"));
+                return Err(Error::invalid("tags", "a tag has a comma"));
             }
             if !tag.is_empty() && !tags.contains(&tag) {
                 tags.push(tag);
             }
         }
         if tags.is_empty() {
-            return Err(Error::invalid("tags", "there is none, and an entry needs at least one keyword"));
+            return Err(Error::invalid("tags", "an entry needs at least one tag"));
         }
         Ok(tags)
     }
@@ -186,35 +185,32 @@ impl Knowledge {
             }
         }
         if questions.len() > MAX_QUESTIONS {
-            let reason = "there are more than ten: keep those that somebody would ask first";
+            let reason = "there are more than ten: keep the most likely ones";
             return Err(Error::invalid("questions", reason));
         }
         Ok(questions)
     }
 
-    /// Refuses what is normalised where its file could not be read back.
+    /// Refuses knowledge whose file could not be read back.
     fn check_file(&self) -> Result<()> {
         let text = self.to_file(DateTime::UNIX_EPOCH);
         let n_bytes = text.len();
         if n_bytes > MAX_FILE_BYTES {
-            return Err(Error::invalid(
-                Argument::Body,
-                "with its frontmatter it is over 1 MiB, which is the most that is read",
-            ));
+            return Err(Error::invalid(Argument::Body, "with its frontmatter it is over the limit of 1 MiB"));
         }
         if n_bytes - self.body.len() > MAX_FRONTMATTER_BYTES {
-            return Err(Error::invalid("frontmatter", "it would be over 16 KiB, which is the most that is read"));
+            return Err(Error::invalid("frontmatter", "it would be over the limit of 16 KiB"));
         }
         if self.details.is_some() && self.details_change(&text).is_some() {
             return Err(Error::invalid(
                 "details",
-                "they hold what a file would not give back: numbers beyond 63 bits, depth over 32",
+                "a file cannot represent them: numbers beyond 63 bits, or nesting over 32 levels",
             ));
         }
         Ok(())
     }
 
-    /// Returns the change that gives a file these details, if it has others.
+    /// Returns the change that sets the details of a file to these, if they differ.
     pub fn details_change(&self, text: &str) -> Option<Change> {
         let details = self.details.as_ref()?;
         let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::read(&text[split.head]));
@@ -270,9 +266,9 @@ impl Knowledge {
         file
     }
 
-    /// Returns the changes that bring an existing entry up to this knowledge: its title, where that has other words, new
-    /// tags behind its own, the body, and every other key that is given here and says something else there.
-    /// `updated_at` is not among them, and neither are [details](Self::details_change).
+    /// Returns the changes that update an existing entry to this knowledge: its title, if the words differ; new tags
+    /// after its own; the body; and every other given key whose value differs. `updated_at` is not among them, and
+    /// neither are [details](Self::details_change).
     pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let mut changes = Vec::new();
         let missing = |new: &[String], old: &[String]| -> Vec<String> {
@@ -320,7 +316,7 @@ pub(super) fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Returns a mapping without the control characters that no entry may hold.
+/// Returns a mapping without the control characters that entries may not have.
 fn plain_mapping(mapping: &Map<String, Value>) -> Map<String, Value> {
     mapping.iter().map(|(key, value)| (without_controls(key), plain(value))).collect()
 }
@@ -334,12 +330,12 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// Takes out the control characters that no entry may hold.
+/// Removes the control characters that entries may not have.
 fn without_controls(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
 }
 
-/// Returns a time as files hold it: RFC 3339, UTC, whole seconds.
+/// Returns a time in the form of files: RFC 3339, UTC, whole seconds.
 pub fn timestamp(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
@@ -395,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_entry_can_hold_is_refused() {
+    fn invalid_knowledge_is_refused() {
         let what = |knowledge: Knowledge| match knowledge.normalised() {
             Err(Error::Invalid { what, .. }) => what.to_string(),
             other => panic!("{other:?}"),
@@ -411,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_changes() {
+    fn only_differences_change() {
         let head = read("knowledge/x.md", b"---\ntitle: t\ntags: [b]\nfeature: f\n---\nold\n").head;
         let knowledge = Knowledge { feature: Some("f".into()), ..Knowledge::new("T", ["a", "b"], "new") };
         let changes = knowledge.changes_to(&head, "old\n");

@@ -1,7 +1,7 @@
-//! What one file says.
+//! The content of one file.
 //!
-//! Parsing never fails: it yields what could be read, and the [problems](crate::Problem) that were met. Everything here is pure: no file, clock
-//! or environment. `frontmatter` is the only file that knows YAML.
+//! Parsing never fails: it returns the readable parts and the [problems](crate::Problem). Everything here is pure: no file, clock or environment. `frontmatter` is the only file
+//! that knows YAML.
 
 pub(crate) mod attempt;
 pub(crate) mod body;
@@ -68,11 +68,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How far ahead of the clock a time may be and still count as one that has come: the clocks of other machines differ.
+/// How far ahead of the clock a time may be and still count as past: clocks of machines differ.
 pub(crate) const AHEAD: TimeDelta = TimeDelta::minutes(10);
 
-/// Returns whether a time has not come yet, by more than [`AHEAD`]. No entry can have been begun or written then:
-/// somebody's clock was wrong, or somebody made it up.
+/// Returns whether a time is in the future by more than [`AHEAD`]. No entry can have been written then: a clock was
+/// wrong, or the time was made up.
 pub(crate) fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     time.signed_duration_since(now) > AHEAD
 }
@@ -131,7 +131,7 @@ impl Id {
         &self.0
     }
 
-    /// Returns what kind of entry it names.
+    /// Returns the kind of entry that it names.
     pub fn kind(&self) -> Kind {
         if self.0.starts_with("journal/") { Kind::Journal } else { Kind::Knowledge }
     }
@@ -148,7 +148,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// Whom an entry concerns.
+/// Which tasks an entry concerns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Scope {
@@ -161,7 +161,7 @@ pub enum Scope {
     Section(String),
     /// The task with this id.
     Task(String),
-    /// Something this program does not know; kept as written and shown to no task.
+    /// An unknown scope; kept as written and shown to no task.
     Unknown(String),
 }
 
@@ -215,7 +215,7 @@ impl Source {
     pub const ALL: [Source; 6] =
         [Source::Human, Source::Agent, Source::Coder, Source::Reviewer, Source::Orchestrator, Source::Coordinator];
 
-    /// Returns the word that stands for it in a file.
+    /// Returns the word for it in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Source::Human => "human",
@@ -227,7 +227,7 @@ impl Source {
         }
     }
 
-    /// Returns the source that the word stands for.
+    /// Returns the source for a word in a file.
     pub fn parse(text: &str) -> Option<Source> {
         Source::ALL.into_iter().find(|source| source.as_str() == text)
     }

@@ -1,14 +1,14 @@
 //! How the path of an entry is displayed, and how it is stored.
 //!
 //! The store knows paths relative to `.ralph/`; people and answers see them relative to the folder that holds
-//! `.ralph/`. An [`EntryPath`] has both forms, so that nobody adds or removes the folder by hand.
+//! `.ralph/`. An [`EntryPath`] has both forms, so that no caller adds or removes the folder by hand.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-/// What stands before the path of an entry where it is displayed.
+/// The prefix of a displayed path.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 
 /// The path of an entry's file.
@@ -24,7 +24,7 @@ impl EntryPath {
         EntryPath(display_path(relative))
     }
 
-    /// Returns the path as it is displayed: relative to the folder that holds `.ralph/`.
+    /// Returns the displayed path: relative to the folder that holds `.ralph/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -53,12 +53,12 @@ impl Serialize for EntryPath {
     }
 }
 
-/// Returns a path relative to `.ralph/` as it is displayed: relative to the folder that holds `.ralph/`.
+/// Returns the displayed form of a path that is relative to `.ralph/`: relative to the folder that holds `.ralph/`.
 pub(crate) fn display_path(path: &str) -> String {
     format!("{MEMORY_FOLDER}{path}")
 }
 
-/// Returns whether a path names a file of the project, of which git can be asked.
+/// Returns whether a path names a file of the project, which git can be asked about.
 pub(crate) fn is_project_path(path: &str) -> bool {
     !path.is_empty()
         && !path.starts_with('/')

@@ -1,4 +1,4 @@
-//! Where things stand in the text of an entry file, as editors count.
+//! Places in the text of an entry file, counted as editors do.
 
 use super::{MAX_FRONTMATTER_BYTES, frontmatter, guard};
 
@@ -14,8 +14,8 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     (count(before.matches('\n').count()), count(before[line_start..].chars().count()))
 }
 
-/// Returns the line and the column at which the value of a top-level key begins in the text of an
-/// entry file; `None` where there is no such key, or nobody can tell.
+/// Returns the line and the column at which the value of a top-level key begins in the text of an entry file; `None` if
+/// there is no such key, or the frontmatter cannot be scanned.
 pub(crate) fn place_of_key(text: &str, key: &str) -> Option<(u32, u32)> {
     let head = frontmatter::split(text).ok()?.head;
     let start = head.start;

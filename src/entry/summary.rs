@@ -1,4 +1,4 @@
-//! What a list says of an entry: the same wherever entries are listed.
+//! The summary of an entry in lists: the same wherever entries are listed.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::knowledge::timestamp;
 use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
-/// An entry without its body, as it stands in every list of entries.
+/// An entry without its body, as every list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntrySummary {
     /// Its id.
@@ -23,23 +23,23 @@ pub struct EntrySummary {
     pub tags: Vec<String>,
     /// Its category.
     pub category: Option<String>,
-    /// How it ended; only an attempt has that.
+    /// Its outcome; only an attempt has one.
     pub outcome: Option<Outcome>,
     /// Its feature.
     pub feature: Option<String>,
-    /// Whom it concerns.
+    /// Its scope.
     pub scope: Scope,
     /// Who wrote it.
     pub source: Source,
-    /// When it was made, or the attempt began, RFC 3339.
+    /// When it was created, or the attempt began, RFC 3339.
     pub created_at: Option<String>,
     /// When it was last changed, RFC 3339.
     pub updated_at: Option<String>,
-    /// Whether it lies in the archive.
+    /// Whether it is in the archive.
     pub archived: bool,
     /// Whether it has expired.
     pub expired: bool,
-    /// Whether a live entry replaces it that has not expired.
+    /// Whether a live entry that has not expired replaces it.
     pub superseded: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whether git is at work in a work tree, told without starting it.
+//! Whether git is at work in a work tree, found out without starting git.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -11,18 +11,18 @@ use rustix::fs::{Mode, OFlags};
 /// The longest `.git` file that is read, in bytes: it holds one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
-/// A repository, seen from the files in it.
+/// A repository, seen through its files.
 #[derive(Debug)]
 pub(crate) struct Repository(PathBuf);
 
 impl Repository {
-    /// Looks for the repository of the work tree that `folder` is in. Files are read alone, and only `.git`.
+    /// Finds the repository of the work tree that contains `folder`. Only files are read, and only `.git`.
     pub(crate) fn of(folder: &Path) -> Option<Repository> {
         super::start(folder).ancestors().find_map(git_dir).map(Repository)
     }
 
     /// Returns the newest file that git has there while it changes the index or the files of the work tree: its lock,
-    /// and an index of its own while it stashes. It may be left of a process that was killed.
+    /// and its own index while it stashes. A killed process may have left it.
     pub(crate) fn lock(&self) -> Option<(PathBuf, SystemTime)> {
         let names = fs::read_dir(&self.0).ok()?.flatten();
         let locks = names.filter(|name| name.file_name().as_bytes().starts_with(b"index."));
@@ -30,21 +30,20 @@ impl Repository {
         stamped.max_by_key(|(_, at)| *at)
     }
 
-    /// Returns when git last made or removed a file there, as it does at the beginning and the end of most of what
-    /// it does.
+    /// Returns when git last created or removed a file there, as most of its commands do at the beginning and the end.
     pub(crate) fn changed(&self) -> Option<SystemTime> {
         fs::metadata(&self.0).ok()?.modified().ok()
     }
 }
 
-/// Returns the repository of which a folder is the top of a work tree.
+/// Returns the repository of a folder that is the top of a work tree.
 fn git_dir(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(".git");
     let found = fs::metadata(&path).ok()?;
     if found.is_dir() {
         return path.join("HEAD").symlink_metadata().is_ok().then_some(path);
     }
-    // A pipe would be waited for, and one may have taken its place by now.
+    // Opening a pipe would block, and one may have replaced the file meanwhile.
     let file = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let file = Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|stat| stat.is_file()))?;
     let mut bytes = Vec::new();
@@ -75,7 +74,7 @@ mod tests {
         assert_eq!(at(&main.join("deep/er/.ralph")), main.join(".git"));
         assert_eq!(at(&linked.join(".ralph")), main.join(".git/worktrees/linked"));
         assert_eq!(at(&apart.join(".ralph")), root.join("elsewhere"));
-        // What only looks like one, and a memory that is a work tree of its own.
+        // Files that only look like one, and a memory that is a work tree of its own.
         fs::create_dir_all(main.join("sub/.git")).unwrap();
         assert_eq!(at(&main.join("sub/.ralph")), main.join(".git"));
         fs::create_dir(main.join(".ralph")).unwrap();
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(at(&main.join(".ralph")), main.join(".ralph/.git"));
         let repository = Repository::of(&linked.join(".ralph")).unwrap();
         assert_eq!(repository.lock(), None);
-        // What an archive may bring, nobody waits for.
+        // Files that an archive may contain do not make anything wait.
         let pipe = root.join("pipe");
         fs::create_dir(&pipe).unwrap();
         let made = std::process::Command::new("mkfifo").arg(pipe.join(".git")).status().unwrap();

@@ -1,8 +1,8 @@
-//! The one place that starts `git`: every argument and every variable that it gets is put together here.
+//! The one place that starts `git`: all arguments and variables of a call are composed here.
 //!
-//! A repository is data that others wrote. What a clone brings can name no program here, and what the person who
-//! runs us has set changes no answer. Words of the command line are literals of this crate; what else is handed
-//! over goes through [`GitCall::object`], [`GitCall::number`] or [`GitCall::paths`], which cannot be taken for an option.
+//! A repository is data from others. A clone cannot name a program here, and the settings of the person who runs this
+//! program change no answer. Words of the command line are literals of this crate; other values pass through
+//! [`GitCall::object`], [`GitCall::number`] or [`GitCall::paths`], and cannot become options.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,15 +18,15 @@ use super::WorkTree;
 use super::object::Object;
 use crate::error::{Error, Result};
 
-/// The most that is read of an answer, in bytes, unless a caller asks for more.
+/// The limit of an answer, in bytes, unless a caller sets another one.
 const MAX_OUTPUT: u64 = 1024 * 1024;
-/// The most that is read of what `git` says to people, in bytes.
+/// The limit of git's messages for people, in bytes.
 const MAX_COMPLAINT: u64 = 4096;
-/// How long a call may take, unless a caller says something else. What a repository holds can keep git busy for ever: a
-/// pipe in the place of `.gitignore`, or a tree that has itself ten times over.
+/// How long a call may take, unless a caller sets another limit. A repository can keep git busy forever: with a pipe in
+/// place of `.gitignore`, or a tree that contains itself ten times.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Settings of every call. Those that name a program name none, and a folder that merely looks like a bare
-/// repository, as a clone can bring one, is no repository (git 2.38; see [`WorkTree::find`] for the older ones).
+/// Settings of every call. Those that name a program are empty, and a folder that only looks like a bare repository,
+/// which a clone can contain, is not a repository (git 2.38; see [`WorkTree::find`] for older versions).
 const SETTINGS: [&str; 11] = [
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
@@ -40,10 +40,9 @@ const SETTINGS: [&str; 11] = [
     "core.safecrlf=false",
     "core.bigFileThreshold=512m",
 ];
-/// Settings of calls with an index of our own, or with one that is read alone. The repository's own index is as its
-/// owner set it up. A split index would put half of ours into the repository, and a sparse one writes trees to it
-/// where it is merely listed; nobody reads ours again, so it
-/// needs no checksum.
+/// Settings of calls with an index of our own, or with one that is only read. The owner of the repository configured
+/// its index. A split index would put half of ours into the repository, and a sparse one writes trees to it even for a
+/// listing. Ours is never read again, so it needs no checksum.
 const INDEX_SETTINGS: [&str; 5] = [
     "core.splitIndex=false",
     "core.untrackedCache=false",
@@ -51,8 +50,8 @@ const INDEX_SETTINGS: [&str; 5] = [
     "feature.manyFiles=false",
     "index.skipHash=true",
 ];
-/// What a call gets beside what is kept of the environment. Nothing asks a person, nothing is fetched, no lock is
-/// taken where none is needed.
+/// The variables of a call besides those kept from the environment. No call prompts, fetches, or takes an optional
+/// lock.
 const VARIABLES: [(&str, &str); 9] = [
     ("LC_ALL", "C"),
     ("GIT_OPTIONAL_LOCKS", "0"),
@@ -64,9 +63,9 @@ const VARIABLES: [(&str, &str); 9] = [
     ("GIT_PAGER", "cat"),
     ("GIT_LITERAL_PATHSPECS", "1"),
 ];
-/// The variables of git that are kept: where a person's settings and git's own programs are, who commits, and how far
-/// up a repository is looked for. All others go: they mean another repository, as in a hook, read paths in
-/// another way, name programs, or write traces to files.
+/// The variables of git that are kept: the places of the user's settings and of git's own programs, the author, and the
+/// limit of the search for a repository. All others are removed: they select another repository, as in a hook, change
+/// how paths are read, name programs, or write traces to files.
 const KEPT: [&str; 13] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
@@ -82,24 +81,24 @@ const KEPT: [&str; 13] = [
     "GIT_COMMITTER_EMAIL",
     "GIT_COMMITTER_DATE",
 ];
-/// How the numbered variables begin that belong to `GIT_CONFIG_COUNT`.
+/// The beginnings of the numbered variables that belong to `GIT_CONFIG_COUNT`.
 const NUMBERED: [&str; 2] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
-/// A call of `git` that is being put together.
+/// A call of `git` under construction.
 #[must_use]
 pub(super) struct GitCall<'a> {
     command: Command,
-    /// What it is called in messages.
+    /// Its name in messages.
     name: &'static str,
     input: &'a [u8],
     good: &'a [i32],
     limit: u64,
     patience: Duration,
-    /// Whether what came in time is an answer.
+    /// Whether a partial answer counts.
     takes_part: bool,
 }
 
-/// What a call gave.
+/// The result of a call.
 pub(super) struct GitAnswer {
     pub(super) code: Option<i32>,
     /// Whole records, up to the limit.
@@ -109,12 +108,12 @@ pub(super) struct GitAnswer {
 }
 
 impl<'a> GitCall<'a> {
-    /// Asks in a folder of which nothing is known yet.
+    /// Runs in a folder that is not known to be a work tree.
     pub(super) fn anywhere(folder: &Path, words: &[&'static str]) -> GitCall<'a> {
         GitCall::new(folder, None, &[], words)
     }
 
-    /// Asks in a work tree. `settings` are words that say `KEY=VALUE`.
+    /// Runs in a work tree. `settings` are words of the form `KEY=VALUE`.
     pub(super) fn within(tree: &WorkTree, settings: &[String], words: &[&'static str]) -> GitCall<'a> {
         GitCall::new(&tree.root, Some(tree), settings, words)
     }
@@ -123,7 +122,7 @@ impl<'a> GitCall<'a> {
         let mut command = Command::new("git");
         command.current_dir(folder);
         if let Some(tree) = tree {
-            // Said, not looked for: between two calls nothing else can take its place.
+            // The repository is named, not searched for: nothing can replace it between two calls.
             command.arg(joined("--git-dir=", &tree.git_dir)).arg(joined("--work-tree=", &tree.root));
         }
         command.arg("--no-pager");
@@ -158,7 +157,7 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Adds the name of what `object`, or a name that is a literal, has at a path of the work tree.
+    /// Adds the name of the content of `object`, or of a literal name, at a path of the work tree.
     pub(super) fn object_at(mut self, commit: &str, path: &str) -> Result<Self> {
         let is_safe = Object::parse(commit).is_ok() || super::driver::OTHER_SIDES.contains(&commit);
         if !is_safe {
@@ -174,73 +173,73 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Adds a word that is a literal.
+    /// Adds a literal word.
     pub(super) fn word(mut self, word: &'static str) -> Self {
         self.command.arg(word);
         self
     }
 
-    /// Adds the value of a setting, which comes behind its key: there git looks for no options.
+    /// Adds the value of a setting after its key, where git expects no options.
     pub(super) fn value(mut self, value: &str) -> Self {
         self.command.arg(value);
         self
     }
 
-    /// Adds paths, behind `--`.
+    /// Adds paths, after `--`.
     pub(super) fn paths<Path: AsRef<OsStr>>(mut self, paths: impl IntoIterator<Item = Path>) -> Self {
         self.command.arg("--").args(paths);
         self
     }
 
-    /// Lets it read its paths as patterns with magic.
+    /// Makes git read its paths as patterns with magic.
     pub(super) fn magic(mut self) -> Self {
         self.command.env_remove("GIT_LITERAL_PATHSPECS");
         self
     }
 
-    /// Gives it this on its standard input.
+    /// Sets the standard input.
     pub(super) fn input(mut self, input: &'a [u8]) -> Self {
         self.input = input;
         self
     }
 
-    /// Lets it use this index in place of the repository's.
+    /// Makes git use this index instead of the repository's.
     pub(super) fn index(mut self, index: &Path) -> Self {
         self.command.env("GIT_INDEX_FILE", index);
         self
     }
 
-    /// Lets it write objects to a folder, and read them from another one as well.
+    /// Makes git write objects to a folder, and read them from another one as well.
     pub(super) fn objects(mut self, own: &Path, others: &Path) -> Self {
         self.command.env("GIT_OBJECT_DIRECTORY", own).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", others);
         self
     }
 
-    /// Takes these exit statuses for an answer, in place of 0 alone.
+    /// Accepts these exit statuses as an answer, instead of 0 alone.
     pub(super) fn good(mut self, good: &'a [i32]) -> Self {
         self.good = good;
         self
     }
 
-    /// Reads so much of its answer, in bytes.
+    /// Sets the limit of the answer, in bytes.
     pub(super) fn limit(mut self, limit: u64) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Gives it so much time.
+    /// Sets the time limit.
     pub(super) fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Takes what came in time for an answer that is cut, in place of an error.
+    /// Accepts a partial answer at the time limit, instead of an error.
     pub(super) fn takes_part(mut self) -> Self {
         self.takes_part = true;
         self
     }
 
-    /// Runs it, and refuses exit statuses but the good ones.
+    /// Runs it, and refuses other exit statuses.
     pub(super) fn ask(self) -> Result<GitAnswer> {
         let (name, good) = (self.name, self.good);
         let refused = |reason| Error::Git { command: name.to_owned(), reason };
@@ -252,7 +251,7 @@ impl<'a> GitCall<'a> {
         }
     }
 
-    /// Does what [`GitCall::ask`] does, and refuses an answer that is longer than the limit.
+    /// Does what [`GitCall::ask`] does, and refuses an answer over the limit.
     pub(super) fn ask_all(self) -> Result<Vec<u8>> {
         let name = self.name;
         let answer = self.ask()?;
@@ -262,14 +261,14 @@ impl<'a> GitCall<'a> {
         Ok(answer.output)
     }
 
-    /// Returns the one line of an answer; `None` where there is none.
+    /// Returns the only line of an answer; `None` if there is none.
     pub(super) fn line(self) -> Result<Option<String>> {
         let answer = self.ask()?;
         let line = String::from_utf8_lossy(&answer.output).trim_end_matches('\n').to_owned();
         Ok(Some(line).filter(|line| !line.is_empty()))
     }
 
-    /// Returns the object that it names.
+    /// Returns the object that the answer names.
     pub(super) fn made(self) -> Result<Object> {
         Object::parse(&self.line()?.unwrap_or_default())
     }
@@ -280,23 +279,23 @@ impl<'a> GitCall<'a> {
         let mut child = self.command.spawn()?;
         let pid = Pid::from_child(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // All at once: a full pipe that nobody reads would stop it.
+        // All pipes at once: a full pipe without a reader would stop git.
         let (output, complaint, is_late) = std::thread::scope(|scope| {
             let (done, is_done) = channel::<()>();
             let watch = scope.spawn(move || {
                 let is_late = is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
                 if is_late {
-                    // Nobody has waited for it yet, so the number is its own.
+                    // No one has waited for the process yet, so the number is still its own.
                     let _ = kill_process(pid, Signal::KILL);
                 }
                 is_late
             });
-            // What it does not want to read it says in its complaint.
+            // Its complaint explains why it does not read its input.
             scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
             let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
             let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, limit + 1));
             if output.as_ref().map_or(true, |output| output.len() as u64 > limit) {
-                // It may have ended by itself; either way nothing more is wanted of it.
+                // It may have ended by itself; either way it is no longer needed.
                 let _ = child.kill();
             }
             let complaint = complaint.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -319,14 +318,14 @@ impl<'a> GitCall<'a> {
 }
 
 impl GitAnswer {
-    /// Returns the line that says why it failed.
+    /// Returns the line that explains the failure.
     pub(super) fn reason(&self) -> String {
         let line = self.complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);
         line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
     }
 }
 
-/// Returns the settings of calls with an index of our own, or with one that is read alone.
+/// Returns the settings of calls with an index of our own, or with one that is only read.
 pub(super) fn index_settings() -> Vec<String> {
     INDEX_SETTINGS.map(str::to_owned).into()
 }
@@ -337,13 +336,13 @@ fn is_kept(name: &OsStr) -> bool {
     !is_of_git || KEPT.contains(&name) || NUMBERED.iter().any(|start| name.starts_with(start))
 }
 
-/// Takes what is relative out of the folders in which programs are looked for: it would be one of the work tree.
+/// Removes relative folders from the search path of programs: they would be in the work tree.
 fn search_absolute(command: &mut Command, path: &OsStr) {
     let absolute: Vec<_> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
     match env::join_paths(&absolute) {
         Ok(_) if absolute.is_empty() => drop(command.env_remove("PATH")),
         Ok(kept) if kept != path => drop(command.env("PATH", kept)),
-        // What was split at each separator has none in its parts.
+        // The parts are free of separators, since the text was split at each of them.
         Ok(_) | Err(_) => {}
     }
 }
@@ -364,7 +363,7 @@ fn read_up_to(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 fn drain(from: Option<impl Read>, limit: u64) -> Vec<u8> {
     let Some(mut from) = from else { return Vec::new() };
     let kept = read_up_to(&mut from, limit).unwrap_or_default();
-    // What cannot be read is not needed.
+    // An unreadable rest is not needed.
     let _ = io::copy(&mut from, &mut io::sink());
     kept
 }

@@ -1,4 +1,4 @@
-//! Committing the folder asked about, and nothing else.
+//! Commits a folder, and nothing else.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::object::Object;
 use super::tree::own_index;
 use crate::error::{Error, Result};
 
-/// What is there while git waits for a person to go on with something.
+/// Files that exist while git waits for a person to continue.
 const UNFINISHED: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge"),
     ("CHERRY_PICK_HEAD", "a cherry-pick"),
@@ -22,19 +22,17 @@ const UNFINISHED: [(&str, &str); 7] = [
 const UPDATE: [&str; 6] = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 
 impl WorkTree {
-    /// Commits the files of the folder asked about, those that git does not know yet included, but for
-    /// `without`, which are paths in the folder. Returns the commit's id; `None` where they are as they
-    /// were last committed.
+    /// Commits the files of the folder, including untracked ones, except for `without`, which are paths in the folder.
+    /// Returns the commit's id; `None` if nothing changed since the last commit.
     ///
-    /// What else is changed, or put into the index to be committed, stays as it is there. `scratch` is a
-    /// folder for the time of the call, made where there is none. The commit is not signed, and no hook is run:
-    /// one could take minutes, or refuse, and nobody is there to read it. The filters of a person are run, as
-    /// what they encrypt must not be committed in plain text.
+    /// Other changes, staged or not, stay as they are. `scratch` is a folder for the time of the call, created if it is
+    /// missing. The commit is not signed, and no hook is run: a hook could take minutes, or refuse, with nobody to read
+    /// its output. The user's filters are run, since files that they encrypt must not be committed in plain text.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] where git refuses, such as without a name for the author, or where a merge or the
-    /// like is unfinished, and [`Error::Io`] where `scratch` cannot be written. Then nothing is committed.
+    /// [`Error::Git`] if git refuses, such as without a name for the author, or if a merge or the like is unfinished,
+    /// and [`Error::Io`] if `scratch` cannot be written. Then nothing is committed.
     pub(crate) fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
         let verify = ["rev-parse", "--verify", "--quiet"];
@@ -42,7 +40,7 @@ impl WorkTree {
             self.call(&verify).word(name).good(&[0, 1]).line()?.map(|line| Object::parse(&line)).transpose()
         };
         for (name, what) in UNFINISHED {
-            // Where references are not files, most of these are none either.
+            // If references are not files, most of these are not either.
             if self.git_dir.join(name).exists() || name.ends_with("_HEAD") && object(name)?.is_some() {
                 return Err(refused(format!("{what} is not finished")));
             }
@@ -51,7 +49,7 @@ impl WorkTree {
         let index = own_index(&self.index, scratch)?;
         let settings = index_settings();
         let own = |words: &[&'static str]| GitCall::within(self, &settings, words).index(index.path());
-        // As it was last committed, without what is put into the index; what git knows of the files stays known.
+        // The index of the last commit, without staged changes; git's cached file times stay.
         match &head {
             Some(head) => own(&["read-tree", "--reset"]).object(head).ask()?,
             None => own(&["read-tree", "--empty"]).ask()?,
@@ -70,7 +68,7 @@ impl WorkTree {
         let changed = changed.join(&0);
         own(&UPDATE).input(&changed).ask()?;
         let tree = own(&["write-tree"]).made()?;
-        // What is only staged differently is no change.
+        // A change that is only staged is not a change here.
         if object("HEAD^{tree}")?.as_ref() == Some(&tree) {
             return Ok(None);
         }
@@ -79,13 +77,13 @@ impl WorkTree {
             call = call.word("-p").object(head);
         }
         let commit = call.made()?;
-        // The index of the repository learns of these files before the branch does: where this fails nothing
-        // is committed, and where the next one fails they are put into the index and no more.
+        // The index of the repository gets these files before the branch does: if this fails nothing is committed, and
+        // if the next step fails they are staged and no more.
         self.call(&UPDATE).input(&changed).ask()?;
         let update = self.call(&["update-ref", "-m", "ralph-memory", "HEAD"]).object(&commit);
         match &head {
             Some(head) => update.object(head).ask()?,
-            // There must be none.
+            // The file must not exist.
             None => update.word("").ask()?,
         };
         Ok(Some(commit.as_str().to_owned()))
@@ -141,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_folder_is_committed() {
+    fn only_the_memory_folder_is_committed() {
         let project = CommitProject::new();
         // The first commit of a repository.
         let first = project.commit().unwrap().unwrap();
@@ -150,7 +148,7 @@ mod tests {
         assert_eq!(project.ask(&["log", "--format=%B"]), "it: é\n\nmore");
         assert_eq!(project.commit().unwrap(), None);
 
-        // What a person put into the index and what they changed since stays where it is.
+        // Staged changes and later changes of a person stay.
         project.git(&["add", "src"]);
         project.git(&["commit", "--quiet", "--message", "theirs"]);
         project.write("src/a.rs", "staged").write("src/new.rs", "staged").write("src/gone.rs", "g");
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unfinished_is_left_alone() {
+    fn unfinished_merges_are_left_alone() {
         let project = CommitProject::new();
         project.commit().unwrap();
         let head = project.ask(&["rev-parse", "HEAD"]);
@@ -184,7 +182,7 @@ mod tests {
             fs::remove_file(project.root().join(".git").join(name)).unwrap();
         }
         assert_eq!(project.ask(&["rev-parse", "HEAD"]), head);
-        // What is ignored is not committed.
+        // Ignored files are not committed.
         project.write(".gitignore", ".ralph\n");
         fs::remove_dir_all(project.root().join(".git")).unwrap();
         project.git(&["init", "--quiet"]);

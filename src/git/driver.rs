@@ -1,4 +1,4 @@
-//! The merge driver: what git runs to merge entries, registered in the repository's own configuration.
+//! The merge driver: the command that git runs to merge entries, registered in the repository's own configuration.
 
 use super::WorkTree;
 use crate::error::Result;
@@ -8,11 +8,11 @@ pub(crate) const DRIVER: &str = "ralph-memory";
 /// The keys of the driver's command line and of its description.
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
-/// What has the other side of a merge, of a cherry-pick and of a rebase.
+/// References to the other side of a merge, of a cherry-pick and of a rebase.
 pub(super) const OTHER_SIDES: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"];
 
 impl WorkTree {
-    /// Returns the command line of the merge driver, where one is registered.
+    /// Returns the command line of the merge driver, if one is registered.
     ///
     /// # Errors
     ///
@@ -21,7 +21,7 @@ impl WorkTree {
         self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
     }
 
-    /// Registers a merge driver in the configuration of the repository, which is not part of what it shares.
+    /// Registers a merge driver in the configuration of the repository, which clones do not share.
     ///
     /// # Errors
     ///
@@ -34,9 +34,9 @@ impl WorkTree {
         Ok(())
     }
 
-    /// Returns whether the other side of a merge that is under way has a file at `path`, which is relative
-    /// to the folder asked about. `heads` are commits that it may be, beside those that git notes itself; what
-    /// is not the whole name of one counts for nothing.
+    /// Returns whether the other side of a merge in progress has a file at `path`, which is relative to the folder.
+    /// `heads` are further candidates for its commit, besides those that git records; only whole names of commits
+    /// count.
     ///
     /// # Errors
     ///

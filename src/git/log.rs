@@ -1,4 +1,4 @@
-//! What was done to paths since a time.
+//! Changes of paths since a time.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,35 +14,35 @@ use crate::error::Result;
 /// A commit that changed a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Touch {
-    /// The path, as [`WorkTree::touches`] was asked about it: relative to the folder above the one asked about.
+    /// The path, in the form of [`WorkTree::touches`]: relative to the folder above the given one.
     pub path: String,
     /// The commit's id.
     pub commit: String,
     /// When it was made, in seconds since 1970.
     pub at: i64,
-    /// How many lines were added and taken out. It is 0 where that is not known: of a binary file, and where the
-    /// repository has not all that the commits have in them, as a partial clone has not.
+    /// How many lines were added and removed. It is 0 if unknown: for a binary file, and if the repository lacks the
+    /// content of a commit, as a partial clone does.
     pub lines: u64,
 }
 
-/// How many commits are looked at, the newest ones.
+/// How many commits are examined, the newest ones.
 const MAX_COMMITS: i64 = 10_000;
-/// How much is read of the list of commits at which a history ends, in bytes: it has mostly one.
+/// The limit of the list of commits at which a history ends, in bytes: it mostly has one.
 const MAX_SHALLOW: u64 = 64 * 1024;
-/// How long each question of the history may take: whoever made it may have made it endless, and an entry whose files
-/// nobody looked at is shown all the same.
+/// How long each query of the history may take: a history may be made endless, and entries are shown even if their
+/// files are not checked.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// From what size on a file counts as changed by a number of lines that is not known. To compare two, git holds a
-/// hundred times their size where each line is one byte.
+/// The size from which a file counts as changed by an unknown number of lines. To compare two files, git needs a
+/// hundred times their size if each line is one byte.
 const BIG_FILE: &str = "core.bigFileThreshold=256k";
-/// How a commit is compared with the one before: by nothing that a person sets, and without a program.
+/// How a commit is compared with its parent: independent of settings, and without a program.
 const COMPARED: [&str; 8] =
     ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 impl WorkTree {
-    /// Returns what the commits since `since` did to these paths and those below them, the newest first;
-    /// of very much the newest. Paths are relative to the folder above the one asked about, which is the
-    /// project of a memory. Merges are left out: what they bring is in the commits that they merge.
+    /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; of very
+    /// many the newest. Paths are relative to the folder above the given one, which is the project of a memory. Merges
+    /// are left out: their changes are in the merged commits.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl WorkTree {
             .filter_map(|line| line.split_once(' '))
             .map(|(at, commit)| (commit, at.parse().unwrap_or_default()))
             .collect();
-        // The oldest commits of a shallow clone look as if they had made every file: nobody knows what they changed.
+        // The oldest commits of a shallow clone seem to create every file; their real changes are unknown.
         let shallow = self.shallow();
         let is_whole = |commit: &str| !shallow.lines().any(|cut| cut == commit);
         let commits: String = listed
@@ -75,7 +75,8 @@ impl WorkTree {
             let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
             call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()
         };
-        // Lines cannot be counted of files that a partial clone did not fetch; their names stand in its trees.
+        // A partial clone lacks the content of some files, so their lines cannot be counted; their names are in its
+        // trees.
         let answer = compared("--numstat").or_else(|_| compared("--raw"))?;
         let mut touches = Vec::new();
         let mut commit = "";
@@ -97,8 +98,7 @@ impl WorkTree {
         Ok(touches)
     }
 
-    /// Returns how many lines each of those of the paths has that is a text git keeps track of. Paths are
-    /// those of [`WorkTree::touches`].
+    /// Returns the number of lines of each path that is a tracked text file. Paths are those of [`WorkTree::touches`].
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl WorkTree {
             "-e",
             "",
         ];
-        // 1 means that there is no line in any of them.
+        // 1 means that none of them has a line.
         let answer = self.read(&words).paths(&paths).good(&[0, 1]).patience(PATIENCE).ask()?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
@@ -137,24 +137,23 @@ impl WorkTree {
     fn shallow(&self) -> String {
         let file = self.objects.parent().and_then(|common| File::open(common.join("shallow")).ok());
         let mut text = String::new();
-        // Where it cannot be read, git itself does not know either.
+        // If it cannot be read, git does not know the end either.
         let _ = file.map(|file| file.take(MAX_SHALLOW).read_to_string(&mut text));
         text
     }
 
-    /// Returns paths of the folder above the one asked about as paths in the work tree; none where that folder is
-    /// outside of it.
+    /// Returns paths of the folder above the given one as paths in the work tree; none if that folder is outside of it.
     fn of_project(&self, paths: &[&str]) -> Vec<String> {
         let Some(project) = self.project() else { return Vec::new() };
         paths.iter().map(|path| format!("{project}{path}")).collect()
     }
 
-    /// Returns a path of the work tree as seen from the folder above; `None` where it is beside that.
+    /// Returns a path of the work tree relative to the folder above; `None` if it is outside of that.
     fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(self.project()?)
     }
 
-    /// Returns the path of the folder above the one asked about: empty, or ending in `/`.
+    /// Returns the path of the folder above the given one: empty, or ending in `/`.
     fn project(&self) -> Option<&str> {
         let own = self.own_path()?;
         Some(own.rfind('/').map_or("", |at| &own[..=at]))
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_to_paths_is_told_commit_by_commit() {
+    fn changes_to_paths_are_listed_by_commit() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         super::super::tests::git(root, &["init", "--quiet"]);

@@ -1,11 +1,10 @@
 //! Asks `git` about a folder.
 //!
-//! This is the only module that runs it, and it changes no repository but to [commit](WorkTree::commit) and
-//! to [register a merge driver](WorkTree::register_merge_driver), when that is asked for: no lock is taken, nothing
-//! is added to its objects (see [`WorkTree::tree`]), nothing is fetched, and no program is run but `git` itself,
-//! nor by it (but for the filters of a person when their files are committed). That there is no `git`, or no
-//! repository, is an answer like any other. Paths that are given and returned are relative to the
-//! folder asked about, with `/` between their parts.
+//! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [register a
+//! merge driver](WorkTree::register_merge_driver), on request. No other call takes a lock, adds objects (see
+//! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself (except for a person's filters
+//! when their files are committed). A missing `git` or repository is an answer, not an error. Paths in arguments and
+//! results are relative to the given folder, with `/` between their parts.
 
 mod busy;
 mod call;
@@ -29,14 +28,14 @@ pub(crate) use busy::Repository;
 pub(crate) use driver::DRIVER;
 pub(crate) use log::Touch;
 
-/// What `git` says of a folder.
+/// Git's answer about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lookup {
     /// There is no `git` to ask.
     NoGit,
     /// The folder is in no repository, or in one without work tree.
     NoWorkTree,
-    /// `git` does not want to look at it; with what it says.
+    /// `git` refuses to work with it, for this reason.
     Refused(String),
     /// It is in a work tree.
     Found(WorkTree),
@@ -54,25 +53,25 @@ pub(crate) struct WorkTree {
     /// The work tree's index, which may not exist.
     index: PathBuf,
     format: HashFormat,
-    /// The path of the folder asked about in the work tree: empty, or ending in `/`.
+    /// The path of the given folder in the work tree: empty, or ending in `/`.
     prefix: String,
 }
 
-/// What is not as it was last committed.
+/// The changes since the last commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Uncommitted {
-    /// What is committed and was changed since, or is added and not committed.
+    /// Committed files that changed since, and staged new files.
     pub changed: Vec<String>,
-    /// What `git` has never been told of.
+    /// Untracked files.
     pub untracked: Vec<String>,
     /// Whether there is more than these.
     pub more: bool,
 }
 
 impl WorkTree {
-    /// Looks for the work tree that `folder` is in, from the folder above it: what lies in `folder` may have come
-    /// with a clone, and with the right names in it git would take it for a repository and believe its
-    /// configuration. Only where `folder` has a `.git`, which no clone brings, it is a work tree of its own.
+    /// Finds the work tree that contains `folder`, starting from the folder above it. The content of `folder` may come
+    /// from a clone, and with the right names in it git would treat it as a repository and trust its configuration.
+    /// `folder` is a work tree of its own only if it has a `.git`, which no clone can contain.
     pub(crate) fn find(folder: &Path) -> Lookup {
         let start = start(folder);
         let words = [
@@ -103,11 +102,11 @@ impl WorkTree {
         let [b"true", root, git_dir, objects, index, format, prefix, b""] = lines[..] else {
             return Lookup::Refused("its answer to `git rev-parse` is not understood".to_owned());
         };
-        // Paths of git may be relative to where it was asked.
+        // Paths of git may be relative to the folder of the call.
         let path = |bytes: &[u8]| start.join(OsString::from_vec(bytes.to_vec()));
         let git_dir = path(git_dir);
-        // A folder above that looks like a bare repository may have come with a clone, too. From 2.38 on git
-        // refuses it itself.
+        // A folder above that looks like a bare repository may come from a clone, too. Git refuses it itself from 2.38
+        // on.
         if start.canonicalize().is_ok_and(|start| start.starts_with(&git_dir)) {
             return Lookup::Refused(format!("`{}` is a bare repository around the memory", git_dir.display()));
         }
@@ -124,13 +123,13 @@ impl WorkTree {
         })
     }
 
-    /// Returns those of the paths that `git` ignores, in the given order. They need not exist.
+    /// Returns those of the paths that `git` ignores, in the given order. They may not exist.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
-        // This command cannot be told to take paths literally; none that begins like this has magic.
+        // This command has no option for literal paths; a path that begins like this has no magic.
         let start = format!("./{}", self.prefix);
         let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
         // 1 means that it ignores none of them.
@@ -141,7 +140,7 @@ impl WorkTree {
         Ok(paths.iter().filter(is_ignored).map(|path| (*path).to_owned()).collect())
     }
 
-    /// Returns the files at or below the paths that `git` keeps track of, as many as fit.
+    /// Returns the tracked files at or below the paths, as many as fit.
     ///
     /// # Errors
     ///
@@ -152,13 +151,13 @@ impl WorkTree {
         Ok(names(&answer.output).map(|path| self.below(path)).collect())
     }
 
-    /// Returns what in the folder is not committed, in git's order.
+    /// Returns the uncommitted files in the folder, in git's order.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn uncommitted(&self) -> Result<Uncommitted> {
-        // Without renames every record is one state and one path. What changed in a submodule is asked of nobody.
+        // Without renames every record is one state and one path. Submodules are not examined.
         let words = [
             "status",
             "--porcelain=v1",
@@ -172,7 +171,7 @@ impl WorkTree {
         let mut found = Uncommitted { more: answer.is_cut, ..Uncommitted::default() };
         for record in names(&answer.output) {
             let Some((state, path)) = record.split_at_checked(2) else { continue };
-            // These paths are those in the work tree, wherever it is asked from.
+            // These paths are relative to the work tree, whatever the folder of the call.
             let path = self.below(path.trim_start_matches(' ').to_owned());
             if state == "??" { found.untracked.push(path) } else { found.changed.push(path) }
         }
@@ -183,24 +182,24 @@ impl WorkTree {
         GitCall::within(self, &[], words)
     }
 
-    /// Asks something for which git reads the index.
+    /// Runs a call for which git reads the index.
     fn read<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
         GitCall::within(self, &index_settings(), words)
     }
 
-    /// Returns a path of the work tree as seen from the folder asked about.
+    /// Returns a path of the work tree relative to the given folder.
     fn below(&self, path: String) -> String {
         path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
     }
 
-    /// Returns the path of the folder asked about; none where that is the whole work tree.
+    /// Returns the path of the given folder; none if that is the whole work tree.
     fn own_path(&self) -> Option<&str> {
         Some(self.prefix.trim_end_matches('/')).filter(|path| !path.is_empty())
     }
 
-    /// Returns the settings of a call that compares files with the index, with which none of the programs is run
-    /// by which a person filters the files of some repositories (`filter.NAME.clean` and the like), and whether
-    /// the mode of a file says there that it is a program.
+    /// Returns the settings of a call that compares files with the index. They disable the programs with which some
+    /// people filter files (`filter.NAME.clean` and the like). Also returns whether the repository records the
+    /// executable bit of files.
     fn index_settings(&self) -> Result<(Vec<String>, bool)> {
         let words = ["config", "--null", "--get-regexp", r"^(filter\..*|core\.filemode)$"];
         // 1 means that there is none.
@@ -225,7 +224,7 @@ impl WorkTree {
     }
 }
 
-/// Returns the folder from which the work tree is looked for that `folder` is in.
+/// Returns the folder from which the search for the work tree of `folder` starts.
 fn start(folder: &Path) -> &Path {
     let is_own = folder.join(".git").symlink_metadata().is_ok();
     folder.parent().filter(|_| !is_own).unwrap_or(folder)
@@ -248,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs `git` as a person would, with nobody's settings.
+    /// Runs `git` as a person would, without settings.
     #[track_caller]
     pub(super) fn git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
@@ -265,7 +264,7 @@ mod tests {
     fn repository(files: &[&str]) -> (TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         git(root.path(), &["init", "-q"]);
-        // What the person who runs the tests ignores everywhere.
+        // Ignored files of the person who runs the tests.
         git(root.path(), &["config", "core.excludesFile", "/dev/null"]);
         let memory = root.path().join("sub/.ralph");
         for file in files {
@@ -293,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(WorkTree::find(&folder.path().join(".ralph")), Lookup::NoWorkTree);
         let (root, _) = repository(&[]);
-        // Some versions of git refuse to look at it, the others say that it is no work tree.
+        // Some versions of git refuse it, the others report that it is not a work tree.
         let inside = WorkTree::find(&root.path().join(".git/.ralph"));
         assert!(matches!(inside, Lookup::NoWorkTree | Lookup::Refused(_)), "{inside:?}");
     }
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_is_told_from_what_is() {
+    fn uncommitted_files_are_distinguished() {
         let odd = "knowledge/a b\n→\"*.md";
         let (root, memory) = repository(&["knowledge/kept.md", "knowledge/edited.md", "knowledge/gone.md"]);
         put(&root.path().join("beside.md"), "x");
@@ -348,7 +347,7 @@ mod tests {
     #[test]
     fn an_answer_of_any_length_is_cut_between_paths() {
         let (_root, memory) = repository(&[]);
-        // A few hundred bytes of path each, so that some thousand files are more than fit.
+        // Paths of a few hundred bytes, so that some thousand files are over the limit.
         let folder = format!("knowledge/{}/{}", "a".repeat(200), "b".repeat(200));
         fs::create_dir_all(memory.join(&folder)).unwrap();
         let path = |at: usize| format!("{folder}/{at:04}.md");
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn no_program_that_the_repository_names_is_run() {
+    fn no_program_named_by_the_repository_is_run() {
         let (root, memory) = repository(&["knowledge/a.md"]);
         let trap = root.path().join("trap");
         put(&root.path().join("monitor"), &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));

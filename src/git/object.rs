@@ -7,19 +7,18 @@ use crate::error::{Error, Result};
 /// How many hexadecimal digits the name of an object has: of SHA-1, and of SHA-256.
 const LENGTHS: [usize; 2] = [40, 64];
 
-/// The whole name of an object: hexadecimal digits and nothing else, so that it is never taken for an option, for
-/// a path or for a reference.
+/// The whole name of an object: only hexadecimal digits, so that it cannot be an option, a path or a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Object(String);
 
 impl Object {
-    /// Takes a name that stands anywhere: in an answer of git, or in a file that anybody may have written.
+    /// Parses a name from any source: an answer of git, or a file that anyone may have written.
     pub(super) fn parse(name: &str) -> Result<Object> {
         let is_name = LENGTHS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_name { Ok(Object(name.to_ascii_lowercase())) } else { Err(Object::refused(name)) }
     }
 
-    /// Says that this is no name of an object.
+    /// Returns the error for an invalid name.
     pub(super) fn refused(name: &str) -> Error {
         let start: String = name.chars().take(80).collect();
         let reason = format!("`{}` is not the name of an object: 40 or 64 hexadecimal digits", start.escape_debug());
@@ -31,7 +30,7 @@ impl Object {
     }
 }
 
-/// Which hash a repository names its objects by.
+/// The hash of a repository's object names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HashFormat {
     Sha1,
@@ -39,7 +38,7 @@ pub(super) enum HashFormat {
 }
 
 impl HashFormat {
-    /// Takes the word of git for it.
+    /// Parses git's name of it.
     pub(super) fn parse(word: &str) -> Option<HashFormat> {
         match word {
             "sha1" => Some(HashFormat::Sha1),
@@ -48,7 +47,7 @@ impl HashFormat {
         }
     }
 
-    /// Returns how many digits a name has.
+    /// Returns the number of digits of a name.
     pub(super) fn digits(self) -> usize {
         match self {
             HashFormat::Sha1 => LENGTHS[0],
@@ -56,7 +55,7 @@ impl HashFormat {
         }
     }
 
-    /// Returns the name that a file of these bytes has.
+    /// Returns the name of a file with these bytes.
     pub(super) fn name_of(self, bytes: &[u8]) -> Object {
         let head = format!("blob {}\0", bytes.len());
         let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_file_has_the_name_that_git_gives_it() {
-        // What `git hash-object` says of `x` and a line's end.
+        // The output of `git hash-object` for `x` and a line end.
         assert_eq!(HashFormat::Sha1.name_of(b"x\n").as_str(), "587be6b4c3f93f93c489c0111bba5596147a26cb");
         let empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813";
         assert_eq!(HashFormat::Sha256.name_of(b"").as_str(), empty);

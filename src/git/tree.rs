@@ -1,11 +1,10 @@
 //! The state of a work tree as one id: the git tree of its files.
 //!
-//! Two attempts that leave the same files have the same tree, whatever was committed in between. The
-//! repository is not touched: an index and trees are written to a folder of the caller's, which git reads
-//! beside its own. Contents of files are written nowhere, since only their names are asked for, and no filter sees
-//! them. Files that git does not know as they are count by their content where they are small, and by their size
-//! and time otherwise. Each file is judged alone, so that one which is added changes nothing for the others. Where
-//! there is too much to read, there is no tree.
+//! Two attempts that leave the same files have the same tree, whatever was committed in between. The repository is not
+//! touched: an index and trees are written to a folder of the caller, which git reads beside its own. File contents are
+//! written nowhere, since only their names are needed, and no filter sees them. Untracked and modified files count by
+//! their content if they are small, else by their size and time. Each file is judged alone, so that adding one does not
+//! affect the others. If there is too much to read, there is no tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -24,15 +23,14 @@ use crate::error::{Error, IoContext as _, Result};
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
 const MAX_FILE: u64 = 256 * 1024;
-/// The most that is read of all files together, in bytes. Beyond that there is no tree.
+/// The limit of all file contents together, in bytes. Beyond that there is no tree.
 const MAX_READ: u64 = 128 * 1024 * 1024;
-/// The most files that are read. Beyond that there is no tree.
+/// The limit of files that are read. Beyond that there is no tree.
 const MAX_FILES: usize = 50_000;
-/// The most that is read of a list of paths, in bytes: a few hundred thousand.
+/// The limit of a list of paths, in bytes: a few hundred thousand paths.
 const MAX_LIST: u64 = 32 * 1024 * 1024;
 
-/// What differs between two trees; paths are relative to the work tree's root, with `/` between their
-/// parts.
+/// The differences between two trees; paths are relative to the work tree's root, with `/` between their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub created: Vec<String>,
@@ -40,28 +38,28 @@ pub(crate) struct Changes {
     pub deleted: Vec<String>,
 }
 
-/// What is left of a tree when something is taken out of it.
+/// The rest of a tree after the removal of a path.
 enum Left {
-    /// All of it: there was nothing to take out.
+    /// All of it: there was nothing to remove.
     All,
     Nothing,
     /// This tree.
     Tree(Object),
 }
 
-/// A file that git does not know as it is.
+/// An untracked or modified file.
 enum Located {
-    /// A regular file, with its size, the nanosecond in which it was changed last, and whether it is a program.
+    /// A regular file, with its size, its modification time in nanoseconds, and whether it is executable.
     File { size: u64, changed: i128, executable: bool },
-    /// A link, with where it leads.
+    /// A link, with its target.
     Link(OsString),
     /// A repository of its own.
     Repository,
-    /// Nothing that git keeps track of.
+    /// Something that git does not track.
     Nothing,
 }
 
-/// A copy of a repository's index that is ours alone; removed in the end.
+/// A private copy of a repository's index; removed at the end.
 pub(super) struct OwnIndex(PathBuf);
 
 impl OwnIndex {
@@ -72,13 +70,13 @@ impl OwnIndex {
 
 impl Drop for OwnIndex {
     fn drop(&mut self) {
-        // What stays is small, and the next one has another name.
+        // A file that stays is small, and the next one has another name.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Copies the index of a repository, `index`, to the folder `scratch`. With it git knows which files it need not
-/// read again. A new repository has none.
+/// Copies the index of a repository, `index`, to the folder `scratch`, so that git knows which files are unchanged. A
+/// new repository has no index.
 pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     fs::create_dir_all(scratch).io("create", scratch)?;
     let scratch = fs::canonicalize(scratch).io("find", scratch)?;
@@ -86,8 +84,8 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     let own = OwnIndex(scratch.join(name));
     match fs::copy(index, &own.0) {
         Ok(_) => {
-            // Git reads again what changed about as late as the index did. A copy that is younger than
-            // the index would hide such a change.
+            // Git reads files again that changed about as late as the index did. A copy that is younger than the index
+            // would hide such a change.
             let time = fs::metadata(index).and_then(|stat| stat.modified()).io("read", index)?;
             let copy = fs::File::options().write(true).open(&own.0).io("open", &own.0)?;
             copy.set_modified(time).io("set the time of", &own.0)?;
@@ -98,11 +96,11 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     Ok(own)
 }
 
-/// Where git works when it makes a tree.
+/// Git's working files for making a tree.
 struct Scratch<'a> {
     tree: &'a WorkTree,
     settings: Vec<String>,
-    /// Whether a file's mode says that it is a program.
+    /// Whether a file's mode has the executable bit.
     has_modes: bool,
     /// Where new objects are written.
     objects: PathBuf,
@@ -110,16 +108,15 @@ struct Scratch<'a> {
 }
 
 impl WorkTree {
-    /// Returns the id of the git tree of the files as they are now, tracked or not, but for ignored ones
-    /// and those of the folder asked about, which is the memory itself.
+    /// Returns the id of the git tree of the current files, tracked or not, except for ignored ones and those of the
+    /// given folder, which is the memory itself.
     ///
-    /// A file that git does not know as it is (an untracked one, or one whose content changed since it was put into the
-    /// index) counts by its content up to 256 KiB, and by its size and time above that, whatever other files there
-    /// are. The content is taken as it is on the disk: a file that git would store in another form, and one that
-    /// is too large, is another one in the tree once it is committed.
+    /// An untracked or modified file counts by its content up to 256 KiB, and by its size and time above that, whatever
+    /// other files there are. The content is that on the disk: a file that git would store in another form, or that is
+    /// too large, gets another name in the tree once it is committed.
     ///
-    /// `scratch` is a folder, made where there is none, that has the new trees afterwards; after a failure it has
-    /// none at all.
+    /// `scratch` is a folder, created if it is missing, that contains the new trees afterwards; after a failure it
+    /// contains none.
     ///
     /// # Errors
     ///
@@ -129,13 +126,13 @@ impl WorkTree {
         let place = self.scratch(scratch)?;
         let made = place.make();
         if made.is_err() {
-            // The disk may be full. Trees that are missing cost a list of changed files and no more.
+            // The disk may be full. Missing trees only cost a list of changed files.
             let _ = fs::remove_dir_all(&place.objects);
         }
         Ok(made?.as_str().to_owned())
     }
 
-    /// Returns what differs between two trees that were made with the same `scratch`.
+    /// Returns the differences between two trees that were made with the same `scratch`.
     ///
     /// # Errors
     ///
@@ -160,7 +157,7 @@ impl WorkTree {
         Ok(changes)
     }
 
-    /// Prepares a place for git to work in.
+    /// Prepares the folder for git's working files.
     fn scratch(&self, scratch: &Path) -> Result<Scratch<'_>> {
         let objects = scratch.join("objects");
         fs::create_dir_all(&objects).io("create", &objects)?;
@@ -178,10 +175,9 @@ impl WorkTree {
 }
 
 impl Scratch<'_> {
-    /// Makes the tree of the files as they are now.
+    /// Makes the tree of the current files.
     fn make(&self) -> Result<Object> {
-        // What was touched and is the same all the same is known to the index from here on. 1 means that
-        // something differs.
+        // Refreshes the index, so that touched but unchanged files count as unchanged. 1 means that something differs.
         self.call(&["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"]).good(&[0, 1]).ask()?;
         let words = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty"];
         let changed = self.but_memory(self.call(&words)).limit(MAX_LIST).ask_all()?;
@@ -200,8 +196,8 @@ impl Scratch<'_> {
             Err(_) if self.resolve_memory()? => write()?,
             tree => tree?,
         };
-        // What is committed of the memory is still in it. Taking it out of the index instead would cost
-        // three times the rest where there are thousands of entries.
+        // The tree still contains the committed memory. Removing it from the index instead would take three times as
+        // long with thousands of entries.
         let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
         match self.without(&tree, &parts)? {
             Left::All => Ok(tree),
@@ -210,8 +206,8 @@ impl Scratch<'_> {
         }
     }
 
-    /// Takes the memory's files in conflict out of the index, which has no tree with them. Returns whether there were
-    /// any.
+    /// Removes the memory's files in conflict from the index, since an index with conflicts has no tree. Returns
+    /// whether there were any.
     fn resolve_memory(&self) -> Result<bool> {
         let Some(memory) = self.tree.own_path() else { return Ok(false) };
         let listing = self.call(&["ls-files", "-z", "--unmerged"]).paths([memory]).limit(MAX_LIST).ask_all()?;
@@ -234,7 +230,7 @@ impl Scratch<'_> {
         record(list, "0", &"0".repeat(self.tree.format.digits()), path);
     }
 
-    /// Tells the index of the files at these paths.
+    /// Adds the files at these paths to the index.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
         let mut folders = HashMap::new();
         let mut look =
@@ -250,7 +246,7 @@ impl Scratch<'_> {
                 Located::File { size, changed, executable } => {
                     let mode = if executable && self.has_modes { "100755" } else { "100644" };
                     let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
-                    // Nobody asks for the object of this name, so there is none.
+                    // The object of this name is never read, so it does not exist.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
                     record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
                 }
@@ -263,7 +259,7 @@ impl Scratch<'_> {
             }
         }
         if !repositories.is_empty() {
-            // Git finds the commits. It refuses where one has none yet: then all of them count as being there.
+            // Git finds the commits. It refuses if one has none yet: then all of them count as existing.
             let list: Vec<u8> = repositories.join(&0);
             let words = ["update-index", "--add", "--replace", "-z", "--stdin"];
             if self.call(&words).input(&list).ask().is_err() {
@@ -280,8 +276,8 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    /// Returns whether a folder that a path goes through is a link, behind which are no files of the work tree.
-    /// `known` holds the folders that were looked at.
+    /// Returns whether a path goes through a folder that is a link, behind which are no files of the work tree. `known`
+    /// has the results for folders that were checked.
     fn is_linked<'a>(&self, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
         let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return false };
         let folder = &path[..end];
@@ -293,12 +289,12 @@ impl Scratch<'_> {
         is_linked
     }
 
-    /// Returns where a path of the work tree is.
+    /// Returns the file system path of a path of the work tree.
     fn full(&self, path: &[u8]) -> PathBuf {
         self.tree.root.join(OsStr::from_bytes(path))
     }
 
-    /// Returns what is left of a tree without what stands under the path of these parts.
+    /// Returns the rest of a tree without the content at the path of these parts.
     fn without(&self, tree: &Object, path: &[&str]) -> Result<Left> {
         let Some((part, rest)) = path.split_first() else { return Ok(Left::All) };
         let listing = self.call(&["ls-tree", "-z"]).object(tree).limit(MAX_LIST).ask_all()?;
@@ -336,7 +332,7 @@ impl Scratch<'_> {
         self.call(&["mktree", "-z", "--missing"]).input(&input).made()
     }
 
-    /// Leaves the memory out of what a call looks at.
+    /// Leaves the memory out of a call.
     fn but_memory<'a>(&self, call: GitCall<'a>) -> GitCall<'a> {
         match self.tree.own_path() {
             Some(memory) => call.magic().paths([format!(":(exclude,top,literal){memory}")]),
@@ -357,8 +353,8 @@ fn record(list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]) {
     list.push(0);
 }
 
-/// Refuses files that are too much to read, by their sizes. Reading some of them alone would let what they count by
-/// depend on the others.
+/// Refuses too many files, or too large ones. Reading only some of them would make the result of one file depend on the
+/// others.
 fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
     let (count, bytes) =
         sizes.filter(|size| *size <= MAX_FILE).fold((0, 0), |(count, sum), size| (count + 1, sum + size));
@@ -375,7 +371,7 @@ fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
     Err(Error::invalid("cannot read the work tree", reason))
 }
 
-/// Returns what is at a path.
+/// Returns the kind of file at a path.
 fn look(path: &Path) -> Located {
     let Ok(stat) = fs::symlink_metadata(path) else { return Located::Nothing };
     if stat.is_file() {
@@ -390,7 +386,7 @@ fn look(path: &Path) -> Located {
     }
 }
 
-/// Reads a file of up to [`MAX_FILE`] bytes; `None` where it cannot be read, or is larger by now.
+/// Reads a file of up to [`MAX_FILE`] bytes; `None` if it cannot be read, or is larger by now.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
@@ -471,11 +467,11 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_comes_back_has_its_tree() {
+    fn an_equal_state_has_the_same_tree() {
         let project = TestProject::new();
         let first = project.tree();
         assert_eq!(project.tree(), first);
-        // Neither the memory nor what is ignored counts, and committing changes nothing.
+        // Neither the memory nor ignored files count, and committing changes nothing.
         project.write(".ralph/journal/run-1/0001.md", "j").write("target/x", "x");
         project.commit();
         assert_eq!(project.tree(), first);
@@ -490,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn the_committed_memory_is_no_part_of_it() {
+    fn the_tree_excludes_the_committed_memory() {
         let project = TestProject::new();
         project.write("deep/er/.ralph/knowledge/x.md", "x").write("deep/beside", "b");
         let sub = project.root().join("deep/er/.ralph");
@@ -501,7 +497,7 @@ mod tests {
         project.commit();
         assert_eq!(tree(&sub, &project.scratch()), before);
         assert_eq!(project.changes(&before, &before), Changes::default());
-        // It is the tree that git makes of the rest, also where nothing is left.
+        // It is the tree that git makes of the rest, also if nothing is left.
         project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
         let output =
             std::process::Command::new("git").arg("write-tree").current_dir(project.root()).output().unwrap().stdout;
@@ -514,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_in_the_moment_of_the_index_is_seen() {
+    fn a_change_at_the_time_of_the_index_is_seen() {
         let project = TestProject::new();
         project.git(&["config", "core.trustctime", "false"]);
         let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
@@ -525,14 +521,14 @@ mod tests {
         project.git(&["add", "--all"]);
         stamp(".git/index");
         let before = project.tree();
-        // As long as it was, and with its times.
+        // It has the same length and times as before.
         project.write("src/a.rs", "b");
         stamp("src/a.rs");
         assert_ne!(project.tree(), before);
     }
 
     #[test]
-    fn changes_are_told_with_their_paths() {
+    fn changes_are_listed_by_path() {
         let project = TestProject::new();
         project.write("gone", "g");
         project.commit();
@@ -551,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_stays_as_it_is() {
+    fn making_a_tree_leaves_the_repository_unchanged() {
         let project = TestProject::new();
         project.commit();
         project.write("src/a.rs", "staged");
@@ -584,7 +580,7 @@ mod tests {
         assert_eq!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
         fs::write(linked.join("src/a.rs"), "other").unwrap();
         assert_ne!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
-        // A memory in a subfolder leaves itself out, and the other one in.
+        // A memory in a subfolder leaves itself out, and includes the other one.
         project.write("sub/.ralph/knowledge/z.md", "z");
         let sub = project.root().join("sub/.ralph");
         let before = tree(&sub, &project.scratch());
@@ -622,7 +618,7 @@ mod tests {
             file.set_len(size).unwrap();
             file.set_modified(at(seconds)).unwrap();
         };
-        // 2 GiB, of which nothing is read and nothing written.
+        // 2 GiB that are neither read nor written.
         let large = 2 * 1024 * 1024 * 1024;
         make(large, 1);
         let first = project.tree();
@@ -637,7 +633,7 @@ mod tests {
         assert_ne!(project.tree(), first);
         make(large, 1);
         assert_eq!(project.tree(), first);
-        // Of a small one the content counts, whenever it was written.
+        // A small one counts by its content, whenever it was written.
         make(MAX_FILE, 1);
         let small = project.tree();
         make(MAX_FILE, 2);
@@ -647,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_added_change_no_other_file() {
+    fn an_added_file_does_not_affect_others() {
         for (before, after, size) in [(8_180, 20, 1), (40, 20, 600_000)] {
             let project = TestProject::new();
             let add = |folder: &str, count| {
@@ -669,7 +665,7 @@ mod tests {
         let (most, size) = (MAX_READ / MAX_FILE, |count, size| check_sizes(std::iter::repeat_n(size, count)));
         assert!(size(usize::try_from(most).unwrap(), MAX_FILE).is_ok() && size(MAX_FILES, 1).is_ok());
         assert!(size(MAX_FILES + 1, 0).is_err());
-        // What is too large by itself is not read.
+        // A file over the limit is not read.
         assert!(size(MAX_FILES + 1, MAX_FILE + 1).is_ok());
         let project = TestProject::new();
         let make = |number| {
@@ -678,7 +674,7 @@ mod tests {
         };
         (0..most).for_each(make);
         let error = found(&project.root().join(".ralph")).tree(&project.scratch()).unwrap_err().to_string();
-        // The other two files are those of every project here.
+        // The other two files belong to every project here.
         assert!(error.starts_with("cannot read the work tree: 514 files, 129 MiB together, are untracked"), "{error}");
         assert_eq!(size_of(&project.scratch()), 0);
         project.write(".gitignore", "data-*\n");
@@ -743,7 +739,7 @@ mod tests {
             let expected =
                 Changes { created: vec![link.into()], modified: vec![], deleted: vec!["d/e/f".into(), "d/e/g".into()] };
             assert_eq!(project.changes(&before, &linked), expected);
-            // What changes there is no change of the project.
+            // A change there is not a change of the project.
             let there = root.join("d/e/f");
             fs::write(&there, "another text").unwrap();
             assert_eq!(project.tree(), linked);
@@ -785,7 +781,7 @@ mod tests {
     #[test]
     fn odd_states_give_a_tree_or_an_error() {
         let project = TestProject::new();
-        // Nothing was ever committed, and somebody holds the lock of the index.
+        // Nothing was ever committed, and another process has the lock of the index.
         project.write(".git/index.lock", "");
         project.tree();
         fs::remove_file(project.root().join(".git/index.lock")).unwrap();
@@ -803,7 +799,7 @@ mod tests {
             .unwrap();
         assert!(!merged.status.success());
         project.tree();
-        // An index that is none.
+        // An invalid index.
         project.write(".git/index", "broken");
         assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
     }
@@ -827,7 +823,7 @@ mod tests {
         assert!(!merged.status.success());
         let index = fs::read(project.root().join(".git/index")).unwrap();
         assert_eq!(project.tree(), ours);
-        // The conflict is still there for those who have to resolve it.
+        // The conflict remains for those who have to resolve it.
         assert_eq!(fs::read(project.root().join(".git/index")).unwrap(), index);
         project.write("src/b.rs", "b");
         let expected = Changes { created: vec!["src/b.rs".into()], ..Changes::default() };

@@ -1,6 +1,6 @@
-//! What an agent's output adds to what the caller of an iteration knows, and what could not be read of it.
+//! Completes the caller's report of an iteration with the agent's output, and reports unreadable parts.
 //!
-//! Pure. What a caller says always counts over what the output says.
+//! Pure. The caller's values always win over those of the output.
 
 use super::report::Report;
 use crate::entry::Outcome;
@@ -10,16 +10,15 @@ use crate::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 /// The path in problems of an output, which is not a file of the memory.
 const PLACE: &str = "agent output";
 
-/// A report with what the agent's output adds to it.
+/// A report, completed with the agent's output.
 pub(crate) struct CompletedReport {
-    /// The report, with what the transcript tells where the caller says nothing.
+    /// The report, with the transcript's values where the caller gives none.
     pub(crate) report: Report,
-    /// How it ended, by its client's account, where that is something to tell.
+    /// The outcome according to the client, if it reports one.
     pub(crate) ended: Option<Outcome>,
 }
 
-/// Returns what is known: what the caller says, and what the agent's output says of the rest. A model that is only the
-/// full name of `chosen_model` is not taken over.
+/// Returns the completed report. A model that is only the full name of `chosen_model` is not taken over.
 pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_model: &str) -> CompletedReport {
     let or = |own: &str, other: String| if own.is_empty() { other } else { own.to_owned() };
     let model = transcript.model.clone().filter(|model| !is_named(chosen_model, model));
@@ -47,15 +46,15 @@ pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_
         (transcript.is_interrupted, Outcome::Interrupted),
         (transcript.is_blocked, Outcome::Blocked),
         (transcript.is_failed, Outcome::Error),
-        // It was cut off in the middle of its work.
+        // The stream was cut off in the middle of its work.
         (transcript.n_events > 0 && !transcript.is_complete, Outcome::Blocked),
     ];
     CompletedReport { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
 }
 
-/// Returns whether a model's full name is that of the one that was chosen: `claude-sonnet-4-5` that of `sonnet`. It has
-/// all words of the chosen one in a row, and behind them nothing but a version, where the chosen one does not end in
-/// a number itself, a date, and whether it is the latest: any other word makes it another model.
+/// Returns whether a model's full name belongs to the chosen one: `claude-sonnet-4-5` to `sonnet`. It contains all
+/// words of the chosen name in a row. After them it may only have a version, if the chosen name does not end in a
+/// number itself, a date, and `latest`: any other word makes it another model.
 fn is_named(chosen: &str, full: &str) -> bool {
     let words = |name: &str| -> Vec<String> {
         let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -78,7 +77,7 @@ fn bullets(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns what a person should know of how the output could be read.
+/// Returns problems of reading the output, for a person.
 pub(crate) fn transcript_problems(transcript: &Transcript, report: &Report, outcome: Outcome) -> Vec<Problem> {
     let name = transcript.format.name();
     let problem = |line: Option<u64>, code: &str, message: String, hint: &str| Problem {
@@ -94,25 +93,25 @@ pub(crate) fn transcript_problems(transcript: &Transcript, report: &Report, outc
         let hint = "plain text is read with the format `text`";
         return vec![problem(None, "transcript-format", format!("this was not read: {UNKNOWN_FORMAT}"), hint)];
     }
-    let hint = "the line was passed over, and the others were read; plain text is read with the format `text`";
+    let hint = "the line was skipped, and the others were read; plain text is read with the format `text`";
     let mut problems: Vec<Problem> = transcript
         .broken
         .iter()
         .map(|broken| {
-            let message = format!("this is no event of {name}: {}", broken.reason);
+            let message = format!("this is not an event of {name}: {}", broken.reason);
             problem(Some(broken.line), "transcript-line", message, hint)
         })
         .collect();
     if transcript.n_more_broken > 0 {
-        let message = format!("{} more lines are no events of {name}", transcript.n_more_broken);
+        let message = format!("{} more lines are not events of {name}", transcript.n_more_broken);
         problems.push(problem(None, "transcript-line", message, hint));
     }
     if transcript.n_dropped > 0 {
         let message =
             format!("the first {} bytes of the agent's text were not read: it is too long", transcript.n_dropped);
-        problems.push(problem(None, "transcript-long", message, "what it said there is not in the memory; its end is"));
+        problems.push(problem(None, "transcript-long", message, "that part is not in the memory; its end is"));
     }
-    // Of an agent that was stopped or crashed everybody knows that already.
+    // If an agent was stopped or crashed, this is not news.
     let is_known = outcome == Outcome::Interrupted || report.agent_exit.is_some_and(|exit| exit != 0);
     if !transcript.is_complete && transcript.n_events > 0 && !is_known {
         let message = format!("the stream of {name} ends without its last event");
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_name_is_that_of_its_short_one_alone() {
+    fn a_full_name_belongs_only_to_its_short_name() {
         let check =
             |chosen: &str, full: &str, expected: bool| assert_eq!(is_named(chosen, full), expected, "{chosen} {full}");
         check("sonnet", "claude-sonnet-4-5", true);

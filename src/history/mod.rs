@@ -1,8 +1,8 @@
-//! What the journal says of tasks and runs: folds over attempts, and the rules by which an attempt gets there.
+//! The state of tasks and runs according to the journal: folds over attempts, and the rules for writing an attempt.
 //!
-//! Pure: heads in, figures out. Nothing that the journal says is stored anywhere else, so these counts travel with it, and
-//! an archived attempt counts like any other. `recurrence` finds files and errors that come back. `report` is what a
-//! caller knows of an iteration, `agent_output` what the agent's output adds, `outcome` what both make of the attempt.
+//! Pure: heads in, figures out. The journal is the only place of these data, so the counts travel with it, and an
+//! archived attempt counts like any other. `recurrence` finds recurring files and errors. `report` is the caller's
+//! report of an iteration, `agent_output` completes it with the agent's output, `outcome` makes the attempt from both.
 
 mod agent_output;
 mod outcome;
@@ -23,7 +23,7 @@ pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
 pub use report::{Report, Validated};
 
-/// One attempt that was made.
+/// One attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AttemptSummary {
     /// The journal entry.
@@ -34,18 +34,18 @@ pub(crate) struct AttemptSummary {
     pub feature: Option<String>,
     /// When it began.
     pub started_at: DateTime<Utc>,
-    /// What its frontmatter says.
+    /// Its frontmatter.
     pub head: AttemptHead,
 }
 
 impl AttemptSummary {
-    /// Returns the attempt that the head of a journal entry tells of; `None` where it cannot be read.
+    /// Returns the attempt of a journal entry's head; `None` if it is invalid.
     pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
         let Head { run_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
         Some(AttemptSummary { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
     }
 
-    /// Returns when it ended; where nobody noted how long it took, when it began.
+    /// Returns when it ended, or when it began if its duration is unknown.
     pub(crate) fn ended_at(&self) -> DateTime<Utc> {
         let duration = self.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, reason = "checked to be below a billion")]
@@ -53,11 +53,10 @@ impl AttemptSummary {
     }
 }
 
-/// Puts attempts in the order in which they were begun. Of one second, a run's iterations stay in
-/// order.
+/// Puts attempts in the order in which they began. Iterations of a run that began in the same second stay in order.
 ///
-/// An attempt that says it began later than `now` comes before all others: the last attempt decides what a task or a run
-/// is like, and one from the future would be the last one for years. Its time becomes `now`.
+/// An attempt that begins after `now` comes before all others: the last attempt decides the state of a task or a run,
+/// and one from the future would be the last one for years. Its time becomes `now`.
 pub(crate) fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
     attempts.sort_by(|one, other| {
         let key =
@@ -69,13 +68,12 @@ pub(crate) fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
     }
 }
 
-/// What the attempts at one task tell.
+/// The state of a task according to its attempts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct TaskRecord {
     /// How many there were.
     pub attempts: usize,
-    /// How often it failed since it was last done; the ways to end that say nothing of the task do not
-    /// count.
+    /// How often it failed since it was last done; outcomes that do not concern the task do not count.
     pub streak: u32,
     /// Whether the last two failures of the streak had the same error.
     pub same_error: bool,
@@ -87,11 +85,11 @@ pub(crate) struct TaskRecord {
     pub difficulty: Option<Difficulty>,
     /// The model that last had it done.
     pub model_that_worked: Option<String>,
-    /// What kind of error the last failure had.
+    /// The category of the last failure's error.
     pub error_category: Option<String>,
-    /// How often each kind of error made it fail in the streak, the most frequent first.
+    /// How often each category of error occurred in the streak, the most frequent first.
     pub failed_with: Vec<(String, usize)>,
-    /// The paths that the newest attempt touched that touched any.
+    /// The paths of the newest attempt that touched any.
     pub files: Vec<String>,
 }
 
@@ -123,7 +121,7 @@ impl TaskRecord {
                 newest.error_fingerprint.is_some() && newest.error_fingerprint == before.error_fingerprint;
         }
         if let Some((at, newest)) = failures.last() {
-            // An attempt that could not work leaves everything as it was; that is no circle.
+            // An attempt that could not work leaves everything unchanged; that is not a recurrence.
             let worked = |attempt: &&AttemptSummary| {
                 attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
             };
@@ -141,15 +139,15 @@ impl TaskRecord {
     }
 }
 
-/// Returns the rung of the ladder that a task stands on: one for each failure in a row, and one more
-/// when it goes in circles. From 2 on the strongest model is taken, from 3 on (a setting) the agent is
-/// warned, from one more on it asks for a person.
+/// Returns the rung of the ladder of a task: one for each failure in a row, and one more if an error or a state recurs.
+/// From 2 on the strongest model works, from 3 on (a setting) the agent is warned, from one more on the warning asks
+/// for a person.
 pub(crate) fn rung(streak: u32, goes_in_circles: bool) -> u32 {
-    // One who has not failed stands on the ground.
+    // Without a failure the rung is 0.
     if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
 }
 
-/// What the iterations of one run tell.
+/// The state of a run according to its iterations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct RunRecord {
     /// How many there were.
@@ -162,9 +160,9 @@ pub(crate) struct RunRecord {
     pub counted: usize,
     /// The model that the last one asked for.
     pub hint: Option<String>,
-    /// What the agent of the last one wrote in a way that could not be taken over.
+    /// The refused sigils of the last one.
     pub refused: Vec<String>,
-    /// The paths that the newest one touched that touched any.
+    /// The paths of the newest iteration that touched any.
     pub files: Vec<String>,
 }
 
@@ -196,12 +194,12 @@ fn touched(head: &AttemptHead) -> Option<Vec<String>> {
     Some(touched).filter(|touched| !touched.is_empty())
 }
 
-/// What became of the attempts in whose context an entry stood.
+/// The outcomes of the attempts whose contexts included an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// In how many contexts it stood.
+    /// How many contexts included it.
     pub recalls: usize,
-    /// When it last stood in one.
+    /// When a context last included it.
     pub last_used: Option<DateTime<Utc>>,
     /// How many of those attempts succeeded.
     pub succeeded: usize,
@@ -210,7 +208,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Takes one attempt into account whose context had the entry.
+    /// Adds an attempt whose context included the entry.
     fn add(&mut self, attempt: &AttemptSummary) {
         self.recalls += 1;
         self.last_used = self.last_used.max(Some(attempt.started_at));
@@ -222,12 +220,12 @@ impl Usage {
     }
 }
 
-/// Returns, for each entry that was ever included in a context, what became of it there.
+/// Returns the usage of each entry that was ever included in a context.
 pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
     let mut usage: HashMap<Id, Usage> = HashMap::new();
     for attempt in attempts {
         for (at, id) in attempt.head.context.iter().enumerate() {
-            // A list that names an entry twice had it once.
+            // An entry that a list names twice counts once.
             if !attempt.head.context[..at].contains(id) {
                 usage.entry(id.clone()).or_default().add(attempt);
             }
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_streak_is_what_failed_since_it_was_done() {
+    fn a_streak_counts_failures_since_the_last_success() {
         let check = |outcomes: &str, streak| {
             let record = TaskRecord::of(&attempts(outcomes));
             assert_eq!((record.streak, record.rung, record.attempts), (streak, streak, outcomes.len()), "{outcomes}");
@@ -279,14 +277,14 @@ mod tests {
         check("fbr", 3);
         check("fdf", 1);
         check("ffd", 0);
-        // What says nothing of the task neither lengthens nor ends it.
+        // Outcomes that do not concern the task neither lengthen nor end it.
         check("feipf", 2);
         check("eip", 0);
         check("dei", 0);
     }
 
     #[test]
-    fn the_same_error_twice_is_a_rung() {
+    fn a_recurring_error_raises_the_rung() {
         let check = |outcomes: &str, errors: &[Option<u64>], same, rung| {
             let mut attempts = attempts(outcomes);
             for (past, error) in attempts.iter_mut().zip(errors) {
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_comes_back_is_a_rung() {
+    fn a_recurring_tree_adds_a_rung() {
         let check = |outcomes: &str, trees: &[&str], seen, rung| {
             let mut attempts = attempts(outcomes);
             for (past, tree) in attempts.iter_mut().zip(trees) {
@@ -318,13 +316,13 @@ mod tests {
         check("fff", &["a", "b", "a"], true, 4);
         check("df", &["a", "a"], true, 2);
         check("ff", &["", ""], false, 2);
-        // One that could not run, or was stopped, leaves what it found.
+        // An attempt that could not run, or was stopped, leaves the state as it found it.
         check("fe", &["a", "a"], false, 1);
         check("if", &["a", "a"], false, 1);
     }
 
     #[test]
-    fn the_newest_word_counts() {
+    fn the_newest_value_counts() {
         let mut attempts = attempts("dfdfe");
         for (past, model) in attempts.iter_mut().zip(["haiku", "sonnet", "opus", "haiku", "haiku"]) {
             past.head.model = Some(model.to_owned());
@@ -353,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_counts_what_says_something() {
+    fn a_run_counts_only_relevant_outcomes() {
         let check = |outcomes: &str, succeeded, counted| {
             let record = RunRecord::of(&attempts(outcomes));
             assert_eq!((record.succeeded, record.counted, record.iterations), (succeeded, counted, outcomes.len()));
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_what_became_of_the_contexts() {
+    fn usage_counts_outcomes_of_contexts() {
         let id = |stem: &str| Id::parse(stem).unwrap();
         let mut attempts = attempts("dfib");
         for past in &mut attempts {
@@ -391,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_that_of_beginning() {
+    fn attempts_are_ordered_by_their_beginning() {
         let mut shuffled = attempts("dfi");
         shuffled.swap(0, 2);
         sort(&mut shuffled, DateTime::<Utc>::MAX_UTC);
@@ -407,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_from_the_future_is_the_last_one_of_nothing() {
+    fn an_attempt_from_the_future_is_never_the_last() {
         let now = parse_time("2026-02-17T12:02:00Z").unwrap();
         let numbers = |attempts: &[AttemptSummary]| attempts.iter().map(|past| past.head.iteration).collect::<Vec<_>>();
         let mut past = attempts("ffd");
@@ -417,7 +415,7 @@ mod tests {
         assert_eq!((numbers(&past), TaskRecord::of(&past).streak), (vec![3, 1, 2], 2));
         assert_eq!(past[0].started_at, now);
         assert_eq!(usage(past.iter()).len(), 0);
-        // A clock that is a little ahead is none of the future.
+        // A clock that is slightly ahead does not count as the future.
         let mut past = attempts("ffd");
         past[2].started_at = now + TimeDelta::minutes(9);
         sort(&mut past, now);

@@ -1,6 +1,6 @@
-//! How an attempt ended, and what its journal entry says of it.
+//! The outcome of an attempt, and the text of its journal entry.
 //!
-//! Pure. An agent's word that a task is done never stands against a verification that failed.
+//! Pure. An agent's claim that a task is done never overrides a failed verification.
 
 use super::report::Report;
 use crate::entry::{Outcome, Sections};
@@ -9,19 +9,19 @@ use crate::sigil::{FailureReport, Said};
 use crate::text::floor;
 use crate::transcript::without_sigils;
 
-/// Why an attempt failed of which its agent says nothing.
+/// The reason of a failure without a report.
 pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
-/// What kind of error it had then.
+/// The category of its error then.
 const UNKNOWN: &str = "unknown";
-/// How much of the text's end is taken for its error output then, in characters.
+/// How much of the text's end becomes its error output then, in characters.
 const ERROR_OUTPUT: usize = 500;
 /// How much of a reported stack trace is kept, in characters.
 const STACK_TRACE: usize = 500;
 /// How much of a trace is redacted before it is cut, in bytes.
 const MAX_TRACE_BYTES: usize = 64 * 1024;
 
-/// Returns how an attempt ended: as its caller says, else as its agent says, else as its agent's client says. An exit
-/// status says least: a client that has met a limit has one that is not 0, too.
+/// Returns the outcome: that of the caller, else of the agent, else of its client. The exit status comes last: a client
+/// at its limit also has one that is not 0.
 pub(crate) fn outcome(output: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, output.outcome) {
@@ -34,17 +34,17 @@ pub(crate) fn outcome(output: &Said, report: &Report, ended: Option<Outcome>) ->
     }
 }
 
-/// Returns what kind of error an attempt failed with, as its agent reports; `None` for one that did not fail.
+/// Returns the category of an attempt's error, as its agent reports it; `None` if it did not fail.
 pub(crate) fn error_category(output: &Said, outcome: Outcome) -> Option<String> {
     let reported = output.failure.as_ref().map(|report| report.category.clone());
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
-/// Returns the body of an attempt's journal entry. `text` is what the agent wrote, and `allowed` the fingerprints of what
-/// looks like a secret and may stay.
+/// Returns the body of an attempt's journal entry. `text` is the agent's output, and `allowed` the fingerprints of
+/// false secrets that may stay.
 pub(crate) fn sections(output: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
     let failure = output.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
-    // Before it is cut, which could leave half of a secret.
+    // Redaction comes before the cut, which could leave half a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
     Sections {
         notes: output.notes.unwrap_or_default(),
@@ -66,7 +66,7 @@ pub(crate) fn sections(output: Said, report: &Report, text: &str, outcome: Outco
     }
 }
 
-/// Returns the errors that are known; of an agent that crashed or was cut off without a word of why, its exit status.
+/// Returns the known errors; the exit status, if an agent crashed or was cut off without an error.
 fn errors_of(report: &Report, outcome: Outcome) -> String {
     match report.agent_exit {
         Some(code)
@@ -78,13 +78,14 @@ fn errors_of(report: &Report, outcome: Outcome) -> String {
     }
 }
 
-/// Returns why a caller ended the agent, which is the last line of the errors: the context of the next attempt has it.
+/// Returns why the caller ended the agent, which is the last line of the errors: the context of the next attempt shows
+/// it.
 fn ended_by(report: &Report) -> Option<String> {
     let line = report.errors.trim_end().lines().next_back();
     line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)
 }
 
-/// Returns what is known of a failure of which the agent says nothing.
+/// Returns the known facts about a failure without a report.
 fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
     let mut report = FailureReport {
         tried: String::new(),
@@ -95,7 +96,7 @@ fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureRe
     };
     if outcome.is_success() == Some(false) {
         NO_REPORT.clone_into(&mut report.why);
-        // What was taken over stands in its own place, or in an entry of its own.
+        // Sigils have their own places in entries.
         let text = &without_sigils(text);
         let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
         let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);

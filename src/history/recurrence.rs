@@ -1,4 +1,4 @@
-//! What comes back: files that iterations touch again and again, and errors that occur once more.
+//! Recurring files and errors: files that iterations touch repeatedly, and errors that occur again.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::AttemptSummary;
 
-/// In so many iterations a file must have been touched to be suggested to the next one.
+/// The number of iterations from which a touched file is suggested to the next one.
 pub(crate) const SUGGESTED_FROM: usize = 3;
-/// In so many iterations an error must have occurred to have come back.
+/// The number of iterations from which an error is recurring.
 pub(crate) const RECURRING_FROM: usize = 2;
-/// An error that has not occurred in so many iterations is over: to mention it would only be noise.
+/// An error that has not occurred in so many iterations is over: mentioning it would only be noise.
 const RECENT: usize = 10;
 
 /// A file that iterations touched.
@@ -30,17 +30,17 @@ pub struct TouchedFile {
     pub read: usize,
     /// When the last of these iterations began.
     pub last_touched_at: DateTime<Utc>,
-    /// Whether these are so many that who goes on should look at it first: from three on.
+    /// Whether the next agent should look at it first: from [`SUGGESTED_FROM`] iterations on.
     pub suggested: bool,
 }
 
-/// Returns every file that one of the attempts created, changed or read: what most of them touched first,
-/// then what was touched last, then by path. A file that got another name is another file.
+/// Returns every file that one of the attempts created, changed or read: the most frequent first, then the latest, then
+/// by path. A renamed file is another file.
 pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     let mut touched: HashMap<&str, TouchedFile> = HashMap::new();
     for attempt in attempts {
         let files = &attempt.head.files;
-        // What an attempt names twice it touched once.
+        // An attempt that lists a file twice touched it once.
         let mut ways: HashMap<&str, [bool; 3]> = HashMap::new();
         for (way, paths) in [&files.created, &files.modified, &files.read].into_iter().enumerate() {
             for path in paths.iter().map(|path| path.trim()).filter(|path| !path.is_empty()) {
@@ -73,7 +73,7 @@ pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     touched
 }
 
-/// An error that came back.
+/// A recurring error.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Recurrence<'a> {
     /// The attempts that failed with it, oldest first: the one here, and the others in `later`.
@@ -99,9 +99,8 @@ impl<'a> Recurrence<'a> {
     }
 }
 
-/// Returns the errors that at least [`RECURRING_FROM`] of the attempts failed with, which are given oldest
-/// first: the most frequent first, then the one that occurred last. Two errors that differ in paths, numbers
-/// and addresses alone are one.
+/// Returns the errors of at least [`RECURRING_FROM`] of the attempts, which are given oldest first: the most frequent
+/// first, then the latest. Errors that differ only in paths, numbers and addresses are the same.
 pub(crate) fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_>> {
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut errors: Vec<(usize, Recurrence<'_>)> = Vec::new();
@@ -121,9 +120,9 @@ pub(crate) fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_
     errors.into_iter().map(|(_, error)| error).collect()
 }
 
-/// Returns the errors that came back, and that whoever begins the next attempt should know of: what this task
-/// failed with last before all others, of the others those that occurred lately. `attempts` are those that are
-/// looked at, `own` those at the task, both oldest first.
+/// Returns the recurring errors that the next attempt should know about: the last error of this task before all others,
+/// and of the others the recent ones. `attempts` are all considered attempts, `own` those at the task, both oldest
+/// first.
 pub(crate) fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
     let is_failure = |attempt: &&AttemptSummary| attempt.head.outcome.is_success() == Some(false);
     let newest = own.iter().rev().find(is_failure).and_then(|attempt| attempt.head.error_fingerprint);
@@ -142,7 +141,7 @@ mod tests {
     use crate::entry::{Files, Outcome};
     use crate::history::tests::attempts;
 
-    /// Returns attempts that failed with these errors, where there is one.
+    /// Returns the attempts with these errors, if there is one.
     fn failed_with(errors: &[u64]) -> Vec<AttemptSummary> {
         let mut attempts = attempts(&"f".repeat(errors.len()));
         for (past, error) in attempts.iter_mut().zip(errors) {
@@ -151,7 +150,7 @@ mod tests {
         attempts
     }
 
-    /// Returns how often each error came back, and in which iterations first and last.
+    /// Returns how often each error occurred, and in which iterations first and last.
     fn counted(errors: &[Recurrence<'_>]) -> Vec<(usize, u32, u32)> {
         let counted = |error: &Recurrence<'_>| {
             assert_eq!(error.attempts().count(), error.count());
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_comes_back_from_the_second_time_on() {
+    fn an_error_is_recurring_from_the_second_time_on() {
         let check = |errors: &[u64], expected: &[(usize, u32, u32)]| {
             assert_eq!(counted(&recurring_errors(&failed_with(errors))), expected, "{errors:?}");
         };
@@ -169,7 +168,7 @@ mod tests {
         check(&[1], &[]);
         check(&[1, 2, 3], &[]);
         check(&[1, 1], &[(2, 1, 2)]);
-        // Nothing is known of those without one, so they are no error in common.
+        // Attempts without an error have no error in common.
         check(&[0, 0, 0], &[]);
         check(&[1, 0, 2, 1, 3, 1], &[(3, 1, 6)]);
         // The most frequent first, then the last one.
@@ -177,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_presses_nobody() {
+    fn old_errors_are_left_out() {
         let check = |errors: &[u64], own: &[u64], expected: &[(usize, u32, u32)]| {
             assert_eq!(counted(&pressing_errors(&failed_with(errors), &failed_with(own))), expected, "{errors:?}");
         };
         let old = |n_since| [vec![1, 1], vec![0; n_since]].concat();
         check(&old(9), &[], &[(2, 1, 2)]);
         check(&old(10), &[], &[]);
-        // But the task's own failure is not over.
+        // The task's own last failure is not over.
         check(&old(10), &[1], &[(2, 1, 2)]);
         check(&old(10), &[1, 0], &[]);
         check(&[2, 2, 2, 1, 1], &[1], &[(2, 4, 5), (3, 1, 3)]);

@@ -1,4 +1,4 @@
-//! What the caller of an iteration reports of it.
+//! The caller's report of an iteration.
 //!
 //! Pure data. It is kept in files until the journal has the attempt, so no field is renamed.
 
@@ -8,7 +8,7 @@ use crate::entry::{Files, Outcome, Validation};
 use crate::secret::redact;
 use crate::transcript::{Broken, Transcript};
 
-/// How the command went that says whether a task is done.
+/// The result of the command that decides whether a task is done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validated {
@@ -16,61 +16,61 @@ pub struct Validated {
     pub command: String,
     /// Its exit status; 0 means that the task is done.
     pub exit_code: i32,
-    /// What it printed: its standard output, or, where that is empty, its error output.
+    /// Its output: the standard output or, if that is empty, the error output.
     pub output: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// What became of an iteration, as its caller knows.
+/// The result of an iteration, according to its caller.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// What the agent wrote, from which sigils are read: its final text, or the events of Claude Code, Codex or
-    /// opencode, which are recognised. Not looked at where there is a `transcript`.
+    /// The agent's output, which may have sigils: its final text, or the events of Claude Code, Codex or opencode,
+    /// which are recognised. Ignored if there is a `transcript`.
     pub text: String,
-    /// What the agent wrote, where it was read already by a [reader](crate::Memory::reader): an output of any length. What
-    /// the other fields say counts over what it tells.
+    /// The agent's output, if a [reader](crate::Memory::reader) has read it already: of any length. The other fields
+    /// win over its values.
     pub transcript: Option<Transcript>,
-    /// The agent's exit status, where it is known.
+    /// The agent's exit status, if known.
     pub agent_exit: Option<i32>,
-    /// How it ended, where the caller knows better than the text.
+    /// The outcome, if the caller knows better than the text.
     pub outcome: Option<Outcome>,
-    /// The model that worked on it, where it was another than the iteration's.
+    /// The model that worked on it, if it is another than the iteration's.
     pub model: Option<String>,
-    /// How verification went, where there was one.
+    /// The result of verification, if there was one.
     pub validation: Option<Validated>,
-    /// How long it took, in seconds; without it, the time since it began.
+    /// The duration in seconds; the default is the time since it began.
     pub duration_secs: Option<f64>,
-    /// What it cost, in US dollars.
+    /// The cost, in US dollars.
     pub cost_usd: Option<f64>,
     /// How many tokens the model read.
     pub tokens_in: Option<u64>,
     /// How many tokens the model wrote.
     pub tokens_out: Option<u64>,
-    /// The files that it had to do with; what the agent's tools tell and git saw change is added.
+    /// The files that it touched; files from the agent's tools and from git are added.
     pub files: Files,
-    /// What was done, in a few words.
+    /// A summary of the work.
     pub summary: String,
-    /// What was decided.
+    /// The decisions.
     pub decisions: String,
-    /// The errors that were met.
+    /// The errors on the way.
     pub errors: String,
     /// A summary of the run so far.
     pub progress: String,
-    /// What a person typed.
+    /// Feedback from a person.
     pub feedback: String,
 }
 
 impl Validated {
-    /// Returns what the frontmatter of a journal entry has of it: all but the output, which its body has.
+    /// Returns its part of a journal entry's frontmatter: all but the output, which is in the body.
     pub(crate) fn to_validation(&self) -> Validation {
         Validation { command: self.command.clone(), exit_code: self.exit_code, duration_ms: self.duration_ms }
     }
 }
 
 impl Report {
-    /// Returns the same report without secrets, its text as the transcript has it.
+    /// Returns the same report without secrets, with the transcript's text.
     pub(crate) fn redacted(&self, transcript: &Transcript, allowed: &[String]) -> Report {
         let safe = |text: &String| redact(text, allowed);
         let list = |texts: &[String]| texts.iter().map(safe).collect::<Vec<_>>();
@@ -79,7 +79,7 @@ impl Report {
             Files { created: list(created), modified: list(modified), read: list(read), relevant: list(relevant) }
         };
         let broken = |broken: &Broken| Broken { line: broken.line, reason: safe(&broken.reason) };
-        // Each field by name: a new one that is forgotten here does not compile.
+        // Each field by name, so that a new one cannot be forgotten.
         Report {
             text: String::new(),
             transcript: Some(Transcript {

@@ -1,4 +1,4 @@
-//! The index on disk: opening what was committed, and committing more.
+//! The index on disk: opening the committed one, and committing changes.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use super::guard::guarded;
 use super::tokens::{self, Stems};
 use crate::store::{Anchor, FileKind, Folder};
 
-/// Names the file that says that every checksum was looked at since the machine was started.
+/// Names the file which records that every checksum was verified since the machine was started.
 const SEAL: &str = "seal";
 /// The longest such file that is read, in bytes.
 const MAX_SEAL: u64 = 64;
-/// How often opening is tried again while another process replaces segments.
+/// How often opening is repeated while another process replaces segments.
 const OPEN_ATTEMPTS: usize = 5;
 
-/// What was last committed to an index folder.
+/// The last commit of an index folder.
 pub struct Committed {
     pub(super) segments: Vec<SegmentReader>,
     id: String,
 }
 
 impl Committed {
-    /// Opens the index in `folder`; `None` where there is none, or none that can be trusted.
+    /// Opens the index in `folder`; `None` if there is none that can be trusted.
     ///
-    /// Anybody can put files into its folder, and a repository can bring them. So no file counts that was not
-    /// written here, with this `anchor`, or whose stat is another one than behind the commit. Nothing is synced when
-    /// the index is written, so after a restart of the machine (`boot` says which) every checksum is looked at once.
+    /// Anyone can put files into its folder, and a repository can contain them. So a file counts only if it was written
+    /// here, with this `anchor`, and if its stat is the same as after the commit. Nothing is synced when the index is
+    /// written, so after a restart of the machine (`boot` identifies the start) every checksum is verified once.
     pub fn open(folder: Folder, anchor: Anchor, boot: &str) -> Option<Committed> {
         Committed::open_or_why(folder, anchor, boot).ok()
     }
 
-    /// Does the same, and says why there is none.
+    /// Does the same, and returns the reason if there is none.
     ///
     /// # Errors
     ///
-    /// Those of the file system, and what else is wrong with the files.
+    /// Those of the file system, and other problems of the files.
     pub fn open_or_why(folder: Folder, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
         let folder = Arc::new(folder);
         let mut attempt = 1;
@@ -48,7 +48,7 @@ impl Committed {
             let opened = guarded(|| Committed::try_open(&folder, anchor, boot));
             match opened.unwrap_or_else(|_| Err(TantivyError::SystemError("a file of the index is damaged".to_owned())))
             {
-                // A segment that was merged away after its list was read: look at the list again.
+                // A segment that was merged away after its list was read: read the list again.
                 Err(TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }))
                     if io_error.kind() == io::ErrorKind::NotFound && attempt < OPEN_ATTEMPTS =>
                 {
@@ -78,7 +78,7 @@ impl Committed {
                     return Err(TantivyError::SystemError("a file of the index is torn".to_owned()));
                 }
             }
-            // Failing to say so costs the next reader the same look, no more.
+            // If this fails, the next reader only repeats the check.
             let _ = folder.replace_file(SEAL, directory.looked_at().as_bytes());
         }
         let id = meta.payload.ok_or_else(|| TantivyError::SystemError("the index was never committed".to_owned()))?;
@@ -95,7 +95,7 @@ impl Committed {
         &self.id
     }
 
-    /// Returns how many documents it holds, replaced ones left out.
+    /// Returns how many documents it contains, without replaced ones.
     pub fn n_documents(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.num_docs())).sum()
     }
@@ -118,7 +118,7 @@ fn open_index(directory: CacheDirectory, fields: &IndexFields) -> tantivy::Resul
 
 /// One batch of changes to an index folder, which takes effect with [`commit`](Writer::commit).
 ///
-/// The caller holds the cache lock from before the writer is made until it is dropped.
+/// The caller has the cache lock from before the writer is made until it is dropped.
 pub(crate) struct Writer {
     batch: IndexWriter,
     fields: IndexFields,
@@ -128,8 +128,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Begins a batch on what is committed in `folder`, or, with `fresh`, on an empty index that takes
-    /// the place of whatever is there.
+    /// Begins a batch on the commit in `folder`, or, with `fresh`, on an empty index that replaces whatever is there.
     ///
     /// `n_expected` is about how many documents will be added: it sets how much memory they may take
     /// before they are written out.
@@ -168,24 +167,24 @@ impl Writer {
             .build();
         let writer: IndexWriter = index.writer_with_options(options)?;
         let mut policy = LogMergePolicy::default();
-        // The default puts every segment under 10,000 documents in one layer, and every eighth commit
-        // would write a small index anew.
+        // The default puts every segment under 10,000 documents in one layer, so that every eighth commit would rewrite
+        // a small index.
         policy.set_min_layer_size(64);
         policy.set_min_num_segments(8);
         policy.set_del_docs_ratio_before_merge(0.3);
         writer.set_merge_policy(Box::new(policy));
-        // A process that was killed leaves segment files that no commit names. One of them can have
-        // the name that a later commit wants, and then no commit succeeds again.
+        // A killed process leaves segment files that no commit names. A later commit may need the name of one of them,
+        // and would fail each time.
         writer.garbage_collect_files().wait()?;
         Ok(Writer { batch: writer, fields, stems: Stems::new(), directory, failed: None })
     }
 
-    /// Takes the document of a path out.
+    /// Removes the document of a path.
     pub(crate) fn remove(&mut self, path: &str) {
         self.batch.delete_term(Term::from_field_text(self.fields.path, path));
     }
 
-    /// Puts a document in. The path's old one, if there is one, must be removed before.
+    /// Adds a document. An older one of the path must be removed before.
     ///
     /// An error is kept for [`commit`](Writer::commit), which then commits nothing.
     pub(crate) fn add(&mut self, document: Document<'_>) {
@@ -212,7 +211,7 @@ impl Writer {
     }
 }
 
-/// Takes the files of an index for whole as they are, as if they had been written so.
+/// Accepts the current files of an index as if they had been written whole.
 #[cfg(test)]
 pub(crate) fn reseal(store: &crate::store::Store, index: &str) {
     use std::path::Path;
@@ -275,9 +274,9 @@ mod tests {
         name.rsplit_once('.').map(|(_, kind)| kind)
     }
 
-    /// Every file of a segment can go while it is being opened, and Tantivy does not tell of each.
+    /// Every file of a segment can disappear while it is being opened, and Tantivy does not report each case.
     #[test]
-    fn a_segment_that_goes_meanwhile_is_none() {
+    fn a_segment_that_disappears_is_ignored() {
         let place = Place::new();
         place.write("boot");
         let names = place.names();
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_same_bytes_in_the_place_of_another_is_none_of_ours() {
+    fn a_replaced_file_is_not_trusted_even_with_the_same_bytes() {
         let place = Place::new();
         place.write("boot");
         for name in place.names() {
@@ -305,7 +304,7 @@ mod tests {
             place.folder().replace_file(path.file_name().unwrap().to_str().unwrap(), &bytes).unwrap();
             assert!(!place.opens("boot"), "{}", path.display());
         }
-        // Lists are told by their sums alone, so that the same list is the same.
+        // Only the checksums of lists are compared, so that an equal list is the same.
         place.write("boot");
         for name in ["meta.json", ".managed.json"] {
             let bytes = std::fs::read(place.store.cache().join("index").join(name)).unwrap();
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn every_checksum_is_looked_at_after_a_restart() {
+    fn every_checksum_is_verified_after_a_restart() {
         let place = Place::new();
         place.write("before");
         let seal = || std::fs::read(place.store.cache().join("index").join(SEAL)).ok();
@@ -328,7 +327,7 @@ mod tests {
         let first = seal().unwrap();
         assert!(place.opens("after") && place.opens("before"));
         assert_eq!(seal(), Some(first));
-        // What a power cut did to a file without its stat knowing is seen when checksums are looked at, and not before.
+        // Damage by a power cut that the stat does not show is found when checksums are verified, and not before.
         let name = place.named("store");
         let path = place.store.cache().join("index").join(&name);
         let mut bytes = std::fs::read(&path).unwrap();
@@ -339,12 +338,12 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_that_was_made_anew_makes_everything_foreign() {
+    fn a_new_anchor_invalidates_everything() {
         let place = Place::new();
         place.write("boot");
         assert!(place.opens("boot"));
         let path = place.store.cache().join("anchor");
-        // So that the inode is another one.
+        // So that the inode differs.
         std::fs::write(path.with_file_name("other"), "").unwrap();
         std::fs::rename(path.with_file_name("other"), &path).unwrap();
         assert!(!place.opens("boot"));

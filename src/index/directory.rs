@@ -1,16 +1,16 @@
-//! The folder that Tantivy writes to, without the syncs that a cache does not need, and without links.
+//! Tantivy's folder, without the syncs that a cache does not need, and without links.
 //!
-//! A commit through Tantivy's own directory waits for about ten syncs, which are most of its time.
-//! The index can be made again from the entry files, so nothing is gained by them: after a power cut
-//! the checksums are looked at once (see [`Committed::open`](super::Committed::open)). And it opens every
-//! file by a path, which a link may have come into in the meantime; here it is the open folder that counts.
+//! A commit through Tantivy's own directory waits for about ten syncs, which take most of its time. The index can be
+//! rebuilt from the entry files, so they gain nothing: after a power cut the checksums are verified once (see
+//! [`Committed::open`](super::Committed::open)). Tantivy also opens every file by a path, which may lead through a link
+//! by then; here names are resolved in the open folder.
 //!
-//! Tantivy believes every byte of its files, and panics at some. So none is opened that this program did not write here:
-//! its two lists have a checksum with a key that nobody elsewhere knows, and behind the list of segments stands what
-//! each of their files was like when the list was written. A file that another one has taken the place of differs.
+//! Tantivy trusts every byte of its files, and panics at some. So only files that this program wrote here are opened:
+//! its two lists have a checksum with a key that is unknown elsewhere, and the list of segments is followed by the
+//! state of each of their files at that time. A replaced file differs.
 //!
-//! Tantivy tells of an error in one of its threads by a text, or says that the thread is gone. What the file system
-//! said first is kept here, so that a full disk is not taken for a bug.
+//! Tantivy reports an error in one of its threads as a text, or only reports that the thread is gone. The first error
+//! of the file system is kept here, so that a full disk does not look like a bug.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
@@ -30,10 +30,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::io_cause;
 use crate::store::{Anchor, FileKind, FileStat, Folder};
 
-/// Where a process finds what it has open, by number.
+/// Where a process finds its open files, by number.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
-/// Raised whenever files are written in another form.
+/// Raised whenever the form of files changes.
 pub(super) const VERSION: u32 = 2;
 /// The list of segments.
 const META: &str = "meta.json";
@@ -44,34 +44,34 @@ const MAX_LIST: u64 = 8 << 20;
 pub(super) struct CacheDirectory {
     folder: Arc<Folder>,
     refused: RefusedFile,
-    /// What sums are made with.
+    /// The key of checksums.
     key: u64,
     /// Names the time since the machine was started.
     boot: String,
     files: Arc<Mutex<IndexFiles>>,
 }
 
-/// What is known of the files of segments.
+/// The known state of the files of segments.
 #[derive(Debug, Default)]
 struct IndexFiles {
-    /// What each was like when the list of segments that was last read or written was written.
+    /// Their states when the last list of segments was read or written.
     sealed: BTreeMap<String, FileStat>,
     /// Those that were written through this directory.
     own: BTreeSet<String>,
-    /// The `boot` of whoever wrote the list.
+    /// The `boot` of the process that wrote the list.
     boot: String,
     /// The checksum of the list.
     sum: [u8; SUM],
 }
 
-/// The first error of the file system, where there was one.
+/// The first error of the file system, if there was one.
 #[derive(Debug, Clone, Default)]
 struct RefusedFile(Arc<Mutex<Option<i32>>>);
 
 impl RefusedFile {
     fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.inspect_err(|error| {
-            // A name that is taken, or is not, is no fault of the disk.
+            // A name that is taken, or missing, is not a fault of the disk.
             let is_fault = !matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound);
             if let Some(number) = error.raw_os_error().filter(|_| is_fault) {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(number);
@@ -91,19 +91,18 @@ impl CacheDirectory {
         }
     }
 
-    /// Returns whether the list of segments that was read last was written since the machine was started.
+    /// Returns whether the last list of segments that was read was written since the machine was started.
     pub(super) fn is_of_this_boot(&self) -> bool {
         self.files().boot == self.boot
     }
 
-    /// Returns what whoever has looked at every checksum behind the list that was read last can say of that: only
-    /// since the machine was started this time.
+    /// Returns a statement that all checksums of the last list were verified, valid since the machine was started.
     pub(super) fn looked_at(&self) -> String {
         let text = [self.boot.as_bytes(), &self.files().sum].concat();
         format!("{:016x}\n", xxh3_64_with_seed(&text, self.key))
     }
 
-    /// Returns the names of the files behind the list of segments that was read last.
+    /// Returns the names of the files after the last list of segments.
     pub(super) fn sealed(&self) -> Vec<String> {
         self.files().sealed.keys().cloned().collect()
     }
@@ -116,8 +115,8 @@ impl CacheDirectory {
         xxh3_64_with_seed(data, self.key).to_le_bytes()
     }
 
-    /// Returns what stands behind a list of segments: what their files are like. One that is not this process's own is
-    /// as it was, not as it may be by now.
+    /// Returns the data after a list of segments: the states of their files. For files of other processes it repeats
+    /// the states that were read, not the current ones.
     fn seal(&self) -> Vec<u8> {
         let mut files = self.files();
         let IndexFiles { sealed, own, .. } = &mut *files;
@@ -131,7 +130,7 @@ impl CacheDirectory {
         format!("{}\n{lines}", self.boot).into_bytes()
     }
 
-    /// Writes the list of segments with its files as they are, by whomever, and the `boot` of before.
+    /// Writes the list of segments with the current states of its files, whoever wrote them, and the old `boot`.
     #[cfg(test)]
     pub(super) fn reseal(mut self, list: &[u8]) {
         let known: Vec<String> = self.files().sealed.keys().cloned().collect();
@@ -141,7 +140,7 @@ impl CacheDirectory {
         self.atomic_write(Path::new(META), list).unwrap();
     }
 
-    /// Takes over what stands behind a list of segments.
+    /// Reads the data after a list of segments.
     fn unseal(&self, sealed: &[u8], sum: [u8; SUM]) -> Option<()> {
         let (boot, lines) = std::str::from_utf8(sealed).ok()?.split_once('\n')?;
         let read = |line: &str| {
@@ -158,7 +157,7 @@ impl CacheDirectory {
         Some(())
     }
 
-    /// Puts what the file system said in the place of an error that does not tell.
+    /// Replaces an unhelpful error with that of the file system.
     pub(super) fn explain(&self, error: TantivyError) -> TantivyError {
         let tells = io_cause(&error).is_some_and(|cause| cause.raw_os_error().is_some());
         match *self.refused.0.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -182,26 +181,26 @@ impl CacheDirectory {
     }
 }
 
-/// What Tantivy puts behind every file of a segment has at least so many bytes.
+/// The minimum size of the footer that Tantivy appends to every file of a segment, in bytes.
 const LEAST: u64 = 8;
-/// What stands behind each of Tantivy's lists, which have no checksum of their own: it believes every number in
-/// them. In bytes.
+/// The size of the footer of each of Tantivy's lists, which have no checksum of their own: Tantivy trusts every number
+/// in them. In bytes.
 const SUM: usize = 8;
-/// What stands before it: how many bytes the list itself has.
+/// The size of the length before it, in bytes.
 const LENGTH: usize = 8;
 
 fn torn(path: &Path) -> OpenReadError {
     OpenReadError::wrap_io_error(io::ErrorKind::InvalidData.into(), path.to_owned())
 }
 
-/// Returns the name that Tantivy means: it knows of no folder but its own. What is none is refused later.
+/// Returns the name that Tantivy uses: it knows only its own folder. An invalid one is refused later.
 fn name(path: &Path) -> &str {
     path.to_str().unwrap_or_default()
 }
 
-/// Maps an open file. Mapping takes code that this crate forbids itself, and Tantivy's knows paths alone; so it
-/// is given the one of the open file. Each has a directory of its own, since that keeps what it mapped by path,
-/// and the next file may get the number of this one.
+/// Maps an open file. Mapping needs unsafe code, which this crate forbids, and Tantivy's code takes only paths; so it
+/// gets the path of the open file. Each has a directory of its own, since that caches maps by path, and the next file
+/// may get the same number.
 fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
     let number = file.as_raw_fd().to_string();
     MmapDirectory::open(OPEN_FILES).ok()?.get_file_handle(Path::new(&number)).ok()
@@ -210,8 +209,8 @@ fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let file = match self.open(path) {
-            // Tantivy takes a segment without a file of positions for one that needs none, and goes on; here every
-            // segment has one, so that it was merged away while it was being opened.
+            // Tantivy treats a segment without a file of positions as one that needs none, and continues. Here every
+            // segment has one, so it was merged away while it was being opened.
             Err(OpenReadError::FileDoesNotExist(path)) => {
                 return Err(OpenReadError::wrap_io_error(io::ErrorKind::NotFound.into(), path));
             }
@@ -223,14 +222,14 @@ impl Directory for CacheDirectory {
             let files = self.files();
             files.own.contains(name(path)) || files.sealed.get(name(path)) == Some(&stat)
         };
-        // Of a shorter file Tantivy takes the end for one that is longer, and panics.
+        // With a shorter file, Tantivy expects a longer one at the end, and panics.
         if !is_known || stat.size < LEAST {
             return Err(torn(path));
         }
         if let Some(mapped) = map(&file) {
             return Ok(mapped);
         }
-        // A system that does not show what is open.
+        // A system that does not list open files.
         let mut bytes = Vec::new();
         let read = self.refused.note((&file).take(stat.size).read_to_end(&mut bytes));
         read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
@@ -292,14 +291,13 @@ impl Directory for CacheDirectory {
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         if lock.filepath == META_LOCK.filepath {
-            // Tantivy holds this one while it opens segments or collects garbage, blocking without a
-            // time-out, and needs write access for it. Readers here open a second time instead when a
-            // segment is gone.
+            // Tantivy holds this one while it opens segments or collects garbage, blocks without a time-out, and needs
+            // write access for it. Readers here open again instead if a segment is gone.
             return Ok(DirectoryLock::from(Box::new(())));
         }
         let file =
             self.refused.note(self.folder.open_lock_file(name(&lock.filepath))).map_err(LockError::wrap_io_error)?;
-        // The caller has the lock of the cache, so nobody else can be meant to have this one.
+        // The caller has the lock of the cache, so nothing else can hold this one.
         match file.try_lock() {
             Ok(()) => Ok(DirectoryLock::from(Box::new(file))),
             Err(TryLockError::WouldBlock) => Err(LockError::LockBusy),

@@ -1,4 +1,4 @@
-//! What the index holds of an entry, and under which fields.
+//! The indexed form of an entry, and its fields.
 
 use tantivy::TantivyDocument;
 use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
@@ -10,7 +10,7 @@ use crate::text::nfc;
 /// Changes whenever the same entry would give another document; part of the index folder's name.
 pub(super) const VERSION: u32 = 4;
 
-/// How many fields of text each stream has, and how many there are.
+/// The number of text fields in each stream, and in all.
 pub(super) const N_OF_STREAM: usize = 4;
 pub(super) const N_TEXTS: usize = 2 * N_OF_STREAM;
 /// Which of a stream's fields has the questions.
@@ -19,7 +19,7 @@ pub(super) const QUESTIONS: usize = 3;
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 
-/// The fields of the index. The path is the only thing stored: text is read from the file.
+/// The fields of the index. Only the path is stored: text is read from the file.
 #[derive(Debug, Clone)]
 pub(super) struct IndexFields {
     pub(super) schema: Schema,
@@ -28,7 +28,7 @@ pub(super) struct IndexFields {
     pub(super) text: [Field; N_TEXTS],
     /// A tag as its stems, sorted, with [`TAG_SEPARATOR`] between them.
     pub(super) tag: Field,
-    /// What searches are narrowed by: terms made by [`Filter::term`].
+    /// The filters of searches: terms made by [`Filter::term`].
     pub(super) filter: Field,
 }
 
@@ -63,7 +63,7 @@ impl IndexFields {
     }
 }
 
-/// Something that an entry must have to be found.
+/// A condition for entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Filter {
     /// It is of this kind.
@@ -88,14 +88,14 @@ impl Filter {
     }
 }
 
-/// An entry as the index takes it.
+/// An entry in the form for the index.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
     /// The file, relative to `.ralph/`.
     pub path: &'a str,
-    /// What the frontmatter says.
+    /// The frontmatter.
     pub head: &'a Head,
-    /// The body as it stands in the file.
+    /// The body as in the file.
     pub body: &'a str,
     /// The body without markup.
     pub text: &'a str,
@@ -135,15 +135,14 @@ fn tag_term(tag: &str, stems: &mut Stems) -> String {
     tokens::tag_words(tag, stems).join(&TAG_SEPARATOR.to_string())
 }
 
-/// Returns whether a title is no more than the body's beginning: cut off in the middle of a line, or whole
-/// where nothing follows.
+/// Returns whether a title is only the body's beginning: cut off in the middle of a line, or whole if nothing follows.
 ///
-/// Such a title says nothing of its own. Counted as one, a cut title cost .13 nDCG@10 on notes without
-/// headings, whose first words it made weigh three times, and a whole one .09 on facts of one line. A first
-/// line that is repeated whole, with more below it, is a heading and counts.
+/// Such a title adds nothing. Counted as a title, a cut one cost .13 nDCG@10 on notes without headings, because their
+/// first words got triple weight, and a whole one .09 on facts of one line. A first line that is repeated whole, with
+/// more below it, is a heading and counts.
 fn repeats_the_body(title: &str, body: &str) -> bool {
     let title = title.trim_end().trim_end_matches('…').trim_end_matches("...").trim();
-    // The marks that a title which is made from a text is without.
+    // The marks that are left out of a title which is made from a text.
     let body = body.trim_start_matches(|character: char| character.is_whitespace() || "#-*>".contains(character));
     if title.is_empty() || body.is_empty() {
         return false;
@@ -152,13 +151,13 @@ fn repeats_the_body(title: &str, body: &str) -> bool {
         let rest = rest.trim_start_matches([' ', '\t']);
         return rest.trim().is_empty() || !rest.starts_with(['\n', '\r']);
     }
-    // Without its full stop, or with another one, it is still the whole of it.
+    // Without its full stop, or with another one, it is still the whole text.
     let is_mark = |character: char| character.is_whitespace() || ".,:;!?".contains(character);
     behind(title.trim_end_matches(is_mark), body).is_some_and(|rest| rest.trim_end_matches(is_mark).is_empty())
 }
 
-/// Returns what stands in `body` behind the words of `title`, where it begins with them, whatever the case and the
-/// white space between them.
+/// Returns the text in `body` after the words of `title`, if it begins with them, whatever the case and the white
+/// space.
 fn behind<'a>(title: &str, body: &'a str) -> Option<&'a str> {
     let mut rest = body;
     for word in title.split_whitespace() {
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_cut_from_the_body_are_told_from_headings() {
+    fn titles_cut_from_the_body_are_distinguished_from_headings() {
         let check =
             |title: &str, body: &str, expected: bool| assert_eq!(repeats_the_body(title, body), expected, "{title:?}");
         check("Use the nightly tool", "Use the nightly toolchain for benches.\n", true);

@@ -8,7 +8,7 @@ use tantivy::{DocId, DocSet as _, TERMINATED};
 
 use super::score::{Candidate, Scores};
 
-/// Up to so many paths are looked up one by one; for more, all paths of a segment are gone through, in order.
+/// Up to so many paths are looked up one by one; for more, all paths of a segment are read in order.
 const FEW: usize = 64;
 
 /// Points for the document of a path.
@@ -18,18 +18,18 @@ pub(crate) struct Bonus {
     pub path: String,
     /// How much is added, in millionths.
     pub points: i64,
-    /// Whether they make it a candidate where no word of the query does.
+    /// Whether they make it a candidate even if no word of the query does.
     pub alone: bool,
 }
 
 impl Scores<'_> {
-    /// Returns the best score, in millionths; 0 where nothing matches.
+    /// Returns the best score, in millionths; 0 if nothing matches.
     pub(crate) fn best(&self) -> i64 {
         self.candidates.iter().map(|candidate| candidate.score).max().unwrap_or(0)
     }
 
-    /// Adds points to the live documents of some paths: to those that have a score already, and to those for which
-    /// they count [alone](Bonus::alone). Of these, what the query's filters leave out is for the caller to leave out.
+    /// Adds points to the live documents of some paths: to those that have a score already, and to those for which they
+    /// count [alone](Bonus::alone). The caller leaves out those that the query's filters exclude.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Scores<'_> {
         Ok(())
     }
 
-    /// Returns the live documents that are given points, how many, and whether these count alone.
+    /// Returns the live documents that get points, how many, and whether these count alone.
     fn documents(&self, bonuses: &[Bonus]) -> tantivy::Result<HashMap<(u32, DocId), (i64, bool)>> {
         let bonuses: HashMap<&[u8], &Bonus> =
             bonuses.iter().filter(|bonus| bonus.points > 0).map(|bonus| (bonus.path.as_bytes(), bonus)).collect();

@@ -1,4 +1,4 @@
-//! Work on files that may make Tantivy panic: what is wrong with a cache is no bug, and ends no command.
+//! Work on files that may make Tantivy panic: a damaged cache is not a bug, and ends no command.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,11 +7,11 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs work that looks at the cache. A panic in it is an answer, to be followed by work without that cache.
+/// Runs work on the cache. A panic in it is an error, after which the caller works without that cache.
 ///
 /// # Errors
 ///
-/// What the work panicked with.
+/// The message of the panic.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     DEPTH.set(DEPTH.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -19,7 +19,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     result
 }
 
-/// Returns whether this thread is at such work, so that a panic of it need not be told to anybody.
+/// Returns whether this thread does such work, so that its panic need not be printed.
 pub fn is_guarded() -> bool {
     DEPTH.get() > 0
 }

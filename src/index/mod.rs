@@ -1,10 +1,9 @@
 //! The search index. Only this module touches Tantivy.
 //!
-//! An index is disposable: it is made from entries, and says of them nothing but where their words
-//! are. What is committed in a folder ([`Committed`]) and what is not yet ([`Overlay`]) make a
-//! [`Snapshot`], whose statistics are those of the live entries alone, so a score does not depend on
-//! how the index came about. Scores are whole numbers of millionths: sums do not depend on their
-//! order, and the parts of a score add up to it.
+//! An index is disposable: it is built from entries, and only knows where their words are. The commit in a folder
+//! ([`Committed`]) and the changes since ([`Overlay`]) make a [`Snapshot`], whose statistics are those of the live
+//! entries alone, so a score does not depend on how the index was built. Scores are whole numbers of millionths: sums
+//! do not depend on their order, and the parts of a score add up to it.
 
 mod commit;
 mod directory;
@@ -45,12 +44,12 @@ pub use snapshot::Snapshot;
 /// Why an index could not be read or written.
 pub(crate) type Failure = TantivyError;
 
-/// Returns a name for the index folder that differs wherever an index of one program could not be
-/// read by another: by schema, tokens and Tantivy's own format.
+/// Returns a name for the index folder that differs between programs that cannot read each other's index: by schema,
+/// tokens and Tantivy's own format.
 pub fn folder_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
-        // As JSON the fields stand in their order; the schema's own debug form has them in any.
+        // In JSON the fields have a fixed order; the schema's debug form has none.
         let schema = serde_json::to_string(&document::IndexFields::new().schema).unwrap_or_default();
         let versions = format!(
             "{} tokens {} documents {} files {}",
@@ -63,7 +62,7 @@ pub fn folder_name() -> &'static str {
     })
 }
 
-/// Returns what the file system said, where that is why an index failed.
+/// Returns the error of the file system, if that is why an index failed.
 pub(crate) fn io_cause(failure: &Failure) -> Option<io::Error> {
     let cause: &io::Error = match failure {
         TantivyError::IoError(error)
@@ -73,7 +72,7 @@ pub(crate) fn io_cause(failure: &Failure) -> Option<io::Error> {
         | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: error, .. }) => error,
         _ => return None,
     };
-    // An error of the system is no more than its number; Tantivy shares its own, and it cannot be cloned.
+    // A system error is only its number; Tantivy shares its own, which cannot be cloned.
     let copy = cause.raw_os_error().map(io::Error::from_raw_os_error);
     Some(copy.unwrap_or_else(|| io::Error::new(cause.kind(), cause.to_string())))
 }

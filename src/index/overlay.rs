@@ -8,7 +8,7 @@ use tantivy::{Index, SegmentReader, TantivyDocument};
 use super::document::{Document, IndexFields};
 use super::tokens::{self, Stems};
 
-/// Memory for the terms of a few entries; Tantivy's usual 15 MB cost 4 ms to prepare. It is no limit.
+/// Memory for the terms of a few entries; preparing Tantivy's usual 15 MB takes 4 ms. It is not a limit.
 const MEMORY_BYTES: usize = 300_000;
 
 /// Takes entries, then becomes an `Overlay`.
@@ -19,12 +19,12 @@ pub struct OverlayBuilder {
 }
 
 impl OverlayBuilder {
-    /// Returns an empty one. Nothing is set up until the first entry comes.
+    /// Returns an empty one. Nothing is allocated before the first entry.
     pub fn new() -> OverlayBuilder {
         OverlayBuilder { writer: None, fields: IndexFields::new(), stems: Stems::new() }
     }
 
-    /// Puts a document in.
+    /// Adds a document.
     pub fn add(&mut self, document: Document<'_>) -> tantivy::Result<()> {
         let document = document.to_tantivy(&self.fields, &mut self.stems);
         let writer = match &mut self.writer {

@@ -1,4 +1,4 @@
-//! What a query looks for: its terms in both streams, where the segments have them, and the tags that give points.
+//! The plan of a query: its terms in both streams, their places in the segments, and the tags that give points.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -29,22 +29,21 @@ pub(super) struct QueryPlan {
     pub(super) terms: Vec<PlannedTerm>,
     pub(super) tags: Vec<TagPoints>,
     pub(super) coverage_total: f64,
-    /// What the words of the query are worth in all, known or not, by stream.
+    /// The total weight of the query's words, known or not, by stream.
     pub(super) asked: [f64; 2],
 }
 
 /// A term to look for in one stream, the same in all segments.
 pub(super) struct PlannedTerm {
     text: String,
-    /// For each of the stream's fields: its index, the factor of its BM25 score, and where the
-    /// segments have it.
+    /// For each of the stream's fields: its index, the factor of its BM25 score, and the places in the segments.
     pub(super) fields: Vec<PlannedField>,
     /// The term's weight in the coverage, and its bit.
     pub(super) coverage: f64,
     pub(super) bit: u16,
-    /// Its worth for the choice of terms: how rare it is, times its weight in the query.
+    /// Its value for the choice of terms: its rarity times its weight in the query.
     worth: f64,
-    /// What it says of a document that the document has it.
+    /// How much a match of the term counts for a document.
     pub(super) says: f64,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct TagPoints {
     pub(super) points: [i64; 3],
 }
 
-/// Puts the plan of a query together.
+/// Builds the plan of a query.
 struct Planner<'a> {
     snapshot: &'a Snapshot,
     weights: Weights,
@@ -69,7 +68,7 @@ struct Planner<'a> {
 }
 
 impl QueryPlan {
-    /// Returns what a query looks for.
+    /// Returns the plan of a query.
     pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<QueryPlan> {
         let mut planner = Planner { snapshot, weights, plan: QueryPlan::default() };
         let mut stems = Stems::new();
@@ -98,8 +97,8 @@ impl Planner<'_> {
                     most_frequent = most_frequent.max(frequency);
                     postings.push((infos, frequency));
                 }
-                // A word is as rare as it is in the field that has it most often. By the field's own
-                // count, an everyday word that few titles happen to have would weigh like a name.
+                // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
+                // that few titles have would weigh like a name.
                 let rarity = self.idf(most_frequent) * f64::from(K1 + 1.0) * query_weight * share * weights.text;
                 for (within, (postings, frequency)) in postings.into_iter().enumerate() {
                     if frequency > 0 {
@@ -108,7 +107,7 @@ impl Planner<'_> {
                     }
                 }
                 term.coverage = self.idf(most_frequent);
-                // What no entry has is no more telling than what one has: in a small memory most of a task is unknown.
+                // An unknown term counts no more than a known one: in a small memory most words of a task are unknown.
                 term.says = self.idf(most_frequent.max(1)) * query_weight;
                 term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
                 terms.push(term);
@@ -155,7 +154,7 @@ impl Planner<'_> {
         (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
     }
 
-    /// Finds the tags all of whose words are in the task's text, in the feature's name or in a path.
+    /// Finds the tags whose words are all in the task's text, in the feature's name or in a path.
     fn plan_tags(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
         let text = if query.tag_text.is_empty() { &query.text } else { &query.tag_text };
         let task = tokens::tag_words(text, stems);
@@ -199,7 +198,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns what the `n` terms that say most say together.
+/// Returns the total weight of the `n` most telling terms.
 fn heaviest(terms: &[PlannedTerm], n: usize) -> f64 {
     let mut says: Vec<f64> = terms.iter().map(|term| term.says).collect();
     says.sort_unstable_by(|one, other| other.total_cmp(one));

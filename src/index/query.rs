@@ -1,27 +1,27 @@
-//! What is asked of the index, what counts how much, and the parts that a score is made of.
+//! The query of the index, its weights, and the parts of a score.
 
 use super::document::Filter;
 
-/// What is asked.
+/// A query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextQuery {
-    /// The words to look for. Where there are several lines, the first counts as a title.
+    /// The words to search for. If there are several lines, the first counts as a title.
     pub text: String,
-    /// The words that give points to the tags they match, and are not looked for: the text of a task
-    /// without what was added to it for the search. Empty for the same as `text`.
+    /// The words that give points to matching tags, and are not searched for: the text of a task without additions for
+    /// the search. Empty means the same as `text`.
     pub tag_text: String,
     /// The feature whose name gives points to the tags it matches.
     pub feature: Option<String>,
     /// The paths whose parts give points to the tags they match.
     pub paths: Vec<String>,
-    /// What every hit must have.
+    /// The conditions for every hit.
     pub filters: Vec<Filter>,
 }
 
-/// How much each part of a score counts.
+/// The weights of the parts of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weights {
-    /// Everything that words say, beside the points for tags.
+    /// The weight of all words, compared with the points for tags.
     pub text: f64,
     /// Words in the title.
     pub title: f64,
@@ -39,7 +39,7 @@ pub(crate) struct Weights {
     pub coverage: f64,
     /// The longest query, in distinct words, for which coverage is counted; 16 at most.
     pub coverage_terms: usize,
-    /// How many distinct words of each stream are looked for: the rarest.
+    /// How many distinct words of each stream are searched for: the rarest.
     pub max_terms: usize,
     /// Points for a tag whose words are all in the task's text.
     pub task_tag: f64,
@@ -81,7 +81,7 @@ impl Part {
         Part::Semantic,
     ];
 
-    /// Returns whether it says that a tag matches.
+    /// Returns whether it is a match of a tag.
     pub(crate) fn is_of_tags(self) -> bool {
         matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags)
     }

@@ -1,8 +1,8 @@
 //! Scores: BM25 over both token streams, coverage of short queries, and points for tags.
 //!
-//! The loops over the postings are our own, one term at a time into one number a document. Tantivy's
-//! queries skip documents that cannot win, which at this many terms is slower, and they sum floats in
-//! an order that depends on the segments.
+//! The loops over the postings are our own, one term at a time into one number per document. Tantivy's queries skip
+//! documents that cannot win, which is slower with so many terms, and they sum floats in an order that depends on the
+//! segments.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -25,7 +25,7 @@ use super::snapshot::{Segment, Snapshot, path_of};
 /// BM25's length normalisation, at the value of Robertson and of every engine.
 const B: f32 = 0.75;
 
-/// What was added to the scores of documents, by their segments and numbers.
+/// The additions to the scores of documents, by their segments and numbers.
 pub(super) type Extra = HashMap<(u32, DocId), i64>;
 
 /// A document with a score over 0.
@@ -222,7 +222,7 @@ impl<'a> Scores<'a> {
         Ok(())
     }
 
-    /// Returns what a document gains for having the words whose bits are set.
+    /// Returns the gain of a document for the words whose bits are set.
     fn coverage(&self, text: i64, mask: u16) -> i64 {
         if self.plan.coverage_total <= 0.0 || mask == 0 {
             return 0;
@@ -232,7 +232,7 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Sets the score of every document that lacks what the filter wants to 0.
+/// Sets the score of every document that the filter excludes to 0.
 fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores: &mut [i64]) -> tantivy::Result<()> {
     let mut from = 0usize;
     if let Some(mut postings) = segment.postings(snapshot.fields.filter, &filter.term(), IndexRecordOption::Basic)? {
@@ -247,8 +247,7 @@ fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores
     Ok(())
 }
 
-/// Moves the postings on to `doc`, which must not be before where they stand, and returns whether they
-/// have it.
+/// Advances the postings to `doc`, which must not be before their current place, and returns whether they contain it.
 pub(super) fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
     postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc)
 }

@@ -1,21 +1,21 @@
-//! How much of a query a document answers, whatever the others do.
+//! How much of a query a document matches, independently of the others.
 
 use tantivy::schema::IndexRecordOption;
 
 use super::document::N_OF_STREAM;
 use super::score::{Candidate, Scores, is_at};
 
-/// What speaks for it that a document is about a query, apart from how well others match.
+/// Evidence that a document is about a query, independent of other matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct TermEvidence {
     /// How many of the query's words it has, stop words left out.
     pub words: usize,
-    /// How much of what the query's words say these are, from 0 to 1: a rare word says more than a common one.
+    /// The share of the query's words by weight, from 0 to 1: a rare word counts more than a common one.
     pub share: f64,
 }
 
 impl Scores<'_> {
-    /// Returns what speaks for each candidate, in the order of the candidates: by words or by parts of identifiers,
+    /// Returns the evidence for each candidate, in the order of the candidates: by words or by parts of identifiers,
     /// whichever is more.
     ///
     /// # Errors

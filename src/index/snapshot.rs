@@ -1,5 +1,4 @@
-//! What a search looks at: segments, with the documents that no longer count, and the statistics of
-//! those that do.
+//! The input of a search: segments, with the documents that no longer count, and the statistics of those that do.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::SegmentPostings;
@@ -17,7 +16,7 @@ pub struct Snapshot {
     pub(super) segments: Vec<Segment>,
     /// How many documents are live.
     pub(super) n_live: u64,
-    /// How many tokens the live documents have in each text field, lengths rounded as BM25 sees them.
+    /// How many tokens the live documents have in each text field, with BM25's rounded lengths.
     n_tokens: [u64; N_TEXTS],
     /// How many live documents have a token in each field.
     n_with: [u64; N_TEXTS],
@@ -41,7 +40,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds what is committed, but for the documents of the `stale` paths.
+    /// Adds the committed documents, except those of the `stale` paths.
     pub fn add_committed(&mut self, committed: &Committed, stale: &[String]) -> tantivy::Result<()> {
         for reader in &committed.segments {
             let mut dead: Vec<DocId> = match reader.alive_bitset() {
@@ -64,7 +63,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Adds what is not committed.
+    /// Adds the uncommitted documents.
     pub fn add_overlay(&mut self, overlay: &Overlay) -> tantivy::Result<()> {
         for reader in &overlay.segments {
             self.add_segment(Segment { reader: reader.clone(), dead: Vec::new() })?;
@@ -94,14 +93,14 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Returns the average number of tokens of a live document in a text field, at least a little. Of questions it is
-    /// that of the documents that have some: where few do, those of one are not long. Taken so for all fields, .02
-    /// nDCG@10 were lost on notes without titles.
+    /// Returns the average number of tokens of a live document in a text field, with a small minimum. For questions it
+    /// is the average of the documents that have some: if few do, the questions of one are not long. For all fields,
+    /// this rule lost .02 nDCG@10 on notes without titles.
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
     pub(super) fn average_length(&self, field: usize) -> f32 {
         let n_documents = if field % N_OF_STREAM == QUESTIONS { self.n_with[field] } else { self.n_live };
         let average = self.n_tokens[field] as f32 / n_documents.max(1) as f32;
-        // No document has a token there: nothing will be scored by it, and nothing must divide by 0.
+        // No document has a token there: the field scores nothing, and a division by 0 is avoided.
         if average > 0.0 { average } else { 1.0 }
     }
 }
@@ -113,7 +112,7 @@ impl Default for Snapshot {
 }
 
 impl Segment {
-    /// Returns the postings of a term, dead documents among them, if any document has it.
+    /// Returns the postings of a term, including dead documents, if any document has it.
     pub(super) fn postings(
         &self,
         field: Field,
@@ -124,7 +123,7 @@ impl Segment {
         Ok(self.reader.inverted_index(field)?.read_postings(&term, option)?)
     }
 
-    /// Returns how many live documents the postings are of.
+    /// Returns how many of the postings are of live documents.
     pub(super) fn live_frequency(&self, postings: &SegmentPostings) -> u64 {
         let all = u64::from(postings.doc_freq());
         if self.dead.is_empty() {
@@ -152,7 +151,7 @@ impl Segment {
     }
 }
 
-/// Returns the path that a document was made from.
+/// Returns the path of a document's file.
 pub(super) fn path_of(store: &StoreReader, fields: &IndexFields, doc: DocId) -> tantivy::Result<String> {
     let document: TantivyDocument = store.get(doc)?;
     Ok(document.get_first(fields.path).and_then(|value| value.as_str()).unwrap_or_default().to_owned())

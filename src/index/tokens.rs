@@ -26,7 +26,7 @@ pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
 pub(super) const PARTS: &str = "parts";
 
-/// Longer tokens are hashes or encoded data, which nobody types.
+/// Longer tokens are hashes or encoded data, which people do not search for.
 const MAX_TOKEN_BYTES: usize = 40;
 
 /// Lucene's English stop words, and the pieces that `don't`, `it's` and their like leave behind. A
@@ -62,7 +62,7 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
                 let (part, behind) = rest.split_at(camel_end(rest));
                 rest = behind;
                 lower_case(part, &mut lower);
-                // What `don't` and `it's` leave behind is also the name of a language, a type or a flag.
+                // The rest of `don't` and `it's` is also the name of a language, a type or a flag.
                 if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
                     give(&lower);
                 }
@@ -75,8 +75,8 @@ fn is_token(lower: &str) -> bool {
     lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower).is_err()
 }
 
-/// Returns the stems of the words of a tag, a feature or a path, stop words included, each once and
-/// sorted: what tags are compared by.
+/// Returns the stems of the words of a tag, a feature or a path, stop words included, each once and sorted: the form in
+/// which tags are compared.
 pub(super) fn tag_words(text: &str, stems: &mut Stems) -> Vec<String> {
     let mut lower = String::new();
     let mut words = Vec::new();
@@ -95,9 +95,9 @@ pub(super) fn tag_words(text: &str, stems: &mut Stems) -> Vec<String> {
 /// A piece of a run of letters and digits.
 #[derive(Clone, Copy)]
 enum Piece<'a> {
-    /// What is written with spaces around it.
+    /// Text with spaces around it.
     Word(&'a str),
-    /// Two characters of a script without spaces, or one that stands alone.
+    /// Two characters of a script without spaces, or a single one.
     Pair(&'a str),
 }
 
@@ -119,7 +119,7 @@ fn each_piece(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
     }
 }
 
-/// Calls `give` with each two neighbours; with a single character where there is but one.
+/// Calls `give` with each pair of neighbours, or with the only character.
 fn each_pair(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
     let mut ends = text.char_indices().map(|(at, character)| at + character.len_utf8());
     let (mut start, Some(mut middle)) = (0, ends.next()) else { return };
@@ -189,8 +189,8 @@ fn lower_case(word: &str, lower: &mut String) {
     }
 }
 
-/// Returns where the first part of a camel-case word ends: before a capital behind a small letter or
-/// a digit, and before the last of several capitals that a small letter follows.
+/// Returns where the first part of a camel-case word ends: before a capital after a lower-case letter or a digit, and
+/// before the last of several capitals that a lower-case letter follows.
 fn camel_end(word: &str) -> usize {
     let bytes = word.as_bytes();
     for at in 1..bytes.len() {
@@ -214,7 +214,7 @@ pub(super) struct Stems {
     known: HashMap<u64, (String, String), BuildHasherDefault<IsHash>>,
 }
 
-/// A project's vocabulary fits; a stream of random words does not grow without end.
+/// A project's vocabulary fits; a stream of random words does not grow without limit.
 const MAX_KNOWN_STEMS: usize = 50_000;
 
 impl Stems {
@@ -237,7 +237,7 @@ impl Stems {
     }
 }
 
-/// A hasher of what is a hash already.
+/// A hasher for values that are hashes already.
 #[derive(Default)]
 struct IsHash(u64);
 
@@ -253,13 +253,13 @@ impl Hasher for IsHash {
     }
 }
 
-/// Registers the streams under their names. Tantivy keeps names alone, so every open must.
+/// Registers the streams under their names. Tantivy stores only the names, so every open index needs this.
 pub(super) fn register(tokenizers: &TokenizerManager) {
     tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::new()), ..StreamTokenizer::default() });
     tokenizers.register(PARTS, StreamTokenizer::default());
 }
 
-/// One of the streams, as Tantivy wants it; without stems, the part stream.
+/// One of the streams, in Tantivy's form; without stems, the part stream.
 #[derive(Clone, Default)]
 struct StreamTokenizer {
     stems: Option<Stems>,

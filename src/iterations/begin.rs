@@ -1,7 +1,7 @@
-//! The beginning of an iteration: its number, its model and what its agent should know.
+//! The beginning of an iteration: its number, its model and its context.
 //!
-//! From the moment that it has a number, an iteration that is cut off leaves a trace, and whoever begins the task again
-//! writes it to the journal as interrupted. One that is refused leaves none.
+//! Once it has a number, an iteration that is cut off leaves a trace, and the next call for the same task records it as
+//! interrupted. A refused iteration leaves none.
 
 use std::time::{Duration, Instant};
 
@@ -25,13 +25,13 @@ use crate::store::Lock;
 use crate::strategy::Choice;
 use crate::workspace::Workspace;
 
-/// How long the lock is waited for while an agent runs.
+/// How long to wait for the lock while an agent runs.
 const LOCK_WHILE_AGENT_RUNS: Duration = Duration::from_millis(250);
-/// How long an agent whose run was killed just now has to end, and how often it is asked for.
+/// How long to wait for the end of an agent whose run was just killed, and how often to check.
 const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_POLL: Duration = Duration::from_millis(10);
 
-/// Begins an iteration: chooses its model, and gathers what its agent should know.
+/// Begins an iteration: chooses its model, and gathers its context.
 pub(crate) fn begin(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -58,7 +58,7 @@ pub(crate) fn begin(
         iteration
     };
     if let Err(error) = prepare(workspace, semantic, &mut iteration, run, budget) {
-        // It was refused, and not cut off: nobody may take it for an attempt.
+        // It was refused, and not cut off: it must not count as an attempt.
         if let Ok(lock) = workspace.lock_within_git() {
             let _ = close(workspace, &lock, &iteration);
         }
@@ -68,8 +68,7 @@ pub(crate) fn begin(
     Ok(iteration)
 }
 
-/// Refuses to begin anything beside an agent that is at work although nobody waits for it: what it does to the
-/// files would be credited to another one.
+/// Refuses to begin an iteration beside an agent that outlived its run: its changes would be attributed to the new one.
 fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
     let since = Instant::now();
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
@@ -83,8 +82,8 @@ fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
     }
 }
 
-/// Writes to the journal as interrupted what an earlier process began of the task in this run, and returns a problem for
-/// each that cannot be written.
+/// Records as interrupted the iterations of the task in this run that an earlier process began, and returns a problem
+/// for each that cannot be recorded.
 fn interrupt_orphans(
     workspace: &Workspace,
     lock: &Lock,
@@ -94,18 +93,18 @@ fn interrupt_orphans(
 ) -> Result<Vec<Problem>> {
     let orphans = begun(workspace)?;
     if orphans.is_empty() {
-        // Nobody needs what lies there, and it may have come with the repository.
+        // A file at that path is not needed, and may come from the repository.
         let _ = workspace.store.clear_scratch();
     }
     let mut problems = Vec::new();
     for orphan in orphans {
         let holder = orphan.holder.as_ref().filter(|holder| run.holder.as_ref() != Some(holder));
         let is_at_work = holder.is_some_and(ProcessIdentity::is_alive);
-        // The attempt that is kept says better what became of it.
+        // The saved attempt has a better result.
         let is_over = !is_at_work && !is_kept(kept, &orphan);
         if orphan.run_id == run.id && orphan.task_id() == task.own_id() && is_over {
             match interrupt(workspace, lock, &orphan) {
-                // What is wrong with the old one does not keep a new one from its work.
+                // Problems of the old one do not stop a new one.
                 Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
                 result => result?,
             }
@@ -114,8 +113,8 @@ fn interrupt_orphans(
     Ok(problems)
 }
 
-/// Writes down that an iteration was begun and never finished; where it is in the journal already,
-/// and only its trace in `state/` was left, that is removed.
+/// Records an iteration that was begun and never finished. If the journal has it already, and only its trace in
+/// `state/` was left, the trace is removed.
 fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
     let written = attempt_at(workspace, &iteration.journal_path());
     let is_it = |attempt: &Attempt| {
@@ -134,7 +133,7 @@ fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Resul
     close(workspace, lock, iteration)
 }
 
-/// Says that an iteration which was cut off could not be written down as interrupted.
+/// Reports that an iteration which was cut off could not be recorded as interrupted.
 fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
     let reason = reason_of(error);
     Problem {
@@ -144,11 +143,11 @@ fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
         severity: Severity::Warning,
         code: "still-open".to_owned(),
         message: format!("the iteration was cut off, and cannot be written to the journal: {reason}").into(),
-        hint: "fix what stands in the way, or delete the file".into(),
+        hint: "fix the cause, or delete the file".into(),
     }
 }
 
-/// Gathers what the iteration's agent should know, and keeps that.
+/// Gathers the context of the iteration, and keeps the iteration.
 fn prepare(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -171,7 +170,7 @@ fn prepare(
     keep_begun(workspace, &workspace.lock_within_git()?, iteration)
 }
 
-/// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.
+/// Gives up an open iteration in which nothing happened: the journal does not mention it.
 pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()> {
     check_run_name(&iteration.run_id)?;
     let this = ProcessIdentity::this_process();
@@ -182,10 +181,10 @@ pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()>
     close(workspace, &workspace.lock_within_git()?, iteration)
 }
 
-/// Notes which process is the agent of an iteration. What stands in the way of noting it changes nothing else.
+/// Records the process of an iteration's agent. A failure changes nothing else.
 pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut Iteration, pid: u32) {
     iteration.agent = ProcessIdentity::of(pid);
-    // Its output waits meanwhile.
+    // The agent's output waits meanwhile.
     if let Ok(lock) = workspace.store.lock(LOCK_WHILE_AGENT_RUNS) {
         let _ = keep_begun(workspace, &lock, iteration);
     }

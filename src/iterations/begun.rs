@@ -1,7 +1,7 @@
-//! The iterations that are begun and not finished, one file each in `state/`.
+//! Open iterations, one file each in `state/`.
 //!
-//! A file that was not written here is reported and left out (see [`sealed`](super::sealed)). What a file says is data like
-//! an entry all the same, and checked field by field.
+//! A file that was not written here is reported and left out (see [`sealed`](super::sealed)). The content of a file is
+//! still checked field by field, like that of an entry.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -19,37 +19,36 @@ use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 
-/// The longest text of a line that is kept, in characters.
+/// The longest line of text that is kept, in characters.
 const MAX_LINE: usize = 2_000;
 /// The longest description of a task that is kept, in characters.
 const MAX_DESCRIPTION: usize = 20_000;
 /// How many paths of a task are kept.
 const MAX_FILES: usize = 100;
-/// How many entries an iteration names at most, shown or left out.
+/// How many entries an iteration lists at most, shown or left out.
 const MAX_IDS: usize = 1_000;
 /// How many files are read: more than a machine works on at a time, and than crashes leave.
 const MAX_BEGUN: usize = 1_000;
 
-/// The files of begun iterations.
+/// The files of open iterations.
 #[derive(Debug, Default)]
 struct BegunFiles {
     /// By run and number.
     iterations: Vec<Iteration>,
-    /// Files that are not iterations: paths relative to `.ralph/`, and why.
+    /// Files that are not iterations: paths relative to `.ralph/`, and the reasons.
     refused: Vec<(String, String)>,
 }
 
-/// Returns the iterations that are begun and not finished, by run and number. Files that were not written here are left
-/// out.
+/// Returns the open iterations, by run and number. Files that were not written here are left out.
 ///
 /// # Errors
 ///
-/// [`Error::Io`] where the file system does not let one be read: it is not taken for finished, nor its number for free.
+/// [`Error::Io`] if one cannot be read: it counts neither as finished, nor is its number free.
 pub(crate) fn begun(workspace: &Workspace) -> Result<Vec<Iteration>> {
     Ok(read_all(workspace)?.iterations)
 }
 
-/// Returns what is wrong with the files of iterations.
+/// Returns the problems of the files of iterations.
 pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
     let refused = match read_all(workspace) {
         Ok(files) => files.refused,
@@ -69,12 +68,12 @@ pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
 
 fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
     let mut files = BegunFiles::default();
-    // Where nothing was locked yet, nothing was begun.
+    // If nothing was ever locked, nothing was begun.
     let key = state_key(workspace)?;
     let (stems, n_files) = stems(workspace)?;
     let is_flood = n_files > MAX_BEGUN;
     if is_flood {
-        let reason = format!("it holds {n_files} files, and only the {MAX_BEGUN} newest are looked at");
+        let reason = format!("it has {n_files} files, and only the {MAX_BEGUN} newest are read");
         files.refused.push((format!("state/{BEGUN}"), reason));
     }
     for stem in stems {
@@ -92,7 +91,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
         };
         match iteration {
             Ok(iteration) => files.iterations.push(iteration),
-            // Of so many, one line says enough.
+            // For so many files, one line is enough.
             Err(_) if is_flood => {}
             Err(reason) => files.refused.push((path, reason)),
         }
@@ -104,7 +103,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
 /// Returns the stems of the files to read, at most [`MAX_BEGUN`], and how many files there are.
 fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
     let names = workspace.store.names(&format!("state/{BEGUN}"))?;
-    // What a crash left has another name.
+    // Leftovers of a crash have other names.
     let stem = |name: &OsString| {
         let stem = name.to_str()?.strip_suffix(".json")?;
         (!stem.starts_with('.')).then(|| stem.to_owned())
@@ -112,7 +111,7 @@ fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
     let mut stems: Vec<String> = names.iter().filter_map(stem).collect();
     let n_files = stems.len();
     if n_files > MAX_BEGUN {
-        // The newest are those of this machine: whatever a clone brings was there before.
+        // The newest belong to this machine: files from a clone are older.
         let folder = workspace.store.folder(&format!("state/{BEGUN}")).ok();
         let stat = |stem: &String| folder.as_ref().and_then(|folder| folder.stat_of(&format!("{stem}.json")).ok());
         stems.sort_by_cached_key(|stem| Reverse(stat(stem).map(|stat| stat.mtime)));
@@ -121,14 +120,14 @@ fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
     Ok((stems, n_files))
 }
 
-/// Makes the folder in which git works. What lies there is of use to begun iterations; where there are none, it is not of
-/// this machine, or of a process that was killed.
+/// Creates the folder for git's working files. If there are no open iterations, its content comes from elsewhere, or
+/// from a killed process.
 pub(crate) fn scratch(workspace: &Workspace) -> std::io::Result<PathBuf> {
     clear_unused_scratch(workspace);
     workspace.store.make_scratch()
 }
 
-/// Clears the folder in which git works, where no iteration is begun that could need it. What stays only costs room.
+/// Clears the folder for git's working files if no open iteration could need it. A leftover only takes space.
 fn clear_unused_scratch(workspace: &Workspace) {
     if begun(workspace).is_ok_and(|iterations| iterations.is_empty()) {
         // There may be nothing to clear.
@@ -136,8 +135,8 @@ fn clear_unused_scratch(workspace: &Workspace) {
     }
 }
 
-/// Keeps an iteration in `state/` until it is finished, in a form that [`begun`] reads: texts of any length and with any
-/// characters may have been asked for.
+/// Keeps an iteration in `state/` until it is finished, in a form that [`begun`] reads: the request may have texts of
+/// any length and with any characters.
 pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
     let Iteration { task, .. } = iteration;
     let some_line = |text: &Option<String>| text.as_deref().map(line);
@@ -164,16 +163,16 @@ pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iterati
     write_sealed(workspace, lock, &iteration.state_name(), text)
 }
 
-/// Removes the file of an iteration that is in the journal now, or was given up.
+/// Removes the file of an iteration that is in the journal, or was given up.
 pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
     workspace.store.remove_state(lock, &iteration.state_name())?;
     clear_unused_scratch(workspace);
     Ok(())
 }
 
-/// Reads an iteration as [`keep_begun`] writes it, or says what is wrong with it.
+/// Reads an iteration that [`keep_begun`] wrote, or returns the reason why it is invalid.
 fn parse(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
-    // Without the text itself: it may be anything, and long.
+    // Without the text itself, which may be anything, and long.
     let iteration: Iteration = serde_json::from_slice(bytes)
         .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))?;
     let Iteration { task, .. } = &iteration;
@@ -216,7 +215,7 @@ fn is_line(text: &str) -> bool {
     text.chars().count() <= MAX_LINE && !text.chars().any(char::is_control)
 }
 
-/// Returns whether an id is one that a file of this name could have.
+/// Returns whether an id could belong to a file of this name.
 fn is_id(id: &Id) -> bool {
     Id::parse(id.as_str()).as_ref() == Some(id) && is_line(id.as_str())
 }

@@ -1,4 +1,4 @@
-//! What an agent says, as knowledge and events of its task.
+//! Turns an agent's sigils into knowledge and events of its task.
 
 use super::iteration::Iteration;
 use crate::entry::knowledge::Knowledge;
@@ -18,7 +18,7 @@ pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
     }
 }
 
-/// Returns the event that an agent suggests, its scope completed with the ids of the task.
+/// Returns the event that an agent suggests, with the ids of the task in its scope.
 pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
     let task = &iteration.task;
     let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {

@@ -1,4 +1,4 @@
-//! An attempt whose agent has ended, with all that is known of it before it is in the journal.
+//! An attempt whose agent has ended, with everything known about it before it is in the journal.
 
 use chrono::{DateTime, Utc};
 
@@ -20,20 +20,20 @@ pub struct Recorded {
     pub id: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
-    /// How the attempt ended.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// The knowledge that was written down, in the order in which the agent wrote it.
+    /// The knowledge that was recorded, in the order in which the agent wrote it.
     pub knowledge: Vec<Added>,
-    /// What the agent wrote in a way that could not be taken over; its next context lists it.
+    /// The refused sigils of the agent; its next context lists them.
     pub refused: Vec<String>,
-    /// What the entry in the journal says.
+    /// The content of the entry in the journal.
     pub attempt: Attempt,
-    /// What happened on the way that a person should look at.
+    /// Problems on the way that a person should see.
     pub problems: Vec<Problem>,
 }
 
 impl Recorded {
-    /// Returns the attempt as the views of the journal have it.
+    /// Returns the attempt in the form of the journal's views.
     pub fn view(&self) -> IterationView {
         IterationView::new(self.id.clone(), self.path.clone(), self.attempt.clone())
     }
@@ -42,22 +42,22 @@ impl Recorded {
 /// An attempt whose agent has ended.
 pub(super) struct EndedAttempt<'a> {
     pub(super) iteration: &'a Iteration,
-    /// As the caller gave it.
+    /// The caller's report.
     pub(super) report: &'a Report,
     pub(super) transcript: &'a Transcript,
     pub(super) changes: WorkTreeChanges,
-    /// Why git saw nothing, where it should have.
+    /// Why git found no changes, if it should have.
     pub(super) unknown_changes: Option<Problem>,
-    /// When.
+    /// The time.
     pub(super) at: DateTime<Utc>,
-    /// Whether it comes from a file, which may have been left behind by a call that got to the journal.
+    /// Whether it comes from a file, which a call may have left behind after it wrote the journal.
     pub(super) was_kept: bool,
     /// Whether secrets were removed from the text.
     pub(super) is_redacted: bool,
 }
 
 impl<'a> EndedAttempt<'a> {
-    /// Returns an attempt whose agent has just ended, before anybody asked git.
+    /// Returns an attempt whose agent has just ended, before git is asked.
     pub(super) fn new(
         iteration: &'a Iteration,
         report: &'a Report,
@@ -77,7 +77,7 @@ impl<'a> EndedAttempt<'a> {
         }
     }
 
-    /// Refuses knowledge that a secret was removed from, as it would have been refused with the secret.
+    /// Refuses knowledge from which a secret was removed, as if it still had the secret.
     pub(super) fn without_secret(&self, knowledge: Knowledge) -> Result<Knowledge> {
         let is_marked = |text: &str| text.contains("[redacted: ");
         if self.is_redacted
@@ -85,25 +85,25 @@ impl<'a> EndedAttempt<'a> {
                 || is_marked(&knowledge.body)
                 || knowledge.tags.iter().chain(&knowledge.questions).any(|text| is_marked(text)))
         {
-            return Err(Error::invalid("knowledge", "it held what looks like a secret; leave it out"));
+            return Err(Error::invalid("knowledge", "it had text that looks like a secret; leave it out"));
         }
         Ok(knowledge)
     }
 
-    /// Returns the files that the iteration had to do with: those of the report, with what git and the agent's tools add.
+    /// Returns the files that the iteration touched: those of the report, of git and of the agent's tools.
     pub(super) fn files(&self, report: &Report, output: &Said) -> Files {
         let (changes, by_tools) = (&self.changes, &self.transcript.files);
         let mut files = report.files.clone();
         extend(&mut files.relevant, output.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
         extend(&mut files.created, changes.created.clone());
         extend(&mut files.modified, changes.modified.clone());
-        // What git saw is sure; a tool may write a file anew that was there.
+        // Git's changes are certain; a tool may write an existing file again.
         let is_new = |path: &&String| !files.modified.contains(path);
         let created: Vec<String> = by_tools.created.iter().filter(is_new).cloned().collect();
         extend(&mut files.created, created);
         extend(&mut files.modified, by_tools.modified.clone());
         extend(&mut files.read, by_tools.read.clone());
-        // A file that was created here was not changed here as well, nor was a changed one only read.
+        // A created file is not listed as changed, nor a changed one as read.
         let Files { created, modified, read, .. } = &mut files;
         modified.retain(|path| !created.contains(path));
         read.retain(|path| !created.contains(path) && !modified.contains(path));

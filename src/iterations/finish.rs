@@ -1,6 +1,6 @@
 //! The end of an iteration: the agent's output becomes knowledge and one entry of the journal.
 //!
-//! An attempt is kept outside of the project before anything else is touched, so neither an error nor a bug costs it.
+//! An attempt is saved outside of the project before anything else is touched, so neither an error nor a bug loses it.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 
 /// Returns a reader for an agent's output.
 pub(crate) fn reader(workspace: &Workspace, format: Format) -> Reader {
-    // As the agent sees it, which may have been started with a path through links.
+    // The path as the agent sees it, which may go through links.
     let root = std::fs::canonicalize(workspace.root()).unwrap_or_else(|_| workspace.root().to_owned());
     Reader::new(Options {
         format,
@@ -44,7 +44,7 @@ fn transcript<'a>(workspace: &Workspace, report: &'a Report) -> Cow<'a, Transcri
     Cow::Owned(reader.finish())
 }
 
-/// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
+/// Ends an iteration: records the knowledge in the agent's text, and one entry of the journal.
 pub(crate) fn finish(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -62,7 +62,7 @@ pub(crate) fn finish(
         return record(workspace, semantic, &ended)
             .map_err(|error| not_recorded(workspace, folders, &ended, None, error));
     };
-    // A bug must not cost an attempt, nor leave its user without a word of where it is.
+    // A bug must not lose an attempt, nor hide from the user where it is saved.
     let recorded = catch_unwind(AssertUnwindSafe(|| {
         see_changes(workspace, &mut ended);
         record(workspace, semantic, &ended)
@@ -80,7 +80,7 @@ fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt<'_>) {
     (ended.changes, ended.unknown_changes) = changes_since(workspace, ended.iteration.tree.as_deref());
 }
 
-/// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
+/// Returns the files that an iteration created or changed so far, according to git and the agent's tools.
 pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Vec<String> {
     let transcript = transcript(workspace, report);
     let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
@@ -89,7 +89,7 @@ pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report
     files.created.into_iter().chain(files.modified).collect()
 }
 
-/// Keeps an attempt whose agent has ended, and returns the file; `None` where no folder can be written.
+/// Saves an attempt whose agent has ended, and returns the file; `None` if no folder can be written.
 pub(crate) fn keep(
     workspace: &Workspace,
     folders: &StateFolders,
@@ -100,8 +100,8 @@ pub(crate) fn keep(
     keep_ahead(workspace, folders, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
 }
 
-/// Writes an attempt to the journal that was kept, as [`finish`] would have done in time, and removes the file. Where the
-/// journal has it already, only that.
+/// Writes a saved attempt to the journal, as [`finish`] would have done in time, and removes the file. If the journal
+/// has it already, it only removes the file.
 pub(crate) fn record_kept(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -132,7 +132,7 @@ pub(crate) fn record_kept(
     };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {
-            // What somebody put elsewhere is theirs.
+            // A file that a person put elsewhere stays.
             if folders.hold(&kept.path) {
                 recorded.problems.extend(settle(&recorded.attempt, &kept.path));
             }
@@ -146,7 +146,7 @@ pub(crate) fn record_kept(
     }
 }
 
-/// Returns the iteration that a kept attempt belongs to.
+/// Returns the iteration that a saved attempt belongs to.
 fn iteration_of(workspace: &Workspace, kept: &KeptAttempt, transcript: &Transcript) -> Result<Iteration> {
     let (run, number, task_id) = match &kept.file.which {
         IterationRef::Begun(iteration) => return Ok((**iteration).clone()),
@@ -154,20 +154,20 @@ fn iteration_of(workspace: &Workspace, kept: &KeptAttempt, transcript: &Transcri
     };
     let resume = |task_id| resume(workspace, run, number, task_id, kept.file.kept_at);
     match task_named(&transcript.text).filter(|_| task_id.is_none()) {
-        // What is open by now may be another task. Of one that nobody knows only the agent speaks.
+        // The open one may be another task by now. Only the agent's text mentions an unknown task.
         Some(named) if knows_task(workspace, &named)? => resume(Some(&named)),
         Some(named) => resume(None).or_else(|_| resume(Some(&named))),
         None => resume(task_id),
     }
 }
 
-/// Returns whether a task is one that is worked on, or was.
+/// Returns whether the task is open, or was attempted.
 fn knows_task(workspace: &Workspace, task_id: &str) -> Result<bool> {
     let is_begun = begun(workspace)?.iter().any(|open| open.task_id() == task_id);
     Ok(is_begun || !attempts_of_task(workspace, task_id).is_empty())
 }
 
-/// Returns the last task of which an agent says that it is done, or failed.
+/// Returns the last task that an agent reports as done or failed.
 fn task_named(text: &str) -> Option<String> {
     let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
         Sigil::Done(id) | Sigil::Failed(id) => Some(id),

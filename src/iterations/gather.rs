@@ -1,7 +1,7 @@
-//! The material of a context: what was tried, what was learned, and what comes back.
+//! The material of a context: earlier attempts, learnings, and recurring errors and files.
 //!
-//! It decides nothing about the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the scan
-//! is no longer known, and never stops the rest.
+//! It does not write the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the
+//! scan is left out, and never stops the rest.
 
 use super::iteration::Run;
 use super::model_choice::{choose_model, loop_status};
@@ -21,21 +21,21 @@ use crate::semantic::SemanticMemory;
 use crate::strategy::Choice;
 use crate::workspace::{View, Workspace};
 
-/// How many attempts at a task are read for its context: many more than its budget has room for.
+/// How many attempts at a task are read for its context: many more than fit.
 const MAX_READ: usize = 30;
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
 /// How many iterations of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
 
-/// A context, and what it was made from.
+/// A context, and its material.
 pub(super) struct Gathered {
     pub(super) context: Context,
     pub(super) choice: Choice,
     pub(super) record: TaskRecord,
 }
 
-/// What the journal has of a task and a run.
+/// The journal's data about a task and a run.
 struct Precedents {
     /// The attempts at the task, oldest first.
     of_task: Vec<AttemptSummary>,
@@ -51,11 +51,11 @@ struct TaskMatches {
     knowledge: Vec<Reference>,
     /// Attempts of other runs at other tasks.
     attempts: Vec<AttemptSummary>,
-    /// Why entries could not be found by their meaning.
+    /// Why semantic search failed.
     problems: Vec<Problem>,
 }
 
-/// Returns the budget of a context: the one that was asked for, else that of the settings. A budget that has no room for the
+/// Returns the budget of a context: the requested one, else that of the settings. A budget without room for the
 /// instructions is an error.
 pub(super) fn context_budget(
     workspace: &Workspace,
@@ -67,14 +67,14 @@ pub(super) fn context_budget(
     Ok(budget)
 }
 
-/// Returns what a context says of how to write to this memory.
+/// Returns the instructions for writing to this memory.
 pub(super) fn instructions(workspace: &Workspace, task: &Task, by_tools: bool) -> Instructions {
     let suggests_events = workspace.settings.events_from_output;
     let models = workspace.settings.models.clone();
     Instructions { models, suggests_events, by_tools, ..Instructions::new(task.own_id()) }
 }
 
-/// Returns what an agent should know before it begins a task, without beginning it.
+/// Returns the context of a task, without beginning it.
 pub(crate) fn context(workspace: &Workspace, semantic: &SemanticMemory, request: &Request) -> Result<Context> {
     check_task(&request.task)?;
     let budget = context_budget(workspace, request.budget, &instructions(workspace, &request.task, request.by_tools))?;
@@ -89,7 +89,7 @@ pub(super) fn check_task(task: &Task) -> Result<()> {
     task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
 }
 
-/// Gathers the context of a task; with a run and the number of its iteration, what concerns these.
+/// Gathers the context of a task, including its run and the number of its iteration, if given.
 pub(super) fn gather(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -128,7 +128,7 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: Op
     Precedents { of_task, of_run, record, run_record }
 }
 
-/// Puts together what a context may say, but for how the loop is going.
+/// Gathers the material of a context, except the state of the loop.
 fn material(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -192,7 +192,7 @@ fn matches(
     Ok(TaskMatches { learnings, knowledge, attempts: attempts.into_iter().filter_map(summary).collect(), problems })
 }
 
-/// Returns the learnings and the plain knowledge among the hits. What may no longer hold comes behind what does.
+/// Returns the learnings and the plain knowledge among the hits. Entries that may be outdated come last.
 fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
     let read_hit = |hit: Hit| {
         let path = hit.entry.path.as_relative();
@@ -221,8 +221,8 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
     (learnings, knowledge)
 }
 
-/// Returns what is searched for: the task's words, the kind of its last error and the paths it names;
-/// tags of the paths that were touched last count, too.
+/// Returns the query: the task's words, the category of its last error and the paths it names; tags of recently touched
+/// paths count, too.
 fn query(task: &Task, record: &TaskRecord, run: &RunRecord) -> Query {
     let recent = if record.files.is_empty() { &run.files } else { &record.files };
     let category = record.error_category.iter().filter(|category| *category != "unknown").cloned();

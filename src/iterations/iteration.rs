@@ -1,6 +1,6 @@
 //! A run, and an iteration of it from its beginning to its entry in the journal.
 //!
-//! Plain data: an iteration is kept in a file between two processes, so no field is renamed.
+//! Plain data: an iteration is kept in a file between two processes, so fields are never renamed.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::{Deserialize, Serialize};
@@ -15,22 +15,22 @@ use crate::strategy::Strategy;
 /// One invocation of a loop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, the first one no `.`; and
-    /// no name that Windows gives a meaning of its own.
+    /// Its name: letters, digits, `.`, `_` and `-`, at most 64, not beginning with `.`, and not a reserved name of
+    /// Windows.
     pub id: String,
-    /// How models are chosen; without one, as the settings say.
+    /// How models are chosen; the default is in the settings.
     pub strategy: Option<Strategy>,
-    /// How many iterations it has at most. The context says so; the caller keeps to it.
+    /// The limit of iterations. The context mentions it; the caller enforces it.
     pub limit: Option<u32>,
-    /// How much text a context has at most; without one, as the settings say.
+    /// The maximum size of a context; the default is in the settings.
     pub budget: Option<Budget>,
-    /// The process that works on its iterations from beginning to end: while it is there, nobody else takes
-    /// one of them for interrupted. Without one, whoever begins next does.
+    /// The process that works on its iterations from beginning to end: while it runs, no other process records one of
+    /// them as interrupted. Without one, the next call does.
     pub holder: Option<ProcessIdentity>,
 }
 
 impl Run {
-    /// Returns a run of this name, with nothing but what the settings say.
+    /// Returns a run of this name, with the defaults of the settings.
     pub fn named(id: impl Into<String>) -> Run {
         Run { id: id.into(), ..Run::default() }
     }
@@ -38,8 +38,8 @@ impl Run {
 
 /// One iteration, from its beginning to its entry in the journal.
 ///
-/// It is plain data: what [`Memory::begin`](crate::Memory::begin) returns is kept in `.ralph/state/` until it is finished,
-/// so that another process can finish it.
+/// It is plain data: the result of [`Memory::begin`](crate::Memory::begin) is kept in `.ralph/state/` until it is
+/// finished, so that another process can finish it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Iteration {
     /// The run.
@@ -52,9 +52,10 @@ pub struct Iteration {
     pub attempt: usize,
     /// The model that should work on it.
     pub model: String,
-    /// Why this one.
+    /// Why this model.
     pub rationale: String,
-    /// How often the task failed in a row, and one more when it goes in circles.
+    /// How often the task failed in a row, and one more if an error or a state recurs: see
+    /// [`rung`](crate::history::rung).
     pub rung: u32,
     /// When it began, in whole seconds.
     pub started_at: DateTime<Utc>,
@@ -64,22 +65,22 @@ pub struct Iteration {
     pub left_out: Vec<Id>,
     /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.
     pub tree: Option<String>,
-    /// The process that works on it, where one does from beginning to end.
+    /// The process that works on it from beginning to end, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<ProcessIdentity>,
-    /// The process of its agent, where that was [noted](crate::Memory::note_agent).
+    /// The process of its agent, if it was [recorded](crate::Memory::note_agent).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<ProcessIdentity>,
-    /// What the agent should know: markdown. Not kept in `state/`.
+    /// The context of the agent: markdown. Not kept in `state/`.
     #[serde(skip)]
     pub context: String,
-    /// What is wrong with files that were looked at. Not kept in `state/`.
+    /// Problems of the files that were read. Not kept in `state/`.
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 
 impl Iteration {
-    /// Returns an iteration of which no more is known.
+    /// Returns an iteration with only these values.
     pub(crate) fn new(run_id: String, number: u32, task: Task, started_at: DateTime<Utc>) -> Iteration {
         Iteration {
             run_id,
@@ -89,7 +90,7 @@ impl Iteration {
             model: String::new(),
             rationale: String::new(),
             rung: 0,
-            // As exact as the journal has it.
+            // The precision of the journal.
             started_at: started_at.trunc_subsecs(0),
             entries: Vec::new(),
             left_out: Vec::new(),
@@ -106,7 +107,7 @@ impl Iteration {
         self.task.own_id()
     }
 
-    /// Returns the id that its entry in the journal gets, were it the only one of its number.
+    /// Returns the id that its entry in the journal gets if its number is free.
     pub fn id(&self) -> String {
         self.journal_path().trim_end_matches(".md").to_owned()
     }
@@ -125,7 +126,7 @@ impl Iteration {
         }
     }
 
-    /// Returns the path of its file in the journal, were it the only one of its number.
+    /// Returns the path of its file in the journal if its number is free.
     pub(crate) fn journal_path(&self) -> String {
         journal_path(&self.run_id, self.number)
     }
@@ -141,7 +142,7 @@ impl Iteration {
     }
 }
 
-/// Returns whether a text can be the name of a git tree: nothing that git could take for an option or a revision.
+/// Returns whether a text can be the name of a git tree: git must not read it as an option or a revision.
 pub(super) fn is_tree(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,7 +1,7 @@
-//! Attempts that are not in the journal yet, each kept in a file outside of the project.
+//! Attempts that are not in the journal yet, each saved in a file outside of the project.
 //!
-//! The file is written before the memory is touched, and removed once the journal has the attempt. So an attempt outlives
-//! whatever happens in between: a full disk, a lock that stays taken, a `.ralph/` that is gone, a kill.
+//! The file is written before the memory is touched, and removed once the journal has the attempt. So an attempt
+//! survives everything in between: a full disk, a lock that stays taken, a removed `.ralph/`, a kill.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::error::{Error, Problem};
 use crate::store::private_names;
 use crate::workspace::Workspace;
 
-/// Returns the attempts of this memory that are kept outside of it, and what is wrong with files that should be some.
+/// Returns the saved attempts of this memory, and the problems of files that should be some.
 fn kept_and_unreadable(workspace: &Workspace, folders: &StateFolders) -> (Vec<KeptAttempt>, Vec<Problem>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     let root = canonical(workspace.root());
@@ -28,14 +28,14 @@ fn kept_and_unreadable(workspace: &Workspace, folders: &StateFolders) -> (Vec<Ke
         names.sort();
         for path in names.into_iter().map(|name| folder.join(name)) {
             match KeptAttempt::read(&path) {
-                // Somebody is just writing it to the journal.
+                // Another process is just writing it to the journal.
                 Ok(Some(kept)) if kept.file.holder.as_ref().is_some_and(ProcessIdentity::is_alive) => {}
                 Ok(Some(kept)) if kept.is_of(&root) => all.push(kept),
                 Ok(_) => {}
                 Err(error) => problems.push(problem(
                     &path,
-                    format!("an attempt is kept here that cannot be read: {error}"),
-                    "see what it says, and delete it".to_owned(),
+                    format!("a saved attempt here cannot be read: {error}"),
+                    "read it, and delete it".to_owned(),
                 )),
             }
         }
@@ -43,12 +43,12 @@ fn kept_and_unreadable(workspace: &Workspace, folders: &StateFolders) -> (Vec<Ke
     (all, problems)
 }
 
-/// Returns the attempts of this memory that are kept outside of it.
+/// Returns the saved attempts of this memory.
 pub(crate) fn kept_attempts(workspace: &Workspace, folders: &StateFolders) -> Vec<KeptAttempt> {
     kept_and_unreadable(workspace, folders).0
 }
 
-/// Returns the attempts that are kept, and a problem for each of them and for each file that cannot be read.
+/// Returns the saved attempts, and a problem for each of them and for each file that cannot be read.
 pub(crate) fn kept_problems(workspace: &Workspace, folders: &StateFolders) -> (Vec<KeptAttempt>, Vec<Problem>) {
     let (kept, mut problems) = kept_and_unreadable(workspace, folders);
     problems.extend(kept.iter().map(|kept| kept.problem(workspace.root())));
@@ -69,7 +69,7 @@ pub(super) fn keep_ahead(workspace: &Workspace, folders: &StateFolders, ended: &
     write_kept(folders, &file).ok()
 }
 
-/// Returns the error of an attempt that could not be written, and is kept. `ahead` is where [`keep_ahead`] kept it.
+/// Returns the error of an attempt that could not be written, and is saved. `ahead` is where [`keep_ahead`] saved it.
 pub(super) fn not_recorded(
     workspace: &Workspace,
     folders: &StateFolders,
@@ -84,7 +84,7 @@ pub(super) fn not_recorded(
     let file = kept_file(workspace, ended);
     match (write_kept(folders, &file), ahead) {
         (Ok(kept), ahead) => {
-            // The first one may lie in another folder, which cannot be written any more.
+            // The first one may be in another folder, which cannot be written any more.
             if let Some(ahead) = ahead.filter(|ahead| *ahead != kept) {
                 let _ = fs::remove_file(ahead);
             }
@@ -102,17 +102,16 @@ fn kept_file(workspace: &Workspace, ended: &EndedAttempt<'_>) -> KeptFile {
     KeptFile::new(workspace.root(), which, output, ended.changes.clone(), ended.at, allowed)
 }
 
-/// Removes the file of an attempt that is in the journal now. Where the journal could not hold all of what the agent wrote
-/// down, the file stays under another name.
+/// Removes the file of an attempt that is in the journal. If the journal had no room for all of the agent's notes, the
+/// file stays under another name.
 pub(super) fn settle(attempt: &Attempt, path: &Path) -> Option<Problem> {
     if !attempt.sections.has_cut_notes() {
         return forget(path);
     }
     let renamed = path.with_extension("answer");
     let whole = if fs::rename(path, &renamed).is_ok() { &renamed } else { path };
-    let message =
-        "the journal has the beginning of what the agent wrote down; this file has the whole answer".to_owned();
-    let hint = "put what is missing into entries of its own, and delete the file".to_owned();
+    let message = "the journal has the beginning of the agent's notes; this file has the whole answer".to_owned();
+    let hint = "put the missing part into entries of its own, and delete the file".to_owned();
     Some(Problem { code: "notes-cut".to_owned(), ..problem(whole, message, hint) })
 }
 

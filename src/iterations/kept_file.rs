@@ -1,7 +1,7 @@
-//! The file of an attempt that is kept outside of the project, until the journal has it.
+//! The file of an attempt that is saved outside of the project, until the journal has it.
 //!
-//! A file may come from anywhere, so all that it says is checked. It holds no secrets. Its keys are a format that later
-//! versions must read.
+//! A file may come from anywhere, so all of its content is checked. It contains no secrets. Its keys are a format that
+//! later versions must read.
 
 use std::borrow::Cow;
 use std::fs;
@@ -26,10 +26,9 @@ use crate::transcript::Transcript;
 
 /// The format of the files.
 const VERSION: u64 = 1;
-/// How each of them begins, of whatever version.
+/// The beginning of each of them, in every version.
 const START: &[u8] = b"{\"ralph_memory_kept\":";
-/// The largest file that is read, in bytes: an answer of the longest text that is read, escaped at its worst, and all
-/// that belongs to it.
+/// The largest file that is read, in bytes: the longest answer, escaped at its worst, and everything else in it.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Which iteration an attempt belongs to.
@@ -38,7 +37,7 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 pub enum IterationRef {
     /// This one.
     Begun(Box<Iteration>),
-    /// One that [`Memory::resume`](crate::Memory::resume) finds by what was known of it.
+    /// One that [`Memory::resume`](crate::Memory::resume) finds from these values.
     #[serde(rename_all = "snake_case")]
     Named {
         /// The run.
@@ -50,14 +49,14 @@ pub enum IterationRef {
     },
 }
 
-/// An attempt that is kept.
+/// A saved attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptAttempt {
     pub(super) path: PathBuf,
     pub(super) file: KeptFile,
 }
 
-/// The contents of such a file. Its first key tells it from the output of an agent.
+/// The content of such a file. Its first key distinguishes it from the output of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeptFile {
@@ -65,11 +64,11 @@ pub(super) struct KeptFile {
     /// The folder that holds `.ralph/`, without links.
     pub(super) root: String,
     pub(super) kept_at: DateTime<Utc>,
-    /// Who is writing the attempt to the journal at the moment.
+    /// The process that is writing the attempt to the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) holder: Option<ProcessIdentity>,
     pub(super) which: IterationRef,
-    /// What git saw change.
+    /// The changes according to git.
     #[serde(rename = "seen")]
     pub(super) changes: WorkTreeChanges,
     /// Whether a secret was removed from the agent's output.
@@ -78,24 +77,24 @@ pub(super) struct KeptFile {
 }
 
 impl StateFolders {
-    /// Keeps an agent's output in an iteration of the memory in `root`, or of one that should be there, and returns
-    /// the file. For a caller that could not even open the memory; [`Memory::finish`](crate::Memory::finish) does it by
+    /// Saves an agent's output in an iteration of the memory in `root`, or of a missing memory there, and returns the
+    /// file. For a caller that could not even open the memory; [`Memory::finish`](crate::Memory::finish) does it by
     /// itself.
     ///
     /// # Errors
     ///
-    /// [`Error::NotKept`] with what would be kept, and with the error of the last folder that was tried.
+    /// [`Error::NotKept`] with the attempt, and with the error of the last folder that was tried.
     pub fn keep(&self, root: &Path, which: IterationRef, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
         let transcript = report.transcript.clone().unwrap_or_default();
         let file = KeptFile::new(root, which, (report, &transcript), WorkTreeChanges::default(), now, &[]);
         write_kept(self, &file).map_err(|error| {
-            let nothing = io::Error::other("the attempt belongs to no iteration that is known");
+            let nothing = io::Error::other("the attempt belongs to no known iteration");
             not_kept(&file, &error, Error::Io { action: "record", path: root.to_owned(), source: nothing })
         })
     }
 }
 
-/// Writes a file into the first of the folders that can be written, and returns its path.
+/// Writes a file into the first writable folder, and returns its path.
 pub(super) fn write_kept(folders: &StateFolders, file: &KeptFile) -> Result<PathBuf> {
     let mut failed = None;
     for folder in &folders.0 {
@@ -110,7 +109,7 @@ pub(super) fn write_kept(folders: &StateFolders, file: &KeptFile) -> Result<Path
 }
 
 impl KeptFile {
-    /// Returns what is kept of an attempt: all of it, without secrets.
+    /// Returns the saved form of an attempt: all of it, without secrets.
     pub(super) fn new(
         root: &Path,
         which: IterationRef,
@@ -154,7 +153,7 @@ impl KeptFile {
         }
     }
 
-    /// Returns what is wrong with it: a file may come from anywhere.
+    /// Checks it: a file may come from anywhere.
     fn check(&self) -> Result<()> {
         let names = match &self.which {
             IterationRef::Begun(iteration) => {
@@ -178,8 +177,8 @@ impl KeptAttempt {
     ///
     /// # Errors
     ///
-    /// [`Error::NewerFormat`] for a file that a newer version wrote, [`Error::Invalid`] for one that is damaged or says
-    /// what no attempt can be, and [`Error::Io`].
+    /// [`Error::NewerFormat`] for a file of a newer version, [`Error::Invalid`] for one that is damaged or has values
+    /// that no attempt can have, and [`Error::Io`].
     pub fn read(path: &Path) -> Result<Option<KeptAttempt>> {
         let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let Some(bytes) = read_if_begins(path, START, MAX_BYTES).map_err(failed)? else { return Ok(None) };
@@ -197,7 +196,7 @@ impl KeptAttempt {
         }
     }
 
-    /// Returns where it is kept.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -207,7 +206,7 @@ impl KeptAttempt {
         &self.file.which
     }
 
-    /// Says which iteration it belongs to, where that is [`IterationRef::Named`]. What is `None` stays as it was.
+    /// Sets which iteration it belongs to, if that is [`IterationRef::Named`]. `None` leaves a value unchanged.
     #[must_use]
     pub fn named(mut self, run: Option<String>, number: Option<u32>, task_id: Option<String>) -> KeptAttempt {
         if let IterationRef::Named { run: old_run, number: old_number, task_id: old_task } = &mut self.file.which {
@@ -221,7 +220,7 @@ impl KeptAttempt {
     pub(super) fn is_of(&self, root: &str) -> bool {
         match self.file.which {
             IterationRef::Begun(_) => self.file.root == root,
-            // Where there was no memory, nobody knew in which folder it should be.
+            // Without a memory, its folder was unknown.
             IterationRef::Named { .. } => Path::new(&self.file.root).starts_with(root),
         }
     }
@@ -240,12 +239,12 @@ impl KeptAttempt {
         problem(
             &self.path,
             format!("{which} is not in the journal: it could not be written at {}", self.file.kept_at),
-            format!("`{command}` writes it to the journal"),
+            format!("`{command}` records it"),
         )
     }
 }
 
-/// Returns the command that writes a [kept](KeptAttempt) attempt to the journal of the project in `root`, as a shell takes it.
+/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, quoted for a shell.
 ///
 /// ```
 /// use std::path::Path;
@@ -261,7 +260,7 @@ pub fn record_command(root: &Path, file: &Path) -> String {
     format!("ralph-memory --root {} record {}", quoted(root), quoted(file))
 }
 
-/// Returns the error of what could not be kept, with all of it.
+/// Returns the error for an attempt that could not be saved, with all of it.
 pub(super) fn not_kept(file: &KeptFile, error: &Error, source: Error) -> Error {
     let reason = std::error::Error::source(error).map_or_else(String::new, |reason| format!(": {reason}"));
     let text = serde_json::to_string(file).unwrap_or_default();
@@ -285,12 +284,12 @@ pub(super) fn problem(path: &Path, message: String, hint: String) -> Problem {
     }
 }
 
-/// Returns how a folder is called whatever leads there. What cannot be looked up has its own name.
+/// Returns the canonical path of a folder, or the given path if it cannot be resolved.
 pub(super) fn canonical(root: &Path) -> String {
     fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).to_string_lossy().into_owned()
 }
 
-/// Returns how the names of the files of a memory begin.
+/// Returns the beginning of the names of a memory's files.
 pub(super) fn prefix(root: &str) -> String {
     format!("{:016x}-", xxh3_64(root.as_bytes()))
 }

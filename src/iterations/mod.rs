@@ -1,10 +1,10 @@
 //! Iterations: begun, resumed, and finished.
 //!
 //! `iteration` has the types. `begin` takes a number, chooses a model (`model_choice`) and gathers the material of a
-//! context (`gather`, `recurring`). `begun` keeps an iteration in a file until it is finished, `sealed` distinguishes
-//! these files from others, `resume` finds the iteration that somebody else began. `finish` ends one: `contributions` turns an
-//! agent's output into knowledge, `record` writes that and the journal's entry. `kept` and `kept_file` hold attempts that the
-//! journal does not have yet, in the user's `state_folders`.
+//! context (`gather`, `recurring`). `begun` keeps an iteration in a file until it is finished, `sealed` verifies that
+//! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
+//! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
+//! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 

@@ -1,4 +1,4 @@
-//! Which model works on an iteration, and how the run and the task are going.
+//! The model of an iteration, and the state of the run and the task.
 
 use super::iteration::Run;
 use crate::context::{Status, Stuck};
@@ -15,7 +15,7 @@ pub(super) fn configured_models(workspace: &Workspace) -> Result<Models<'_>> {
     })
 }
 
-/// Chooses the model of the next attempt at a task, by what the attempts at it and those of the run came to.
+/// Chooses the model of the next attempt at a task, from the attempts at it and the iterations of the run.
 pub(super) fn choose_model(
     workspace: &Workspace,
     run: Option<&Run>,
@@ -37,8 +37,8 @@ pub(super) fn choose_model(
     Ok(strategy::choose(strategy, configured_models(workspace)?, fixed, evidence))
 }
 
-/// Returns what a context says of how the run and the task are going. Of a first attempt in a first iteration there is
-/// nothing to say. Where no iteration begins, only a task that is stuck is worth a word.
+/// Returns the state of the run and the task for a context. A first attempt in a first iteration has none. If no
+/// iteration begins, only a stuck task is mentioned.
 pub(super) fn loop_status(
     workspace: &Workspace,
     run: Option<(&Run, u32)>,

@@ -1,6 +1,6 @@
-//! Which process works on an iteration, and whether it still does.
+//! Which process works on an iteration, and whether it still runs.
 //!
-//! The time when it was started distinguishes a process from others that get its number later.
+//! Its start time distinguishes a process from others that get its number later.
 
 use std::fs;
 
@@ -15,12 +15,12 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// Returns this process; `None` where the system says nothing of processes.
+    /// Returns this process; `None` if the system has no such data.
     pub fn this_process() -> Option<ProcessIdentity> {
         ProcessIdentity::of(std::process::id())
     }
 
-    /// Returns the process with this number; `None` where there is none, or the system says nothing of processes.
+    /// Returns the process with this number; `None` if there is none, or the system has no such data.
     pub fn of(pid: u32) -> Option<ProcessIdentity> {
         Some(ProcessIdentity { pid, started: started(pid)? })
     }
@@ -35,19 +35,19 @@ impl ProcessIdentity {
         self.pid
     }
 
-    /// Returns whether it is still there.
+    /// Returns whether it still runs.
     pub(crate) fn is_alive(&self) -> bool {
         started(self.pid) == Some(self.started)
     }
 }
 
-/// Returns when a process was started, as Linux tells it (`proc(5)`, the 22nd field of `stat`).
+/// Returns when a process was started, according to Linux (`proc(5)`, the 22nd field of `stat`).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is a name in parentheses, which may hold anything.
+    // The second field is a name in parentheses, which may be anything.
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split_whitespace();
-    // One that has ended and was not waited for is no longer at work.
+    // A zombie is no longer at work.
     let state = fields.next()?;
     if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
 }
@@ -60,7 +60,7 @@ mod tests {
     fn a_process_is_alive_until_it_has_ended() {
         let own = ProcessIdentity::this_process().unwrap();
         assert!(own.is_alive());
-        // Another one that has its number by now.
+        // Another process with its number.
         assert!(!ProcessIdentity { started: own.started + 1, ..own }.is_alive());
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let process = ProcessIdentity::of(child.id()).unwrap();

@@ -1,7 +1,7 @@
-//! Writes an ended attempt down: the knowledge and events in its agent's output, then one entry of the journal.
+//! Records an ended attempt: the knowledge and events in its agent's output, then one entry of the journal.
 //!
-//! One fact that cannot be taken over never stops the rest: it is among what was refused, and the next context says so.
-//! The journal's entry comes last, so a call that failed can be made again, and finds the knowledge as it is.
+//! One refused fact never stops the rest: the refusal is recorded, and the next context lists it. The journal's entry
+//! comes last, so a failed call can be repeated, and finds the knowledge unchanged.
 
 use super::begun::{close, scratch};
 use super::contributions::{event_of, knowledge_of};
@@ -26,26 +26,26 @@ use crate::text::shorten;
 use crate::transcript::Format;
 use crate::workspace::{Work, Workspace};
 
-/// How much of a task's title stands in the message of a commit, in characters.
+/// How much of a task's title is in a commit message, in characters.
 const COMMIT_TITLE: usize = 200;
 
-/// What an agent's output became.
+/// The result of an agent's output.
 #[derive(Default)]
 struct Contributions {
-    /// The knowledge that was written down, in the order in which the agent wrote it.
+    /// The recorded knowledge, in the order in which the agent wrote it.
     added: Vec<Added>,
-    /// Knowledge that no entry could take, and why.
+    /// Knowledge that could not be stored in an entry, and why.
     left_over: Vec<(Knowledge, String)>,
-    /// What could not be taken over: the line, and why.
+    /// The refusals: the line, and the reason.
     refused: Vec<(u32, String)>,
     problems: Vec<Problem>,
 }
 
-/// Writes an attempt down of which nothing more is to be found out.
+/// Records an attempt that is complete.
 pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &EndedAttempt<'_>) -> Result<Recorded> {
     let EndedAttempt { iteration, transcript, .. } = *ended;
     let CompletedReport { report, ended: by_client } = &completed_report(ended.report, transcript, &iteration.model);
-    // Without the format, nobody knows which text is the agent's own and which a file that it printed.
+    // In an unknown format, the agent's own text cannot be distinguished from a printed file.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
     let mut output = sigil::read(own, &iteration.task_id());
     let outcome = outcome(&output, report, *by_client);
@@ -60,24 +60,24 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
     let allowed = &workspace.settings.allowed_secrets;
     let sections = sections(output, report, &transcript.text, outcome, allowed);
-    // Others need not wait while it is made fit to be written.
+    // The lock is taken after the attempt is prepared.
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
     let (path, attempt) = write(workspace, ended, attempt, &mut problems)?;
-    // What follows may wait for a server, and nobody should have to wait for that: the lock is free.
+    // The next steps may wait for a server, so the lock is free.
     let new = contributions.added.iter().filter(|added| added.action != AddAction::Unchanged);
     let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
     problems.extend(semantic.embed_written(workspace, &written));
     let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
-    // Those of the file, where secrets are redacted.
+    // The files on disk, whose secrets are redacted.
     let refused = attempt.head.refused.clone();
     let knowledge = contributions.added;
     Ok(Recorded { id, path: display_path(&path), outcome, knowledge, refused, attempt, problems })
 }
 
-/// Returns what the output says in a way that cannot be taken over, a model that the settings do not name included, which
-/// is removed from it. The model's name is replaced by that of the settings.
+/// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The
+/// model's name is replaced by that of the settings.
 fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
-    // Where nobody asked for suggestions, bad ones are not reported.
+    // If suggestions were not requested, invalid ones are not reported.
     let is_reported = |refused: &&Refused| workspace.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
     let mut refused: Vec<(u32, String)> =
         output.refused.iter().filter(is_reported).map(|refused| (refused.line, refused.to_string())).collect();
@@ -85,14 +85,14 @@ fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
         let models = &workspace.settings.models;
         output.next_model = Models::new(models).and_then(|models| models.named(&name)).map(str::to_owned);
         if output.next_model.is_none() {
-            refused.push((u32::MAX, format!("<next-model> names `{name}`, which is none of {}", models.join(", "))));
+            refused.push((u32::MAX, format!("<next-model> names `{name}`, which is not one of {}", models.join(", "))));
         }
     }
     refused
 }
 
 impl Contributions {
-    /// Writes down the knowledge and the events in an output.
+    /// Records the knowledge and the events in an output.
     fn take_over(&mut self, workspace: &Workspace, ended: &EndedAttempt<'_>, output: &Said) -> Result<()> {
         for noted in &output.knowledge {
             let place = format!("line {}: <{}>", noted.line, noted.name);
@@ -106,7 +106,7 @@ impl Contributions {
         Ok(())
     }
 
-    /// Writes down one fact of an output. An error that concerns it alone is noted, any other is returned.
+    /// Records one fact of an output. An error that concerns only that fact is noted, any other is returned.
     fn add(
         &mut self,
         workspace: &Workspace,
@@ -114,7 +114,7 @@ impl Contributions {
         (line, place): (u32, String),
         fact: Result<Knowledge>,
     ) -> Result<()> {
-        // The journal is committed, and nobody else has this folder.
+        // The journal is committed, and other people do not have this folder.
         let folder = format!("{}/", workspace.root().display());
         let reason = |error: &Error| reason_of(error).replace(&folder, "");
         let added = fact.and_then(|fact| ended.without_secret(fact)).and_then(|fact| {
@@ -139,7 +139,7 @@ impl Contributions {
 fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &Said, outcome: Outcome) -> AttemptHead {
     let iteration = ended.iteration;
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    // Why the model was taken says nothing of another model than the one that was chosen.
+    // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
     AttemptHead {
@@ -161,7 +161,7 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &Said, outcom
     }
 }
 
-/// Writes an attempt to the journal, and closes its iteration. Returns its path and what the file says.
+/// Writes an attempt to the journal, and closes its iteration. Returns its path and the content of the file.
 fn write(
     workspace: &Workspace,
     ended: &EndedAttempt<'_>,
@@ -175,7 +175,7 @@ fn write(
         None => write_attempt(workspace, &lock, attempt)?,
     };
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
-    // The journal has it: the call is done, and a second one would write it once more.
+    // The journal has it, so the call has succeeded; a repetition would write it again.
     let closed = close(workspace, &lock, ended.iteration);
     problems.extend(closed.err().map(|error| still_open(ended.iteration, &error)));
     workspace.commit_written(pending, &path);
@@ -183,8 +183,7 @@ fn write(
     Ok((path, attempt))
 }
 
-/// Commits the files of the memory, where the settings ask for it. Returns why that was not possible:
-/// they are written all the same.
+/// Commits the files of the memory, if the settings ask for it. Returns why that failed; the files are written anyway.
 fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
     if workspace.settings.git_commit != CommitPolicy::EachIteration {
         return None;
@@ -208,7 +207,7 @@ fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Opti
     })
 }
 
-/// Says that an iteration which is in the journal is listed as begun still.
+/// Reports that an iteration in the journal is still listed as open.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
     let reason = reason_of(error);
     Problem {
@@ -217,7 +216,7 @@ fn still_open(iteration: &Iteration, error: &Error) -> Problem {
         column: None,
         severity: Severity::Warning,
         code: "still-open".to_owned(),
-        message: format!("the iteration is in the journal, and is listed as begun still: {reason}").into(),
+        message: format!("the iteration is in the journal, and is still listed as open: {reason}").into(),
         hint: "delete the file".into(),
     }
 }

@@ -1,4 +1,4 @@
-//! What comes back in the iterations of a task's feature: files that most of them touch, and errors.
+//! Recurring files and errors in the iterations of a task's feature.
 
 use crate::catalog::Catalog;
 use crate::context::{self, Recurring, Task};
@@ -7,13 +7,13 @@ use crate::history::{self, AttemptSummary};
 use crate::journal::{error_line, recent_attempts};
 use crate::workspace::Workspace;
 
-/// How many files are looked for to be suggested in a context: more than it has, since it names none twice.
+/// How many files are looked up for suggestions in a context: more than it shows, since it lists none twice.
 const MAX_FILES: usize = 32;
 /// How many errors are looked up for a context: more than it shows.
 const MAX_ERRORS: usize = 4;
 
-/// Returns what comes back, for the context of a task: in the last iterations of its feature, or, where it has none, in its
-/// own attempts. Of these, `own`, only errors are returned: the files that they touched stand with them.
+/// Returns the recurring files and errors for the context of a task: from the last iterations of its feature or, if it
+/// has none, from its own attempts. From these, `own`, only errors are returned, since their files are shown with them.
 pub(super) fn recurring(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -39,7 +39,7 @@ pub(super) fn recurring(
     Recurring { files, errors: errors.collect() }
 }
 
-/// Returns whether something of the project is at `path`, other than a part of the memory.
+/// Returns whether the project has something at `path`, outside of the memory.
 fn has_file(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && !path.starts_with(MEMORY_FOLDER) && workspace.root().join(path).symlink_metadata().is_ok()
 }

@@ -1,6 +1,6 @@
-//! Which errors concern one fact of an agent's output alone, while the rest is written, and how they are worded.
+//! Which errors concern only one fact of an agent's output, while the rest is written, and their messages.
 //!
-//! What no entry could take goes into the notes of the attempt: nothing that an agent learned is lost because of a file.
+//! Facts that no entry could store go into the notes of the attempt, so that no learning is lost because of a file.
 
 use std::io::ErrorKind;
 
@@ -12,8 +12,8 @@ const EIO: i32 = 5;
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// Returns whether an error concerns one fact of the agent's output, or the entry that it belongs in. What is about the
-/// whole memory, such as a full disk or a lock, would be met by everything else as well.
+/// Returns whether an error concerns one fact of the agent's output, or its entry. An error of the whole memory, such
+/// as a full disk or a lock, would affect everything else as well.
 pub(super) fn is_of_one(error: &Error) -> bool {
     let Error::Io { action, source, .. } = error else {
         return matches!(
@@ -31,9 +31,9 @@ pub(super) fn is_of_one(error: &Error) -> bool {
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::FileTooLarge
         | ErrorKind::OutOfMemory => false,
-        // A file that is damaged is one file, a disk that takes nothing is all of them.
+        // A damaged file is one file, a failing disk is all of them.
         _ if source.raw_os_error() == Some(EIO) => *action == "read",
-        // Where no new file can be made, no entry is to blame.
+        // If no new file can be created, the entry is not the cause.
         _ => !matches!(*action, "lock" | "create") && !matches!(source.raw_os_error(), Some(ENFILE | EMFILE)),
     }
 }
@@ -43,10 +43,10 @@ pub(super) fn is_of_agent(error: &Error) -> bool {
     matches!(error, Error::Invalid { .. } | Error::Secret { .. })
 }
 
-/// Says why something was refused.
+/// Returns the message of a refusal.
 pub(super) fn reason_of(error: &Error) -> String {
     match error {
-        // No fingerprint: the journal is committed, and of a weak password it would tell whether a guess is right.
+        // No fingerprint: the journal is committed, and a fingerprint confirms guesses at a weak password.
         Error::Secret { what, line, pattern, .. } => {
             format!("{what}, line {line}: this looks like a secret: {pattern}; leave it out")
         }
@@ -57,7 +57,7 @@ pub(super) fn reason_of(error: &Error) -> String {
     }
 }
 
-/// Returns the notes with the knowledge that no entry could take, and why.
+/// Returns the notes with the knowledge that could not be stored, and the reasons.
 pub(super) fn notes_with(notes: Option<String>, left_over: &[(Knowledge, String)]) -> Option<String> {
     let refused = left_over.iter().map(|(Knowledge { title, tags, body, .. }, reason)| {
         format!("Not taken over as knowledge: {reason}\n\n**{title}** ({})\n\n{}", tags.join(", "), body.trim())

@@ -1,6 +1,6 @@
-//! Which run is active, and which iteration a caller means who did not begin it.
+//! Finds the active run, and the iteration that a caller means without having begun it.
 //!
-//! What the journal says of the [future](crate::entry::is_ahead) does not count.
+//! Journal entries from the [future](crate::entry::is_ahead) do not count.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
@@ -20,17 +20,17 @@ use crate::journal::{
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
-/// How long a run is taken to go on after its last iteration ended, in hours.
+/// How long a run stays active after its last iteration ended, in hours.
 const ACTIVE_HOURS: i64 = 2;
-/// How much longer ago an iteration may have begun that ended in that time, in hours.
+/// How much earlier an iteration that ended in that time may have begun, in hours.
 const LONGEST_HOURS: i64 = 24;
 /// How much of a task's title is shown beside an iteration, in characters.
 const NAMED_TITLE: usize = 60;
 
-/// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
+/// Returns a new run, with a unique name: `run-` and eight random hexadecimal digits.
 pub(crate) fn new_run(workspace: &Workspace) -> Run {
     loop {
-        // Hash keys come from the system's randomness; the rest tells two of one process apart.
+        // Hash keys come from the system's randomness; the rest distinguishes two of one process.
         let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
         let id = format!("run-{:08x}", random >> 32);
         if workspace.store.folder(&format!("journal/{id}")).is_err() {
@@ -39,8 +39,7 @@ pub(crate) fn new_run(workspace: &Workspace) -> Run {
     }
 }
 
-/// Returns the name of the run that was active last, if that was within [`ACTIVE_HOURS`]: one that ended an iteration, or
-/// began one.
+/// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
 pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
     let now = workspace.now();
     let since = now - TimeDelta::hours(ACTIVE_HOURS);
@@ -52,7 +51,7 @@ pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
         let run = run_of(&catalog.id(row)?)?;
         Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
     });
-    // One that was begun here was begun, whatever the clock said then.
+    // An iteration that was begun here counts, whatever the clock was.
     let begun = begun(workspace).unwrap_or_default().into_iter();
     let begun = begun.map(|iteration| (iteration.started_at.min(now), iteration.run_id));
     newest(workspace, finished.chain(begun).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
@@ -70,8 +69,8 @@ pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
     newest(workspace, finished.chain(begun))
 }
 
-/// Returns the run with the latest time. Times are whole seconds; of several runs in one the folder
-/// says which was written to last.
+/// Returns the run with the latest time. Times are whole seconds; of several runs in one second the folder shows which
+/// was written last.
 fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
     let written = |run: &str| {
         let folder = workspace.store.folder(&format!("journal/{run}")).and_then(|folder| folder.stat());
@@ -91,9 +90,9 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
     latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
 }
 
-/// Returns the iteration that a caller means who did not begin it itself: the open one of this run and number; else the
-/// one that is in the journal already, since it was taken for interrupted; else a new one of the task, in the run that was
-/// active last, or one of its own. A new one began `at` that time.
+/// Returns the iteration that a caller means without having begun it: the open one of this run and number; else the one
+/// that is in the journal because it was recorded as interrupted; else a new one of the task, in the last active run or
+/// a new run. A new one began `at` that time.
 pub(crate) fn resume(
     workspace: &Workspace,
     run: Option<&str>,
@@ -114,7 +113,7 @@ pub(crate) fn resume(
         return Ok(late);
     }
     let Some(task_id) = task_id else {
-        let reason = "none is begun that could be meant, and no task is named";
+        let reason = "no open iteration matches, and no task is named";
         return Err(Error::invalid(Argument::Iteration, reason));
     };
     let run_id = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
@@ -123,7 +122,7 @@ pub(crate) fn resume(
     Ok(Iteration { attempt: n_attempts + 1, ..Iteration::new(run_id, number, task, at) })
 }
 
-/// Returns the begun iteration that all that is given holds for; an error where there are several.
+/// Returns the open iteration that matches all given values; an error if there are several.
 fn only_begun(
     workspace: &Workspace,
     run: Option<&str>,
@@ -141,13 +140,13 @@ fn only_begun(
             .iter()
             .map(|open| format!("{} of {} ({})", open.number, open.run_id, shorten(&open.task.title, NAMED_TITLE)))
             .collect();
-        let reason = format!("several are begun and not recorded: {}", names.join(", "));
+        let reason = format!("several iterations are open: {}", names.join(", "));
         return Err(Error::invalid(Argument::Iteration, reason));
     }
     Ok(open.pop())
 }
 
-/// Returns an iteration as the journal has it.
+/// Returns an iteration from the journal.
 fn from_journal(workspace: &Workspace, run_id: &str, number: u32) -> Option<Iteration> {
     let attempt = journal::attempt_at(workspace, &journal_path(run_id, number))?;
     let task = Task {
@@ -164,7 +163,7 @@ fn from_journal(workspace: &Workspace, run_id: &str, number: u32) -> Option<Iter
     })
 }
 
-/// Returns the task with this id as the last attempt at it has it, and how many attempts there were.
+/// Returns the task with this id from the last attempt at it, and the number of attempts.
 fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -174,7 +173,7 @@ fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
         id: Some(task_id.to_owned()),
         feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
         section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
-        // Of a task that nobody named, the id is all there is to call it by.
+        // A task without a title is called by its id.
         ..Task::new(
             newest
                 .map(|attempt| attempt.task_title)

@@ -1,8 +1,8 @@
-//! Files below `state/` that are believed only where this program wrote them, on this machine and in this folder.
+//! Files below `state/` that are trusted only if this program wrote them, on this machine and in this folder.
 //!
-//! Nothing there belongs into version control, but a repository, an archive or a copy may come with such files. So each
-//! ends with a sum whose key is of this machine and folder (see
-//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says of it.
+//! They do not belong into version control, but a repository, an archive or a copy may contain such files. So each ends
+//! with a checksum whose key depends on this machine and folder (see
+//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it.
 
 use std::io;
 
@@ -13,29 +13,30 @@ use crate::git::WorkTree;
 use crate::store::Lock;
 use crate::workspace::Workspace;
 
-/// The file of what the newest run was started with, below `state/`.
+/// The file with the options of the newest run, below `state/`.
 const OPTIONS: &str = "run.json";
 /// The length of the last line of a file, with the line end before it, in bytes.
 const SUM: usize = 18;
 
-/// Writes a file below `state/`, with its sum.
+/// Writes a file below `state/`, with its checksum.
 pub(super) fn write_sealed(workspace: &Workspace, lock: &Lock, name: &str, mut text: Vec<u8>) -> Result<()> {
     let missing = || no_key(workspace, io::ErrorKind::NotFound.into());
-    // There is one: the lock is held.
+    // The key exists: the lock is held.
     let key = state_key(workspace)?.ok_or_else(missing)?;
     let sum = sum(&text, key);
     text.extend(sum.bytes());
     workspace.store.write_state(lock, name, &text)
 }
 
-/// Returns what a file says without its last line, if that shows that it was written here; else why it is not believed.
+/// Returns the content of a file without its last line, if that proves that it was written here; else why it is not
+/// trusted.
 pub(super) fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
     let text = bytes.len().checked_sub(SUM).map(|length| &bytes[..length]);
     let text = text.filter(|text| key.is_some_and(|key| bytes.ends_with(sum(text, key).as_bytes())));
     text.ok_or_else(|| "it was not written on this machine, in this folder".to_owned())
 }
 
-/// Returns the key of the sums; `None` where nothing was locked yet, so that nothing was written.
+/// Returns the key of the checksums; `None` if nothing was ever locked, so that nothing was written.
 pub(super) fn state_key(workspace: &Workspace) -> Result<Option<u64>> {
     workspace.store.state_key().map_err(|source| no_key(workspace, source))
 }
@@ -49,13 +50,13 @@ fn sum(bytes: &[u8], key: u64) -> String {
     format!("\n{:016x}\n", xxh3_64_with_seed(bytes, key))
 }
 
-/// Keeps what a run was started with: any text. It replaces what was kept of another run.
+/// Saves the options of a run: any text. It replaces the options of another run.
 pub(crate) fn keep_options(workspace: &Workspace, options: &str) -> Result<()> {
     write_sealed(workspace, &workspace.lock_within_git()?, OPTIONS, options.as_bytes().to_owned())
 }
 
-/// Returns what [`keep_options`] kept on this machine, in this folder. It may name commands, so nothing is believed that
-/// was written elsewhere, or that git tracks.
+/// Returns the text that [`keep_options`] saved on this machine, in this folder. It may name commands, so a file from
+/// elsewhere, or one that git tracks, is not trusted.
 pub(crate) fn kept_options(workspace: &Workspace) -> Option<String> {
     let path = format!("state/{OPTIONS}");
     let is_tracked = |tree: WorkTree| tree.tracked(&[&path]).map_or(true, |tracked| !tracked.is_empty());

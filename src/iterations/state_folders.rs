@@ -1,14 +1,14 @@
 //! The user's folders for attempts that must outlive the project's own files.
 //!
-//! Which folders these are depends on nothing but the variables that it is given and on the user's id.
+//! The folders depend only on the given variables and on the user's id.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// How the folder in the user's state folder is called, and the beginning of that for temporary files.
+/// The name of the folder in the user's state folder, and the prefix of the one for temporary files.
 pub(super) const NAME: &str = "ralph-memory";
 
-/// The folders in which attempts are kept until they are in the journal. The first that can be written is taken.
+/// The folders in which attempts are saved until they are in the journal. The first writable one is used.
 ///
 /// Each gets the mode 0700, and files in it 0600. A folder that belongs to another user is not used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl StateFolders {
         StateFolders(state.map(|state| state.join(NAME)).into_iter().chain([temporary.join(own)]).collect())
     }
 
-    /// Returns whether a file lies in one of them: only what does was kept by this program, for its user.
+    /// Returns whether a file is in one of them: only such files were saved by this program, for its user.
     pub fn hold(&self, path: &Path) -> bool {
         let folder = path.parent().and_then(|folder| if folder == Path::new("") { None } else { Some(folder) });
         let folder = folder.unwrap_or(Path::new(".")).canonicalize();

@@ -1,6 +1,6 @@
 //! The state of the work tree's files when an attempt begins and ends.
 //!
-//! Without git, or where git refuses to answer, an attempt goes on without it.
+//! Without git, or if git refuses to answer, an attempt continues without it.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(super) struct WorkTreeState {
     scratch: PathBuf,
 }
 
-/// What git saw of the work tree when the agent had ended.
+/// Git's view of the work tree after the agent has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkTreeChanges {
@@ -29,8 +29,8 @@ pub(super) struct WorkTreeChanges {
     pub(super) modified: Vec<String>,
 }
 
-/// Returns the state of the work tree's files as it is now; `None` where there is no git or no work tree. Where git does
-/// not say, a problem says why.
+/// Returns the current state of the work tree's files; `None` if there is no git or no work tree. If git fails, a
+/// problem gives the reason.
 pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeState>, Box<Problem>> {
     let work_tree = match WorkTree::find(workspace.store.memory()) {
         Lookup::Found(tree) => tree,
@@ -46,8 +46,8 @@ pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeSt
     }
 }
 
-/// Returns the tree as it is now, with the files that git saw change since the tree `before`, and, where there was such a
-/// tree, why there is none now.
+/// Returns the current tree, with the files that changed since the tree `before` according to git. If there was such a
+/// tree and there is none now, it also returns the reason.
 pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (WorkTreeChanges, Option<Problem>) {
     let state = match work_tree_state(workspace) {
         Ok(Some(state)) => state,
@@ -66,8 +66,8 @@ pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (Wor
 }
 
 fn unknown(reason: &str) -> Problem {
-    let message = format!("the attempt goes on without the state of the project's files: {reason}");
-    let hint = "`ralph-memory doctor` looks at git; the attempt is recorded all the same";
+    let message = format!("the attempt continues without the state of the project's files: {reason}");
+    let hint = "`ralph-memory doctor` checks git; the attempt is still recorded";
     Problem {
         path: MEMORY_FOLDER.to_owned(),
         line: None,

@@ -1,8 +1,8 @@
 //! The journal: attempts that were made, read back and written.
 //!
-//! `names` knows what runs, tasks and files are called, `read` returns attempts, `write` adds one, and `views` answers what
-//! people and agents ask of the journal. It does not know how an attempt comes about. Attempts are written once: no file
-//! of the journal is ever changed, and an archived attempt counts like any other.
+//! `names` has the names of runs, tasks and files, `read` returns attempts, `write` adds one, and `views` answers
+//! queries of people and agents. The module does not know how an attempt comes about. Attempts are written once: no
+//! file of the journal ever changes, and an archived attempt counts like any other.
 
 mod names;
 mod read;

@@ -1,16 +1,16 @@
-//! What runs, tasks and the files of the journal are called.
+//! Names of runs, tasks and the files of the journal.
 //!
-//! Pure. A name that is accepted here never leads out of its folder, on any system.
+//! Pure. An accepted name never leads out of its folder, on any system.
 
 use crate::entry::Id;
 use crate::error::{Argument, Error, Result};
 use crate::store::is_reserved_name;
 
-/// The highest number that an iteration may have; runs end by far earlier.
+/// The limit of an iteration's number; runs end far earlier.
 pub(super) const MAX_NUMBER: u32 = 9_999_999;
 /// The longest name of a run or a task, in characters.
 const MAX_NAME: usize = 64;
-/// The folder of the iterations that are begun, below `state/`. Their numbers are taken like those in the journal.
+/// The folder of open iterations, below `state/`. Their numbers are taken like those in the journal.
 pub(crate) const BEGUN: &str = "iterations";
 
 /// Returns the path of a file in the journal.
@@ -18,7 +18,7 @@ pub(crate) fn journal_path(run_id: &str, number: u32) -> String {
     format!("journal/{run_id}/{number:04}.md")
 }
 
-/// Refuses a number that no iteration has.
+/// Refuses an invalid number of an iteration.
 pub(crate) fn check_number(number: u32) -> Result<()> {
     if (1..=MAX_NUMBER).contains(&number) {
         return Ok(());
@@ -27,17 +27,17 @@ pub(crate) fn check_number(number: u32) -> Result<()> {
     Err(Error::invalid(Argument::Iteration, reason))
 }
 
-/// Refuses what cannot be the name of a run: it becomes the name of a folder, which other systems check out too.
+/// Refuses an invalid name of a run: it becomes the name of a folder, also on other systems.
 pub(crate) fn check_run_name(name: &str) -> Result<()> {
     check_name("run id", name)?;
     if is_reserved_name(name) {
-        let reason = format!("`{name}` can be the name of no folder on Windows");
+        let reason = format!("`{name}` cannot be the name of a folder on Windows");
         return Err(Error::invalid("run id", reason));
     }
     Ok(())
 }
 
-/// Refuses what cannot be the name of a run or a task.
+/// Refuses an invalid name of a run or a task.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
     if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
@@ -49,7 +49,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     Err(Error::invalid(what, reason))
 }
 
-/// Returns the run in whose folder an entry of the journal lies.
+/// Returns the run whose folder contains an entry of the journal.
 pub(crate) fn run_of(id: &Id) -> Option<String> {
     let rest = id.as_str().strip_prefix("journal/")?;
     rest.rsplit_once('/').map(|(run, _)| run.to_owned())
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_told_by_their_folder() {
+    fn runs_are_identified_by_their_folder() {
         let run = |id: &str| run_of(&Id::parse(id).unwrap());
         assert_eq!(run("journal/run-1/0003").as_deref(), Some("run-1"));
         assert_eq!(run("journal/0003"), None);

@@ -1,7 +1,7 @@
-//! Attempts as the journal has them, summaries first.
+//! Reads attempts from the journal, summaries first.
 //!
-//! A summary comes from the catalog and costs no file. The whole attempt is read from its file; one that cannot be read
-//! is left out, and never hides another.
+//! A summary comes from the catalog and opens no file. The whole attempt is read from its file; an unreadable one is
+//! left out, and never hides another.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::history::{self, AttemptSummary, Recurrence};
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
-/// How much of an error's line is kept, in characters: some programs write all of their output in one.
+/// How much of an error's line is kept, in characters: some programs write all of their output in one line.
 const LINE_CHARACTERS: usize = 300;
 
 /// Returns the catalogs of both areas, the live one first.
@@ -21,8 +21,7 @@ pub(crate) fn both_areas(workspace: &Workspace) -> [Catalog; 2] {
     [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)]
 }
 
-/// Returns summaries of the attempts in these rows, oldest first. Of an id that several catalogs have, the first
-/// catalog counts.
+/// Returns summaries of the attempts in these rows, oldest first. If several catalogs have an id, the first one counts.
 pub(crate) fn summaries(
     now: DateTime<Utc>,
     catalogs: &[&Catalog],
@@ -41,12 +40,12 @@ pub(crate) fn summaries(
     summaries
 }
 
-/// Returns the latest time, in seconds since 1970, at which something can have been begun by `now`.
+/// Returns the latest time, in seconds since 1970, at which an attempt can have begun by `now`.
 pub(crate) fn latest_start(now: DateTime<Utc>) -> i64 {
     now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
 }
 
-/// Returns all that an entry of the journal says; `None` where its file vanished since the scan.
+/// Returns the whole content of a journal entry; `None` if its file vanished since the scan.
 pub(crate) fn attempt(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<Attempt> {
     attempt_at(workspace, &path_of(catalogs, id)?)
 }
@@ -56,12 +55,12 @@ pub(super) fn path_of(catalogs: &[&Catalog], id: &Id) -> Option<String> {
     catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))
 }
 
-/// Returns all that the file at `path`, relative to `.ralph/`, says; `None` where it is not an attempt that can be read.
+/// Returns the whole content of the file at `path`, relative to `.ralph/`; `None` if it is not a readable attempt.
 pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
     Attempt::of(&entry::read(path, &workspace.store.read(path).ok()?.bytes))
 }
 
-/// Returns the run's attempts, oldest first, each with all that it says.
+/// Returns the run's attempts, oldest first, each with its whole content.
 pub(crate) fn attempts_of_run(workspace: &Workspace, run_id: &str) -> Vec<(Id, Attempt)> {
     attempts_in(workspace, |catalog| catalog.rows_of_run(run_id))
 }
@@ -82,7 +81,7 @@ fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> 
     summaries.into_iter().filter_map(with_attempt).collect()
 }
 
-/// Returns the line that says most of an error, from the last attempt that still can be read.
+/// Returns the most telling line of an error, from the last attempt that is readable.
 pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &Recurrence<'_>) -> Option<String> {
     let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.error_line().map(str::to_owned);
     error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))

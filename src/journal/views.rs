@@ -1,7 +1,6 @@
-//! What the journal answers: the last iterations, those that failed, the files that they touched, and the errors that
-//! came back.
+//! Queries of the journal: the last iterations, those that failed, the files that they touched, and recurring errors.
 //!
-//! One bad file never hides another: what is wrong with files is reported beside the answer.
+//! One bad file never hides another: problems of files are reported beside the answer.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -17,18 +16,18 @@ use crate::history::{self, AttemptSummary, TouchedFile};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
-/// How many of a feature's iterations are looked at for a context, the newest: each head that is decoded costs
-/// five microseconds, and what came back only before that is over.
+/// How many of a feature's iterations are considered for a context, the newest: decoding a head takes five
+/// microseconds, and errors that recurred only before that are over.
 const MAX_RECENT: usize = 500;
 
-/// An iteration as JSON has it: flat, with the time as text. An [`Attempt`] is what its file has.
+/// An iteration in the form for JSON: flat, with the time as text. An [`Attempt`] has the form of its file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IterationView {
     /// The entry in the journal.
     pub id: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
-    /// Whether it lies in the archive.
+    /// Whether it is in the archive.
     pub archived: bool,
     /// The run.
     pub run_id: String,
@@ -36,21 +35,21 @@ pub struct IterationView {
     pub iteration: u32,
     /// The task.
     pub task_id: Option<String>,
-    /// What was to be done; empty where nobody said.
+    /// The title of the task; empty if it has none.
     pub task_title: String,
     /// The feature that the task belongs to.
     pub feature: Option<String>,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What kind of error it had.
+    /// The category of its error.
     pub error_category: Option<String>,
     /// The language model that worked on it.
     pub model: Option<String>,
     /// When it began, RFC 3339.
     pub started_at: String,
-    /// How long it took, in seconds.
+    /// Its duration, in seconds.
     pub duration_secs: Option<f64>,
-    /// What it cost, in US dollars.
+    /// Its cost, in US dollars.
     pub cost_usd: Option<f64>,
     /// How many tokens the model read.
     pub tokens_in: Option<u64>,
@@ -58,29 +57,29 @@ pub struct IterationView {
     pub tokens_out: Option<u64>,
     /// The git tree of the work tree when it ended, without `.ralph/`.
     pub tree: Option<String>,
-    /// The files that it had to do with.
+    /// The files that it touched.
     pub files: Files,
-    /// The agent's notes; here and below, empty where there is nothing.
+    /// The agent's notes; here and below, an empty text means that there is none.
     pub notes: String,
-    /// What was done.
+    /// The summary.
     pub summary: String,
     /// What was tried.
     pub what_was_tried: String,
     /// Why it failed.
     pub why_it_failed: String,
-    /// What the agent reported of the error.
+    /// The error output that the agent reported.
     pub error_output: String,
     /// What the agent suggests for the next attempt.
     pub retry_suggestion: String,
-    /// What was decided.
+    /// The decisions.
     pub decisions: String,
-    /// The errors that were met on the way.
+    /// The errors on the way.
     pub errors: String,
-    /// The command that says whether the task is done, and how it went, where it was run.
+    /// The command that decides whether the task is done, and its result, if it was run.
     pub validation: Option<Validation>,
-    /// What it printed.
+    /// Its output.
     pub validation_output: String,
-    /// What a person said who stopped it.
+    /// Feedback from the person who stopped it.
     pub feedback: String,
 }
 
@@ -128,22 +127,22 @@ impl IterationView {
 pub struct Iterations {
     /// The iterations, newest first.
     pub iterations: Vec<IterationView>,
-    /// How many there are, those that are not given included.
+    /// How many there are, including those that are not returned.
     pub in_all: usize,
-    /// What is wrong with files that were looked at.
+    /// Problems of the files that were read.
     pub problems: Vec<Problem>,
 }
 
 /// What [`Memory::feature_files`](crate::Memory::feature_files) returns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureFiles {
-    /// The files, those first that most iterations touched.
+    /// The files, the most frequent first.
     pub files: Vec<TouchedFile>,
-    /// What is wrong with entries that were looked at.
+    /// Problems of the entries that were read.
     pub problems: Vec<Problem>,
 }
 
-/// An error that came back.
+/// A recurring error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecurringError {
     /// In how many iterations it occurred.
@@ -152,7 +151,7 @@ pub struct RecurringError {
     pub first: Occurrence,
     /// The last of them.
     pub last: Occurrence,
-    /// The line that says most of it, from the last iteration whose file can be read; empty where none can.
+    /// Its most telling line, from the last iteration with a readable file; empty if there is none.
     pub example: String,
 }
 
@@ -174,7 +173,7 @@ pub struct Occurrence {
 pub struct RecurringErrors {
     /// The errors, the most frequent first, then the one that occurred last.
     pub errors: Vec<RecurringError>,
-    /// What is wrong with files that were looked at.
+    /// Problems of the files that were read.
     pub problems: Vec<Problem>,
 }
 
@@ -185,12 +184,12 @@ pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, co
     newest(workspace, &catalogs, of_feature(workspace.now(), &catalogs, feature), count)
 }
 
-/// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
-/// of all. Those that were interrupted or are done in part did not fail.
+/// Returns the last failed attempts, newest first and at most `count`: of a feature or of all, and of one task or of
+/// all. Interrupted and partial attempts did not fail.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is not one.
+/// [`Error::Invalid`](crate::error::Error::Invalid) if the task's id is invalid.
 pub(crate) fn failed_attempts(
     workspace: &Workspace,
     feature: Option<&str>,
@@ -212,8 +211,8 @@ pub(crate) fn failed_attempts(
     Ok(newest(workspace, &catalogs, failed, count))
 }
 
-/// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
-/// first that most of them touched. It does not ask whether a file still exists.
+/// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, the most
+/// frequent first. It does not check whether a file still exists.
 pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> FeatureFiles {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -221,8 +220,8 @@ pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> Fea
     FeatureFiles { files, problems: problems_of(workspace, &catalogs) }
 }
 
-/// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
-/// frequent first. Errors that differ in paths, numbers and addresses alone are one.
+/// Returns the errors of at least two iterations of a feature's tasks, or of all: the most frequent first. Errors that
+/// differ only in paths, numbers and addresses are the same.
 pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> RecurringErrors {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -236,7 +235,7 @@ pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> 
     RecurringErrors { errors: errors.collect(), problems: problems_of(workspace, &catalogs) }
 }
 
-/// Returns the newest of these attempts, which are given oldest first. No more files are read than are returned.
+/// Returns the newest of these attempts, which are given oldest first. It reads only as many files as it returns.
 fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSummary>, count: usize) -> Iterations {
     let in_all = attempts.len();
     let view = |AttemptSummary { id, .. }: AttemptSummary| {

@@ -1,6 +1,6 @@
 //! Adds an attempt to the journal.
 //!
-//! A file is made under a number that nobody has, and never replaced.
+//! A file gets an unused number, and is never replaced.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
 
-/// Writes an attempt under its number, or, where that is taken, the next free one. Returns its path, relative to
-/// `.ralph/`, and what the file says.
+/// Writes an attempt under its number or, if that is taken, the next free one. Returns its path, relative to `.ralph/`,
+/// and the content of the file.
 pub(crate) fn write_attempt(workspace: &Workspace, lock: &Lock, mut attempt: Attempt) -> Result<(String, Attempt)> {
     loop {
         let prepared = attempt.prepared(&workspace.settings.allowed_secrets);
@@ -25,14 +25,14 @@ pub(crate) fn write_attempt(workspace: &Workspace, lock: &Lock, mut attempt: Att
     }
 }
 
-/// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
-/// journal that came with the highest number of all does not keep a run from going on.
+/// Returns the number of the run's next iteration: the one after the highest number with room after it. So a foreign
+/// journal entry with the highest possible number does not end a run.
 ///
 /// # Errors
 ///
-/// [`Error::Io`](crate::error::Error::Io) where the file system does not say which are taken.
+/// [`Error::Io`](crate::error::Error::Io) if the file system does not show which are taken.
 pub(crate) fn next_number(workspace: &Workspace, run_id: &str) -> Result<u32> {
-    // A number that no run reaches is a name like any other, and must not be counted on from.
+    // A number that no run reaches must not be counted on from.
     let of_name = |name: &str, prefix: &str| {
         let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
         (number <= MAX_NUMBER).then_some(number)
@@ -50,13 +50,13 @@ pub(crate) fn next_number(workspace: &Workspace, run_id: &str) -> Result<u32> {
     Ok(next.into_iter().find(|next| *next <= MAX_NUMBER && !taken.contains(next)).unwrap_or(MAX_NUMBER + 1))
 }
 
-/// Returns the path and the text of the entry that says what an attempt says, where the journal has it already.
+/// Returns the path and the text of the entry with the same content as an attempt, if the journal has one.
 pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Option<(String, Attempt)> {
     let key = |attempt: &Attempt| {
         let Attempt { task_id, started_at, head, sections, .. } = attempt;
         (task_id.clone(), *started_at, head.outcome, head.duration_secs.map(f64::to_bits), sections.clone())
     };
-    // One that nobody began may have been written under another run.
+    // An attempt that was never begun may have been written under another run.
     let of_task = attempt.task_id.as_ref().map(|task_id| attempts_of_task(workspace, task_id)).unwrap_or_default();
     let mut all = attempts_of_run(workspace, &attempt.run_id).into_iter().chain(of_task);
     let (_, known) = all.find(|(_, known)| key(known) == key(attempt))?;

@@ -1,7 +1,7 @@
-//! Adding knowledge: as a new entry, or into the one that says the same.
+//! Adding knowledge: as a new entry, or as an update of the entry that states the same.
 //!
-//! It decides which entry says the same, and where a new one goes. The version that an update replaces is in the archive
-//! before the entry changes.
+//! This module finds that entry, and a name for a new one. The replaced version is in the archive before the entry
+//! changes.
 
 use std::collections::HashSet;
 
@@ -20,15 +20,15 @@ use crate::store::{Created, Lock, stem_for_title};
 use crate::text::fold;
 use crate::workspace::Workspace;
 
-/// What adding knowledge did to the files.
+/// The result of adding knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddAction {
     /// There is a new entry.
     Created,
-    /// The entry that said the same was updated; its old version is in the archive.
+    /// The entry with the same knowledge was updated; its old version is in the archive.
     Updated,
-    /// An entry says exactly this already.
+    /// An entry has exactly this content already.
     Unchanged,
 }
 
@@ -43,29 +43,29 @@ impl AddAction {
     }
 }
 
-/// What [`Memory::add`](crate::Memory::add) did.
+/// The result of [`Memory::add`](crate::Memory::add).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Added {
     /// The entry.
     pub id: Id,
     /// Its title.
     pub title: String,
-    /// What was done.
+    /// The action.
     pub action: AddAction,
     /// Its file.
     pub path: EntryPath,
-    /// Where the version that was replaced is now.
+    /// Where the replaced version is now.
     pub archived: Option<EntryPath>,
-    /// For a new entry, the ids of those that are most like it by title, tags and body, the nearest first. Where one
-    /// says the same, the new entry may replace it.
+    /// For a new entry, the ids of the most similar ones by title, tags and body, the nearest first. If one states the
+    /// same, the new entry may replace it.
     pub similar: Vec<Id>,
-    /// What happened on the way that a person should look at.
+    /// Problems on the way that a person should see.
     pub problems: Vec<Problem>,
 }
 
 /// Adds knowledge, as `Memory::add` describes it, without its vectors.
 pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added> {
-    // As it was given: small letters would hide what a tag is.
+    // The original text: lower case would hide the kind of a tag.
     workspace.refuse_secrets(knowledge)?;
     Workspace::refuse_invisible(knowledge)?;
     let knowledge = knowledge.normalised()?;
@@ -87,8 +87,8 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
     Ok(added)
 }
 
-/// Returns the row of the entry that says what the knowledge says, and the ids of those that are like it. Entries that
-/// searches hide are left out, since nobody would find what an update wrote into them.
+/// Returns the row of the entry that states the same as the knowledge, and the ids of similar ones. Entries that
+/// searches hide are left out, since an update of them would not be found.
 fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> (Option<RowId>, Vec<Id>) {
     let now = workspace.now();
     let superseded = superseded(&[catalog], now);
@@ -121,7 +121,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     )
 }
 
-/// Writes a new entry under a name that is free.
+/// Writes a new entry under a free name.
 fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
     let file = knowledge.to_file(workspace.now());
     let mut taken: HashSet<String> = archived_stems(workspace, "archive/knowledge").into_iter().collect();
@@ -157,7 +157,7 @@ fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Kno
     }
 }
 
-/// Brings an entry up to date; its old version goes to the archive first.
+/// Updates an entry; its old version goes to the archive first.
 fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, knowledge: &Knowledge) -> Result<Added> {
     let (path, id) = (catalog.path(row), catalog.id(row));
     let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
@@ -208,7 +208,7 @@ fn is_event(knowledge: &Knowledge) -> bool {
     class(knowledge.category.as_deref()) == Class::Event
 }
 
-/// Returns that an entry says exactly this already.
+/// Returns that an entry has exactly this content already.
 fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
     let path = catalog.path(row);
     let id = catalog.id(row).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;

@@ -1,7 +1,7 @@
 //! Events: what happened, and which tasks see it.
 //!
-//! Some are entries of their own. Others nobody had to note: they follow from the journal's attempts at the other tasks
-//! of a section.
+//! Some are entries of their own. Others are derived: they follow from the journal's attempts at the other tasks of a
+//! section.
 
 use std::collections::HashSet;
 
@@ -14,12 +14,12 @@ use crate::retrieve::{self, superseded};
 use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 
-/// The importance of an event that nobody noted.
+/// The importance of a derived event.
 const IMPORTANCE: u8 = 50;
 /// How much of each section of an attempt other tasks see, in characters.
 const QUOTE_CHARACTERS: usize = 300;
 
-/// Returns the live events that are beyond the caps.
+/// Returns the live events over the limits.
 pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
     retrieve::beyond_caps(
         live_events(workspace, live).iter().map(|(_, id, head)| (id, head)),
@@ -27,7 +27,7 @@ pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> 
     )
 }
 
-/// Returns the events that a task may see, as its context shows them.
+/// Returns the events that a task may see, in the form for its context.
 pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::Event> {
     let events = live_events(workspace, live);
     let beyond = retrieve::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
@@ -48,9 +48,8 @@ pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> 
     seen.filter_map(event).collect()
 }
 
-/// Returns what the journal says of the other tasks in a task's section, as events that nobody had to note: what was
-/// submitted, what was rejected and why, what was approved. Together with `n_noted` events of the section there are
-/// no more than its cap.
+/// Returns the attempts at the other tasks of a task's section, as derived events: submissions, rejections with their
+/// reason, approvals. Together with the `n_noted` events of the section there are no more than its limit.
 pub(crate) fn journal_events(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -66,7 +65,7 @@ pub(crate) fn journal_events(
         let attempt =
             journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
         let (category, summary) = event_of(&attempt)?;
-        // A rejection that says the same of the same task is one.
+        // Equal rejections of the same task are one.
         seen.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::Event {
             id: past.id,
             category: category.to_owned(),
@@ -93,8 +92,8 @@ fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> 
         .collect()
 }
 
-/// Returns which sort of event an attempt is to the other tasks of its section, and its summary; `None` where the
-/// attempt says nothing of the task, as one that was interrupted.
+/// Returns the kind of event that an attempt is for the other tasks of its section, and its summary; `None` if the
+/// attempt does not concern the task, such as an interrupted one.
 fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
     let (head, sections) = (&attempt.head, &attempt.sections);
     let verified = head.validation.as_ref();
@@ -129,7 +128,7 @@ fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
             sentence.push('.');
         }
     }
-    // That something failed, without a word of why, helps nobody.
+    // A failure without a reason is no use.
     let is_of_use = !sentences.is_empty() || head.outcome == Outcome::Done;
     is_of_use.then(|| (category, [&[format!("{}:", attempt.task_title)], &sentences[..]].concat().join(" ")))
 }

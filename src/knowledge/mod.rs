@@ -1,7 +1,7 @@
 //! Writing knowledge: adding, superseding, restoring and promoting entries, and which events a task sees.
 //!
 //! Every write happens under the lock of the entries, and an update first puts the old version into the archive.
-//! Nothing here knows of vectors: callers make those of what was written.
+//! Nothing here knows of vectors: callers make those of the written entries.
 
 mod add;
 mod events;

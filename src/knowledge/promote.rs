@@ -1,4 +1,4 @@
-//! Promoting: an entry concerns others from now on, such as the project instead of one task.
+//! Promoting: an entry gets another scope, such as the project instead of one task.
 
 use serde::Serialize;
 
@@ -12,32 +12,32 @@ use crate::error::{Error, Problem, Result};
 use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
-/// What [`Memory::promote`](crate::Memory::promote) did.
+/// The result of [`Memory::promote`](crate::Memory::promote).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Promoted {
     /// The entry.
     pub id: Id,
     /// Its file.
     pub path: EntryPath,
-    /// Whom it concerned before.
+    /// Its scope before.
     pub from: Scope,
-    /// Whom it concerns now.
+    /// Its scope now.
     pub to: Scope,
     /// Whether anything had to be written.
     pub changed: bool,
-    /// What happened on the way that a person should look at.
+    /// Problems on the way that a person should see.
     pub problems: Vec<Problem>,
 }
 
 /// Gives an entry another scope.
 pub(crate) fn promote(workspace: &Workspace, id: &Id, scope: &Scope) -> Result<Promoted> {
     if let Scope::Unknown(scope) = scope {
-        let reason = format!("`{scope}` is none of `project`, `feature:NAME`, `section:ID` and `task:ID`");
+        let reason = format!("`{scope}` is not one of `project`, `feature:NAME`, `section:ID` and `task:ID`");
         return Err(Error::invalid("scope", reason));
     }
     workspace.refuse_secrets_in("scope", &scope.to_string())?;
     if id.kind() != Kind::Knowledge {
-        return Err(Error::invalid("ID", "what a journal entry says never changes; name a knowledge entry"));
+        return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
     }
     let lock = workspace.lock_entries()?;
     let (mut promoted, git_problem) =
@@ -46,7 +46,7 @@ pub(crate) fn promote(workspace: &Workspace, id: &Id, scope: &Scope) -> Result<P
     Ok(promoted)
 }
 
-/// Beside what it did, it returns the path that was written; `None` where the entry has the scope already.
+/// Also returns the path that was written; `None` if the entry has the scope already.
 fn set_scope(
     workspace: &Workspace,
     lock: &Lock,

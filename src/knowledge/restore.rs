@@ -1,6 +1,6 @@
-//! Restoring: an entry of the archive is live again.
+//! Restoring: an entry of the archive becomes live again.
 //!
-//! A live entry in its place goes where it came from, so nothing is overwritten.
+//! A live entry at its path moves to the path of the archived one, so nothing is overwritten.
 
 use serde::Serialize;
 
@@ -11,28 +11,28 @@ use crate::error::{Error, Problem, Result};
 use crate::store::version_of;
 use crate::workspace::{Workspace, no_such_entry, unlisted};
 
-/// What [`Memory::restore`](crate::Memory::restore) did.
+/// The result of [`Memory::restore`](crate::Memory::restore).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The entry that is live again.
     pub id: Id,
     /// Its file.
     pub path: EntryPath,
-    /// Where it came from.
+    /// Its path in the archive before.
     pub from: EntryPath,
-    /// Whether a live entry was in its place and is now where it came from.
+    /// Whether a live entry was at its path, and is now at `from`.
     pub exchanged: bool,
-    /// What happened on the way that a person should look at.
+    /// Problems on the way that a person should see.
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 
-/// Moves an archived entry back to its place among the live ones.
+/// Moves an archived entry back to its live path.
 pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
     let lock = workspace.lock_entries()?;
     let archive = workspace.catalog(Area::Archive);
     let live = workspace.catalog(Area::Live);
-    // An entry in a folder that cannot be listed may be a newer version, or be in the way.
+    // An entry in an unreadable folder may be a newer version, or be in the way.
     if let Some(error) = [&archive, &live].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
@@ -59,8 +59,8 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
     Ok(Restored { id: target, path, from: EntryPath::new(&from), exchanged, problems })
 }
 
-/// Returns where an archived entry was when it was live: under the file's own name, which may be in another form than
-/// its id.
+/// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its
+/// id.
 fn live_path(archived: &str) -> String {
     let path = archived.strip_prefix("archive/").and_then(|path| path.strip_suffix(".md")).unwrap_or(archived);
     let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));

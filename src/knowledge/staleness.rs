@@ -14,23 +14,23 @@ use crate::workspace::{Work, Workspace};
 /// How many paths git is asked about in a call.
 const MAX_PATHS: usize = 1_000;
 
-/// A file has changed much when as many lines were added and taken out as this share of what it has...
+/// A file has changed much if the lines added and removed are at least this share of its lines...
 const MUCH: f64 = 0.5;
-/// ... and at least so many: of a small file every change is a large share.
+/// ... and at least so many: in a small file every change is a large share.
 const LEAST_LINES: u64 = 10;
 
-/// What is known of the files that entries name.
+/// Git's data about the files that entries name.
 #[derive(Debug, Default)]
 struct FileHistory {
-    /// What commits did to them, the newest first.
+    /// The commits that changed them, the newest first.
     touches: Vec<Touch>,
     /// The files that exist.
     present: HashSet<String>,
-    /// How many lines each of those has that git keeps track of.
+    /// The number of lines of each tracked one.
     lines: HashMap<String, u64>,
 }
 
-/// Since when, and why, nobody knows whether an entry still holds.
+/// Why and since when an entry may be outdated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Staleness {
     /// The commit that removed a file, or by which it had changed much.
@@ -48,7 +48,7 @@ impl Staleness {
     }
 }
 
-/// Returns the staleness of the entries with these heads; all `None` where there is no git to ask.
+/// Returns the staleness of the entries with these heads; all `None` if there is no git.
 pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<Staleness>> {
     let now = workspace.now();
     let recency = |head: &Head| head.clone().as_of(now).recency();
@@ -68,7 +68,7 @@ pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<St
     heads.iter().map(verdict).collect()
 }
 
-/// Asks git what happened to files since a time; `None` where there is nothing to ask, or no git.
+/// Asks git for the changes to files since a time; `None` if there are no files, or no git.
 fn history_of(workspace: &Workspace, paths: &[&str], since: DateTime<Utc>) -> Option<FileHistory> {
     if paths.is_empty() {
         return None;
@@ -84,8 +84,8 @@ fn history_of(workspace: &Workspace, paths: &[&str], since: DateTime<Utc>) -> Op
     Some(FileHistory { touches, present: present.into_iter().map(str::to_owned).collect(), lines })
 }
 
-/// Returns which of the `files` that an entry names is gone, or has changed much, since the entry was written at
-/// `written`: the first one where there are several. A folder can be gone; changes in it do not count.
+/// Returns which of the `files` that an entry names is gone, or has changed much, since the entry was `written`: the
+/// first one if there are several. A folder can be gone; changes in it do not count.
 fn stale_since(files: &[String], written: DateTime<Utc>, known: &FileHistory) -> Option<Staleness> {
     files.iter().find_map(|file| {
         let path = file.trim_end_matches('/');
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_or_changed_much_makes_an_entry_stale() {
+    fn a_removed_or_much_changed_file_makes_an_entry_stale() {
         check(&["gone.rs"], "2026-01-01", Some(("deleted0", "gone.rs", true)));
         check(&["same.rs", "old/"], "2026-01-01", Some(("deleted1", "old", true)));
-        // Half of what there is, by the second of two commits.
+        // Half of its lines, in the second of two commits.
         check(&["much.rs"], "2026-01-01", Some(("second", "much.rs", false)));
         check(&["much.rs"], "2026-01-03T12:00:00Z", None);
-        // Few lines, no change since, a folder, a path that never was.
+        // Few lines, no change since, a folder, a path that never existed.
         check(&["small.rs"], "2026-01-01", None);
         check(&["gone.rs", "much.rs"], "2026-01-06", None);
         check(&["dir"], "2026-01-01", None);

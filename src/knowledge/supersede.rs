@@ -1,4 +1,4 @@
-//! Superseding: an entry says that it replaces another one.
+//! Superseding: an entry records that it replaces another one.
 
 use serde::Serialize;
 
@@ -11,22 +11,22 @@ use crate::error::{Error, Problem, Result};
 use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
-/// What [`Memory::supersede`](crate::Memory::supersede) did.
+/// The result of [`Memory::supersede`](crate::Memory::supersede).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Superseded {
     /// Whether anything had to be written.
     pub changed: bool,
-    /// What happened on the way that a person should look at.
+    /// Problems on the way that a person should see.
     pub problems: Vec<Problem>,
 }
 
-/// Writes into the entry `new` that it replaces the entry `old`.
+/// Records in the entry `new` that it replaces the entry `old`.
 pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Superseded> {
     if old == new {
         return Err(Error::invalid("NEW", "an entry cannot replace itself"));
     }
     if new.kind() != Kind::Knowledge {
-        return Err(Error::invalid("NEW", "what a journal entry says never changes; name a knowledge entry"));
+        return Err(Error::invalid("NEW", "a journal entry never changes; name a knowledge entry"));
     }
     let lock = workspace.lock_entries()?;
     let (mut superseded, git_problem) =
@@ -35,7 +35,7 @@ pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Sup
     Ok(superseded)
 }
 
-/// Beside what it did, it returns the path that was written; `None` where the entry says so already.
+/// Also returns the path that was written; `None` if the entry has that record already.
 fn mark_superseded(
     workspace: &Workspace,
     lock: &Lock,

@@ -1,6 +1,6 @@
-//! Writing one entry while editors may save it: read, edited, and read again where it changed meanwhile.
+//! Writing one entry while editors may save it: it is read, edited, and read again if it changed meanwhile.
 //!
-//! The index is up to date with what was written.
+//! The index is up to date afterwards.
 
 use crate::catalog::Catalog;
 use crate::entry::edit::{self, Change};
@@ -11,10 +11,10 @@ use crate::workspace::{EntryLock, Workspace};
 /// How often an entry is read when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
 
-/// Calls `write` with the live entries, and brings the index up to date with the file that it says it wrote. Where an
-/// editor saved the entry between reading and replacing it, `write` is called again, up to [`ATTEMPTS`] times in all.
+/// Calls `write` with the live entries, and updates the index for the file that it returns. If an editor saved the
+/// entry between reading and replacing it, `write` is called again, up to [`ATTEMPTS`] times in all.
 ///
-/// Beside what `write` returns, it returns what git did to the file meanwhile.
+/// Also returns whether git was busy with the file.
 pub(super) fn write_entry<T>(
     workspace: &Workspace,
     lock: &EntryLock,

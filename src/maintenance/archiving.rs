@@ -77,7 +77,7 @@ pub(super) struct LockedBatches<'a> {
     max_hold: Duration,
     /// The number of files that were written or moved since the last commit of the index.
     n_uncommitted: usize,
-    /// Says that git was busy with the work tree; it is waited for only once.
+    /// Whether git was busy with the work tree; the wait happens only once.
     busy: Option<Problem>,
     archiving: Ongoing<'a>,
     /// Called before the lock is taken, so that tests can act as another program there.

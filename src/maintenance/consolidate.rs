@@ -45,7 +45,7 @@ impl NamedMerge {
     }
 }
 
-/// Does what [`Memory::consolidate`](crate::Memory::consolidate) says.
+/// Implements [`Memory::consolidate`](crate::Memory::consolidate).
 pub(crate) fn consolidate(workspace: &Workspace, dry_run: bool) -> Result<MaintenanceReport> {
     consolidate_with(workspace, dry_run, MAX_HOLD, &mut || {})
 }

@@ -1,7 +1,7 @@
-//! Maintenance: archives entries that are out of use, and merges learnings that say the same.
+//! Maintenance: archives unused entries, and merges similar learnings.
 //!
-//! [`plan`] decides and is pure; `prune` and `consolidate` gather what it needs and do what it says. Nothing is deleted:
-//! files move to the archive, and a crash at any point leaves each statement in a file.
+//! [`plan`] decides and is pure; `prune` and `consolidate` gather its input and carry it out. Nothing is deleted: files
+//! move to the archive, and a crash at any point leaves each statement in a file.
 
 mod archiving;
 mod consolidate;

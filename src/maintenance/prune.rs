@@ -20,7 +20,7 @@ use crate::workspace::{Work, Workspace};
 /// How many files are moved before other processes may take the lock.
 const BATCH: usize = 100;
 
-/// Does what [`Memory::prune`](crate::Memory::prune) says.
+/// Implements [`Memory::prune`](crate::Memory::prune).
 pub(crate) fn prune(workspace: &Workspace, dry_run: bool) -> Result<MaintenanceReport> {
     prune_with(workspace, dry_run, MAX_HOLD, &mut || {})
 }
@@ -103,7 +103,7 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
-    fn others_write_while_many_entries_go_to_the_archive() {
+    fn others_write_while_many_entries_are_archived() {
         let (folder, memory) = with_pairs(BATCH);
         let mut n_added = 0;
         let mut add = || {

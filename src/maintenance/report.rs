@@ -1,4 +1,4 @@
-//! What maintenance did, or would do.
+//! The result of maintenance, or of a dry run.
 //!
 //! `prune` and `consolidate` share one report, so that a caller that runs both can join their results.
 
@@ -24,7 +24,7 @@ pub struct ArchivedEntry {
 /// Learnings that became one, or would.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsolidatedLearnings {
-    /// The learning that contains what the others said.
+    /// The learning that contains the statements of the others.
     pub into: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
@@ -41,6 +41,6 @@ pub struct MaintenanceReport {
     pub moved: Vec<ArchivedEntry>,
     /// The learnings that became one.
     pub merged: Vec<ConsolidatedLearnings>,
-    /// What was left undone, and why.
+    /// The problems: files that were left as they are, and why.
     pub problems: Vec<Problem>,
 }

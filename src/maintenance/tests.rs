@@ -1,10 +1,10 @@
-//! What the tests of pruning and of consolidating begin with.
+//! Common parts of the tests of pruning and consolidating.
 
 use tempfile::TempDir;
 
 use crate::memory::Memory;
 
-/// Returns a memory with pairs of learnings that are alike, each pair of a feature of its own.
+/// Returns a memory with pairs of similar learnings, each pair of a feature of its own.
 pub(super) fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
     let folder = tempfile::tempdir().unwrap();
     Memory::init(folder.path()).unwrap();

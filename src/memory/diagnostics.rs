@@ -51,7 +51,7 @@ impl Memory {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn doctor(&self) -> Diagnosis {
-        let SemanticStatus { wanted, active, detail, mend: hint } = self.semantic_status();
+        let SemanticStatus { wanted, active, detail, fix: hint } = self.semantic_status();
         let semantic = SemanticFacts { is_well: active && hint.is_none() || !wanted, detail, hint };
         diagnostics::doctor(&self.workspace, semantic, kept_problems(&self.workspace, &self.state_folders).1)
     }

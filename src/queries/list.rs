@@ -11,31 +11,31 @@ use crate::retrieve::superseded;
 use crate::text::{fold_tag, is_same_name};
 use crate::workspace::Workspace;
 
-/// What a list is narrowed to. All that is given must hold.
+/// The conditions of a list. All given ones must be true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryFilter {
-    /// This kind alone.
+    /// Only this kind.
     pub kind: Option<Kind>,
-    /// What has all of these tags.
+    /// Only entries with all of these tags.
     pub tags: Vec<String>,
-    /// What belongs to this feature.
+    /// Only entries of this feature.
     pub feature: Option<String>,
-    /// What has this scope.
+    /// Only entries with this scope.
     pub scope: Option<Scope>,
-    /// What has this category.
+    /// Only entries with this category.
     pub category: Option<String>,
-    /// The archive, too.
+    /// Includes the archive.
     pub archived: bool,
 }
 
-/// What [`Memory::list`](crate::Memory::list) returns.
+/// The result of [`Memory::list`](crate::Memory::list).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListResult {
     /// The entries, in the order of their paths.
     pub entries: Vec<EntrySummary>,
     /// How many of them have each tag.
     pub tags: BTreeMap<String, usize>,
-    /// What is wrong with the files that were read.
+    /// Problems of the files that were read.
     pub problems: Vec<Problem>,
 }
 

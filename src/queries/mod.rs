@@ -1,6 +1,6 @@
 //! Answers about entries: one of them, lists, counts, and searches.
 //!
-//! Nothing here writes an entry. What cannot be read is left out, and its problems stand beside the answer.
+//! Nothing here writes an entry. Unreadable entries are left out, and their problems are reported beside the answer.
 
 mod list;
 mod search;

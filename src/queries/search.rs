@@ -21,17 +21,17 @@ const EXCERPT_BYTES: usize = 64 * 1024;
 /// How much of it is read where the query is empty, in bytes.
 const BEGINNING_BYTES: usize = 4 * 1024;
 
-/// What [`Memory::search`](crate::Memory::search) found.
+/// The result of [`Memory::search`](crate::Memory::search).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchResults {
     /// The entries, best first.
     pub hits: Vec<Hit>,
-    /// What is wrong with the files that were read.
+    /// Problems of the files that were read.
     pub problems: Vec<Problem>,
 }
 
-/// Returns the `limit` entries that match best, best first. `meaning` returns how alike the entries and the query are
-/// in what they mean, where that is known, and why it is not.
+/// Returns the `limit` entries that match best, best first. `meaning` returns how similar the entries and the query are
+/// in meaning, if that is known, and otherwise why not.
 pub(crate) fn search(
     workspace: &Workspace,
     query: &Query,
@@ -61,7 +61,7 @@ pub(crate) fn excerpts<'a>(
         let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
         let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };
         let beginning = &body[..text::floor(body, most)];
-        // Before a line of it is cut, which could leave half a secret.
+        // Redaction comes before a line is cut, which could leave half a secret.
         text::excerpt(&redact(&body::prose(beginning), &workspace.settings.allowed_secrets), query, limit)
     };
     let entries: Vec<&EntrySummary> = entries.into_iter().collect();
@@ -81,7 +81,7 @@ pub(crate) fn hits(
 ) -> Result<Vec<Hit>> {
     let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
     let query = query.weighted(&workspace.settings);
-    // Few searches meet an event, and only those need to know which are beyond the caps.
+    // Few searches find an event, and only those need to know which are over the limits.
     let beyond = OnceCell::new();
     let keep = |id: &Id, head: &Head| {
         let is_event = class(head.category.as_deref()) == Class::Event;

@@ -1,4 +1,4 @@
-//! One entry: what its file says, what links to it, and what replaces it.
+//! A single entry: the content of its file, its links, and its replacements.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -15,17 +15,17 @@ use crate::store::version_of;
 use crate::text::fold;
 use crate::workspace::{Workspace, no_such_entry};
 
-/// An entry with all that it says.
+/// An entry in full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EntryView {
-    /// What lists say of it.
+    /// Its summary, as in lists.
     #[serde(flatten)]
     pub summary: EntrySummary,
     /// From 0 to 100.
     pub importance: u8,
-    /// The task at which it was learned.
+    /// The task during which it was learned.
     pub task_id: Option<String>,
-    /// The run in which it was learned.
+    /// The run during which it was learned.
     pub run_id: Option<String>,
     /// When it stops being true, RFC 3339.
     pub expires_at: Option<String>,
@@ -35,9 +35,9 @@ pub struct EntryView {
     pub superseded_by: Vec<Id>,
     /// The project paths that it names.
     pub files: Vec<String>,
-    /// What it answers.
+    /// The questions that it answers.
     pub questions: Vec<String>,
-    /// All of its frontmatter, keys that this program does not know included.
+    /// All of its frontmatter, including keys that are unknown to this program.
     pub frontmatter: Value,
     /// Its body, as in the file.
     pub body: String,
@@ -47,14 +47,14 @@ pub struct EntryView {
     pub backlinks: Vec<EntryLink>,
     /// Its archived versions, oldest first.
     pub versions: Vec<Id>,
-    /// What became of the attempts whose contexts included it; `None` where there are none.
+    /// The outcomes of the attempts whose contexts included it; `None` if there are none.
     pub usage: Option<Usage>,
 }
 
 /// A link between two entries, `[[…]]` in the body of one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntryLink {
-    /// The entry at the other end; `None` where there is none.
+    /// The entry at the other end; `None` if there is none.
     pub id: Option<Id>,
     /// The text between the brackets, or the title of the entry that links.
     pub text: String,
@@ -62,12 +62,12 @@ pub struct EntryLink {
     pub line: u32,
 }
 
-/// What [`Memory::show`](crate::Memory::show) returns.
+/// The result of [`Memory::show`](crate::Memory::show).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShowResult {
     /// The entry.
     pub entry: EntryView,
-    /// What is wrong with its file.
+    /// Problems of its file.
     pub problems: Vec<Problem>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
 }
 
-/// Returns all of an entry's frontmatter; null where it cannot be read.
+/// Returns all of an entry's frontmatter; null if it cannot be read.
 fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
     let text = String::from_utf8_lossy(bytes);
     let split = frontmatter::split(&text).ok().filter(|_| entry.head.valid);
@@ -115,10 +115,10 @@ fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
     fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect()))
 }
 
-/// The live entries as one of all entries sees them.
+/// The other live entries, from the view of one.
 struct Others<'a> {
     live: &'a Catalog,
-    /// The one that sees them.
+    /// The entry that is shown.
     id: &'a Id,
     heads: Vec<(RowId, Head)>,
 }
@@ -151,7 +151,7 @@ impl<'a> Others<'a> {
         self.heads.iter().filter_map(link).collect()
     }
 
-    /// Returns the entries that replace the one with the id. What has expired replaces nothing any more.
+    /// Returns the entries that replace the one with the id. An expired entry replaces nothing.
     fn superseding(&self, now: DateTime<Utc>) -> Vec<Id> {
         let replaces = |head: &Head| head.valid && !head.is_expired(now) && head.supersedes.contains(self.id);
         self.heads.iter().filter(|(_, head)| replaces(head)).filter_map(|(row, _)| self.other(*row)).collect()

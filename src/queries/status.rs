@@ -11,7 +11,7 @@ use crate::entry::{EntrySummary, Kind};
 use crate::error::{Message, Problem};
 use crate::workspace::Workspace;
 
-/// What [`Memory::status`](crate::Memory::status) returns.
+/// The result of [`Memory::status`](crate::Memory::status).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryStatus {
     /// The folder that holds `.ralph/`.
@@ -20,12 +20,12 @@ pub struct MemoryStatus {
     pub counts: EntryCounts,
     /// How many live knowledge entries have each category; those without one under "".
     pub categories: BTreeMap<String, usize>,
-    /// What is wrong with the files that were read: the first few.
+    /// Problems of the files that were read: the first few.
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 
-/// Counts of entries, and of what is wrong with them.
+/// Counts of entries, and of their problems.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntryCounts {
     /// Live knowledge entries.
@@ -44,11 +44,11 @@ pub struct EntryCounts {
     pub never_helped: usize,
     /// Different tags.
     pub tags: usize,
-    /// Live entries that the index does not have yet; they are found all the same.
+    /// Live entries that the index does not have yet; searches find them anyway.
     pub not_indexed: usize,
-    /// Problems that hide something a file says from readers.
+    /// Problems that hide a part of a file from readers.
     pub errors: usize,
-    /// Problems of files that can be read all the same.
+    /// Problems of files that are readable anyway.
     pub warnings: usize,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
     let count = |keeps: &dyn Fn(&EntrySummary) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
     let mut categories = BTreeMap::new();
     for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
-        // As a key among counts it would not be taken for something that an entry says.
+        // As a key of the counts it could be mistaken for an entry's category.
         let category = Message::from(item.category.as_deref().unwrap_or_default()).to_string();
         *categories.entry(category).or_default() += 1;
     }

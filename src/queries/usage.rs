@@ -1,4 +1,4 @@
-//! Usage: what became of the attempts whose contexts included an entry.
+//! Usage: the outcomes of the attempts whose contexts included an entry.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Which events are beyond the numbers that the settings allow: these are in no context, and pruning archives them.
+//! Finds events over the limits of the settings: they are in no context, and pruning archives them.
 //!
 //! Pure: heads in, ids out.
 
@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
-/// Returns the events beyond the caps: of each scope, then of all, those of the lowest importance, of these the
-/// oldest, of these the last by id. `events` should not contain expired and superseded ones, which count towards no cap.
+/// Returns the events over the limits: of each scope, then of all, those of the lowest importance, of these the oldest,
+/// of these the last by id. `events` should not contain expired and superseded ones, which do not count.
 pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
     events.sort_by_key(|(id, head)| (Reverse(head.importance), Reverse(head.recency()), *id));

@@ -1,7 +1,6 @@
-//! What matters for a query: entries, scored and explained.
+//! Retrieval: entries that match a query, scored and explained.
 //!
-//! The index scores; this module says what is asked of it and what counts how much, and leaves out
-//! what has expired or was superseded.
+//! The index scores; this module defines the query and the weights, and leaves out expired and superseded entries.
 
 mod event_caps;
 mod supersede;
@@ -22,8 +21,8 @@ pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
 pub(crate) use supersede::circles;
 
-/// What counts how much, each with the measurement that chose it. nDCG@10 on 92 duplicate bug
-/// reports ("bugs") and 2,446 short notes ("notes"); the differences are to the score without it.
+/// The weights, each with the measurement that chose it. nDCG@10 on 92 duplicate bug reports ("bugs") and 2,446 short
+/// notes ("notes"); differences are relative to the score without it.
 pub(crate) const WEIGHTS: Weights = Weights {
     // Points for tags are the seeds' whole score. Beside words, 0.25 to 2 made no difference beyond
     // noise on notes (-.011 to -.001).
@@ -34,7 +33,7 @@ pub(crate) const WEIGHTS: Weights = Weights {
     // and .006 on the golden set, and gained .002 on notes.
     tags: 1.0,
     body: 1.0,
-    // As much as a title: whoever asks uses the words of the problem, and these are written for him.
+    // As much as a title: people ask in the words of the problem, and questions are written in these words.
     questions: 2.0,
     // Identifiers' parts: without them, -.005 on bugs and -.007 on notes; half instead of a third,
     // -.006 and -.003.
@@ -57,57 +56,57 @@ pub(crate) const WEIGHTS: Weights = Weights {
     short_path_part: 2,
 };
 
-/// The largest share of meaning in a score: with all of it, words would find nothing.
+/// The largest share of meaning in a score: with a share of 1, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
 
 /// How many hits of each kind a context considers at most, and about how many a server is asked by name.
 pub(crate) const MAX_CANDIDATES: usize = 100;
 
-/// What is looked for.
+/// A query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// The words to look for. Of several lines the first is taken for a title.
+    /// The words to search for. Of several lines the first counts as a title.
     pub text: String,
-    /// More words to look for, that give no points to tags: an error's category, named paths.
+    /// More words to search for, which give no points to tags: an error's category, named paths.
     pub more: String,
-    /// The feature at work: tags in its name get points.
+    /// The current feature: tags in its name get points.
     pub feature: Option<String>,
-    /// The paths at work: tags in one of them get points.
+    /// The current paths: tags in one of them get points.
     pub files: Vec<String>,
-    /// Find this kind alone.
+    /// Finds only this kind.
     pub kind: Option<Kind>,
-    /// Find what has all of these tags.
+    /// Finds only entries with all of these tags.
     pub tags: Vec<String>,
-    /// Find what belongs to this feature.
+    /// Finds only entries of this feature.
     pub in_feature: Option<String>,
-    /// Find what has this scope.
+    /// Finds only entries with this scope.
     pub scope: Option<Scope>,
-    /// Find what has expired and what was superseded, too. That the archive is looked at is for the
-    /// caller to arrange.
+    /// Finds expired and superseded entries, too. The caller adds the archive.
     pub archived: bool,
-    /// How much words count beside the points for tags; 1 where nothing is said.
+    /// The weight of words compared with the points for tags; the default is 1.
     pub text_weight: Option<f64>,
-    /// The share of meaning in a score, where it can be asked for; as the settings say where nothing is said.
+    /// The share of meaning in a score, if there is a server; the default is in the settings.
     pub semantic_weight: Option<f64>,
 }
 
 impl Query {
-    /// Returns the query with the weight that the settings give words, where it has none.
+    /// Returns the query with the settings' weight of words, if it has none.
     pub(crate) fn weighted(&self, settings: &Settings) -> Query {
         Query { text_weight: self.text_weight.or(Some(settings.text_weight)), ..self.clone() }
     }
 }
 
-/// How alike the entries and the query are in what they mean.
+/// How similar the entries and the query are in meaning.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meaning {
-    /// The number of a catalog, a row of it, and the cosine of the angle between the two, over 0; most alike first.
+    /// The number of a catalog, a row of it, and the cosine of the angle between the two, over 0; the most similar
+    /// first.
     pub similar: Vec<(usize, RowId, f32)>,
     /// The share of meaning in a score, below 1.
     pub weight: f64,
-    /// How many entries are found by it alone at most. What words found counts, however alike it is.
+    /// How many entries it may find alone. Matches by words count however similar they are.
     pub limit: usize,
-    /// How alike such an entry must be.
+    /// The minimum similarity of such an entry.
     pub min_score: f32,
 }
 
@@ -120,7 +119,7 @@ pub struct Explained {
     pub value: f64,
 }
 
-/// An entry that was found.
+/// A found entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     /// The entry.
@@ -128,23 +127,23 @@ pub struct Hit {
     pub entry: EntrySummary,
     /// How well it matches; comparable within one search.
     pub score: f64,
-    /// How alike it and the query are in what they mean, where that was found out: the cosine of the angle between
-    /// their vectors, comparable between searches with the same model.
+    /// How similar it and the query are in meaning, if that is known: the cosine of the angle between their vectors,
+    /// comparable between searches with the same model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// What speaks for it, whatever else was found. Its share is 1 where a tag of it or what it means does.
+    /// The evidence for it, independent of the other hits. Its share is 1 if one of its tags or its meaning matches.
     #[serde(skip)]
     pub(crate) evidence: TermEvidence,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
 
-/// Returns the `limit` entries that match best, best first; of equal scores the newer first, then by
-/// id. `keep` says of an entry that matches whether it may be among them.
+/// Returns the `limit` entries that match best, best first; of equal scores the newer first, then by id. `keep` decides
+/// whether a matching entry may be among them.
 ///
-/// `snapshot` holds what the index knows of the entries of `catalogs`. An entry without a score is
-/// not found. With a `meaning`, all that words found gains points for being alike, and the most alike of the others are
-/// found, too: a weighted sum of scores by words, beside the best of them, and of cosines.
+/// `snapshot` contains the index of the entries of `catalogs`. An entry without a score is not found. With a `meaning`,
+/// all matches by words gain points for similarity, and the most similar of the others are found, too: a weighted sum
+/// of scores by words, relative to the best of them, and of cosines.
 ///
 /// # Errors
 ///
@@ -160,7 +159,7 @@ pub fn search(
 ) -> Result<Vec<Hit>, Failure> {
     let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
     let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
-    // What the archive says of others held once.
+    // An archived entry replaces nothing any more.
     let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
     let is_wanted = |id: &Id, head: &Head| {
         (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(id, head)
@@ -179,7 +178,7 @@ pub fn search(
                 hits.push((found, head));
             }
         }
-        // Some of the best may not be wanted; then more are asked for.
+        // If some of the best are excluded, more are requested.
         if hits.len() >= limit || candidates.len() >= scores.len() {
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
             let (all_parts, evidence) = (scores.explain(&candidates)?, scores.evidence(&candidates)?);
@@ -213,7 +212,7 @@ pub fn search(
 }
 
 impl Query {
-    /// Returns whether an entry has what every hit must have.
+    /// Returns whether an entry meets the conditions of the query.
     fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
             && self.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
@@ -222,8 +221,8 @@ impl Query {
     }
 }
 
-/// Returns the rows that the words and tags of a query find, best first, at most `limit`: entries that are not wanted may
-/// be among them.
+/// Returns the rows that the words and tags of a query find, best first, at most `limit`; excluded entries may be among
+/// them.
 ///
 /// # Errors
 ///
@@ -242,15 +241,15 @@ pub(crate) fn by_words(
     Ok(found.into_iter().take(limit).map(|found| (found.catalog, found.row)).collect())
 }
 
-/// Returns the points that entries gain for being alike. Those that are most alike and wanted are found by that alone.
+/// Returns the points that entries gain for similarity. The most similar accepted ones are found by similarity alone.
 fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn Fn(&Id, &Head) -> bool) -> Vec<Bonus> {
-    // Where no word matches, any unit does: nothing is there to be weighed against.
+    // If no word matches, any unit works: there is nothing to weigh against.
     let best = if best > 0 { best } else { 1_000_000 };
     let share = meaning.weight.clamp(0.0, MOST_MEANING);
     let factor = from_millionths(best) * share / (1.0 - share);
-    // As it is, and not beside the closest: that one may have little to do with the query, and would count in full.
-    // Measured on bugs with vectors of all-MiniLM-L6-v2: .701 instead of .680 nDCG@10 with shares of the closest, and
-    // .660 with shares of what the limit leaves over.
+    // The cosine itself, not relative to the closest entry: that one may have little to do with the query, and would
+    // count in full. Measured on bugs with vectors of all-MiniLM-L6-v2: .701 instead of .680 nDCG@10 with shares of the
+    // closest, and .660 with shares of the rest above the limit.
     #[expect(clippy::cast_possible_truncation, reason = "scores are rounded to millionths")]
     let points = |similarity: f32| (factor * f64::from(similarity) * 1_000_000.0).round() as i64;
     let mut left = meaning.limit;
@@ -260,7 +259,7 @@ fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn 
         if !catalog.is_indexable(row) {
             continue;
         }
-        // Heads are read of the few that come into question.
+        // Only heads of the few candidates are read.
         let alone = left > 0
             && *similarity >= meaning.min_score
             && catalog.id(row).is_some_and(|id| is_wanted(&id, &catalog.head(row)));
@@ -270,7 +269,7 @@ fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn 
     bonuses
 }
 
-/// A candidate, and the catalog's row that it was made from.
+/// A candidate, and its row in the catalog.
 struct Ranked {
     candidate: Candidate,
     catalog: usize,
@@ -289,7 +288,7 @@ fn located(
     let mut found = Vec::with_capacity(candidates.len());
     for (candidate, path) in candidates.iter().zip(scores.paths(candidates)?) {
         let row = |(number, catalog): (usize, &&Catalog)| catalog.row_of_path(&path).map(|row| (number, row));
-        // A document without a row is one of a file that is gone: the snapshot leaves those out.
+        // A document without a row belongs to a deleted file: the snapshot leaves those out.
         if let (Some((catalog, row)), Some(id)) = (catalogs.iter().enumerate().find_map(row), Id::of_path(&path)) {
             found.push(Ranked { candidate: *candidate, catalog, row, id, path });
         }
@@ -301,7 +300,7 @@ fn located(
     Ok(found)
 }
 
-/// Returns a time in seconds since 1970 as it counts for an order: one that has not come yet is none.
+/// Returns a time in seconds since 1970 for ordering; a time in the future counts as missing.
 pub(crate) fn not_in_future(time: i64, now: DateTime<Utc>) -> i64 {
     if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
@@ -337,13 +336,13 @@ pub(crate) fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<I
     replaced(&replacements(catalogs, now))
 }
 
-/// Returns which live, valid entry says that it replaces which; the first of each pair the second.
+/// Returns which live, valid entry replaces which; the first of each pair the second.
 pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> {
     let mut pairs: Vec<(Id, Id)> = Vec::new();
     for catalog in catalogs {
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
             let head = catalog.head(row);
-            // What has expired replaces nothing any more: what it replaced is better than nothing.
+            // An expired entry replaces nothing any more: its predecessor is better than nothing.
             if let Some(id) = catalog.id(row).filter(|_| head.valid && !head.is_expired(now)) {
                 pairs.extend(head.supersedes.into_iter().map(|old| (id.clone(), old)));
             }
@@ -352,9 +351,8 @@ pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id
     pairs
 }
 
-/// Returns the ids that another one replaces; of `pairs` the first replaces the second. Those that
-/// replace each other in a circle all stay: nobody can tell which of them is the newest, and hiding
-/// them all would lose what they say.
+/// Returns the ids that another one replaces; of `pairs` the first replaces the second. Entries that replace each other
+/// in a circle all stay: it is unknown which of them is the newest, and hiding them all would lose their content.
 pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
     let circles = circles(pairs);
     let circle_of: HashMap<&Id, usize> =

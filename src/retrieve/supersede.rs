@@ -1,11 +1,11 @@
-//! Who replaces whom, as a graph of ids. Pure.
+//! The graph of entries that replace each other, by id. Pure.
 
 use std::collections::HashMap;
 
 use crate::entry::Id;
 
-/// Returns the groups of entries that replace each other in a circle, each group and all of them in
-/// order. An entry that replaces itself is no circle.
+/// Returns the groups of entries that replace each other in a circle, sorted. An entry that replaces itself is not a
+/// circle.
 ///
 /// Of `pairs` the first replaces the second.
 pub(crate) fn circles(pairs: &[(Id, Id)]) -> Vec<Vec<Id>> {
@@ -44,7 +44,7 @@ fn components(below: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut is_open = vec![false; below.len()];
     let (mut open, mut components, mut n_seen) = (Vec::new(), Vec::new(), 0);
     for root in 0..below.len() {
-        // Each step: a node, and how many of those below it were looked at.
+        // Each step: a node, and how many of its successors were visited.
         let mut path = if order[root] == UNSEEN { vec![(root, 0)] } else { Vec::new() };
         while let Some((node, next)) = path.pop() {
             if next == 0 {
@@ -98,7 +98,7 @@ mod tests {
         check(&["a>a"], &[]);
         check(&["b>a", "a>b"], &[&["a", "b"]]);
         check(&["c>b", "b>a", "a>c", "d>c", "a>e"], &[&["a", "b", "c"]]);
-        // Two circles and a way from one to the other, which is no circle.
+        // Two circles and a path from one to the other, which is not a circle.
         check(&["a>b", "b>a", "b>x", "x>c", "c>d", "d>c"], &[&["a", "b"], &["c", "d"]]);
         // Two circles through one entry are one.
         check(&["a>b", "b>a", "b>c", "c>b"], &[&["a", "b", "c"]]);

@@ -1,7 +1,7 @@
-//! Values that look random behind a name that says what they are.
+//! Random-looking values after a name that says what they are.
 //!
-//! What a name is, and how random a value must be, was set by notes of engineers, in which hashes, ids and
-//! placeholders stand beside words such as `token`; `tests/campaigns/secrets.rs` measures it.
+//! The names, and how random a value must be, come from notes of engineers in which hashes, ids and placeholders occur
+//! beside words such as `token`; `tests/campaigns/secrets.rs` measures it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,20 +10,20 @@ use super::values::{classes, is_basic, is_digest, is_key, is_password};
 use super::{MAX_KEY_BYTES, places};
 use crate::text::floor;
 
-/// The longest value that is looked at, in bytes.
+/// The longest value that is examined, in bytes.
 const MAX_VALUE: usize = 300;
 /// The longest name, in bytes.
 const MAX_NAME: usize = 80;
-/// How far back is looked for what a value stands in, in bytes.
+/// How far back the surroundings of a value are examined, in bytes.
 const MAX_BACK: usize = 400;
-/// How far behind a name in a sentence its value may stand, in words and in bytes.
+/// How far after a name in a sentence its value may be, in words and in bytes.
 const MAX_BETWEEN: (usize, usize) = (6, 60);
 
-/// What the names of values end with; the first are those of passwords, which people choose.
+/// The endings of names of values; the first are those of passwords, which people choose.
 const PASSWORDS: [&str; 8] = ["password", "passwd", "passphrase", "pwd", "passwort", "pass", "passcode", "pw"];
 const NAMES: [&str; 9] =
     ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
-/// What a name that ends with `key` must hold too.
+/// The other words that a name which ends with `key` must contain.
 const KEYS: [&str; 24] = [
     "api",
     "access",
@@ -50,7 +50,7 @@ const KEYS: [&str; 24] = [
     "webhook",
     "hmac",
 ];
-/// What may stand behind a name to say for what the value is.
+/// Words after a name that say what the value is for.
 const FOR: [&str; 14] = [
     "prod",
     "production",
@@ -68,11 +68,11 @@ const FOR: [&str; 14] = [
     "string",
 ];
 
-/// The word before the one at hand: names such as `API key` have two.
+/// The previous word: names such as `API key` have two.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     before: Range<usize>,
-    /// Values further on that a name of a column was found for, by where they begin.
+    /// Values further on that belong to the name of a column, by their start.
     ahead: BTreeMap<usize, (&'static str, usize)>,
 }
 
@@ -92,14 +92,14 @@ impl Words {
     }
 }
 
-/// What a name promises.
+/// What kind of value a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Password,
     Key,
 }
 
-/// Finds the value behind the name that begins at `at`, where there is one and it looks like a secret.
+/// Finds the value after the name that begins at `at`, if there is one and it looks like a secret.
 pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(&'static str, Range<usize>)> {
     let length = text[at..].bytes().take(MAX_NAME + 1).take_while(|byte| is_of_name(*byte)).count();
     let end = at + text[at..at + length].trim_end_matches(['-', '.']).len();
@@ -144,7 +144,7 @@ fn is_secret(kind: ValueKind, value: &str) -> bool {
     }
 }
 
-/// Returns all of a value of which only the beginning was looked at.
+/// Returns the whole value, of which only the beginning was examined.
 fn whole(text: &str, value: Range<usize>) -> Range<usize> {
     if value.len() + 4 < MAX_VALUE {
         return value;
@@ -164,7 +164,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Returns what the value of this name is, if it is a secret. A name is what it ends with: `token_count` is none.
+/// Returns the kind of a value with this name, if it is a secret. The end of a name decides: `token_count` is not one.
 fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
     if word.len() > MAX_NAME {
         return None;
@@ -188,7 +188,7 @@ fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
         return None;
     }
     let ends = |suffix: &&str| {
-        // `pass` and `auth` end other words, too.
+        // Other words end with `pass` and `auth`, too.
         if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
     };
     if PASSWORDS.iter().any(ends) {
@@ -227,9 +227,9 @@ fn skip(text: &str, at: usize, these: &str) -> usize {
     at + text[at..].len() - text[at..].trim_start_matches(|character| these.contains(character)).len()
 }
 
-/// Returns where the value begins that a separator joins to the name that ends at `at`.
+/// Returns the start of the value that a separator joins to the name that ends at `at`.
 fn separated(text: &str, at: usize) -> Option<usize> {
-    // Of a list of variables, the name is a value as well.
+    // In a list of variables, the name is a value as well.
     let next = skip(text, at, "\"', \t\r\n");
     if let Some(rest) = text[next..].strip_prefix("value").map(|rest| rest.trim_start_matches(['"', '\'']))
         && let Some(value) = rest.strip_prefix(':')
@@ -237,7 +237,7 @@ fn separated(text: &str, at: usize) -> Option<usize> {
         let start = text.len() - value.len();
         return Some(skip(text, start, " \t"));
     }
-    // The name may be quoted, in brackets, bold or a cell of a table, and have a type.
+    // The name may be quoted, in brackets, bold or a cell of a table, and may have a type.
     let mut at = skip(text, at, "\\\"'`*]) \t");
     if let Some(typed) = text[at..].strip_prefix(": ").filter(|typed| typed.starts_with(['S', '&', 's'])) {
         let typed = &typed[..floor(typed, MAX_NAME)];
@@ -252,18 +252,18 @@ fn separated(text: &str, at: usize) -> Option<usize> {
         .find(|separator| text[at..].starts_with(**separator))?
         .len();
     let mut start = skip(text, at + length, " \t*");
-    // A prefix of strings, and the words before a header's value.
+    // A prefix of strings, or the words before a header's value.
     for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer "] {
         start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
     }
     Some(if text[at..].starts_with(':') { below(text, start) } else { start })
 }
 
-/// Returns where a value begins of which only `>-` or the like stands at `at`: in the next line, as YAML has it.
+/// Returns the start of a value after `>-` or the like at `at`: it is on the next line, as in YAML.
 fn below(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let indicator = rest.bytes().take(3).take_while(|byte| b"|>+-123456789".contains(byte)).count();
-    // A comment may stand behind it.
+    // A comment may follow it.
     let head = &rest[..floor(rest, MAX_VALUE)];
     let head = head.split(['\n', '\r']).next().unwrap_or_default();
     let behind = head[indicator.min(head.len())..].trim_start_matches([' ', '\t']);
@@ -271,18 +271,18 @@ fn below(text: &str, at: usize) -> usize {
     if !is_block || head.len() == rest.len() {
         return at;
     }
-    // The line may be one of a diff, or quoted. One of several words is prose.
+    // The line may be part of a diff, or quoted. A line of several words is prose.
     let start = skip(text, at + head.len(), " \t\r\n+>");
     let line = text[start..floor(text, start + MAX_VALUE)].lines().next().unwrap_or_default();
     if line.trim_end().contains(char::is_whitespace) { at } else { start }
 }
 
-/// Returns whether the name that begins at `at` is one of a URL's query.
+/// Returns whether the name that begins at `at` is in the query of a URL.
 fn is_in_query(text: &str, at: usize) -> bool {
     text[..at].ends_with(['?', '&'])
 }
 
-/// Returns the value that begins at `at`: what is quoted, else all up to white space.
+/// Returns the value that begins at `at`: the quoted text, else everything up to white space.
 fn value_at(text: &str, at: usize, in_query: bool) -> Range<usize> {
     let rest = &text[at..floor(text, at + MAX_VALUE)];
     let opening = rest
@@ -308,7 +308,7 @@ fn value_at(text: &str, at: usize, in_query: bool) -> Range<usize> {
     word_at(text, at)
 }
 
-/// Returns the word at `at`, without what belongs to the sentence around it.
+/// Returns the word at `at`, without the punctuation of the sentence around it.
 fn word_at(text: &str, at: usize) -> Range<usize> {
     let rest = &text[at..floor(text, at + MAX_VALUE)];
     let end = rest
@@ -318,7 +318,7 @@ fn word_at(text: &str, at: usize) -> Range<usize> {
     at..at + word.len()
 }
 
-/// Finds a value in the sentence behind a name: the first word that is none of a language.
+/// Finds a value in the sentence after a name: the first word that is not a word of a language.
 fn in_sentence(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Range<usize>)> {
     let line = &text[at..floor(text, at + MAX_BETWEEN.1 + MAX_VALUE)];
     let line = &line[..line.find('\n').unwrap_or(line.len())];
@@ -347,7 +347,7 @@ fn in_sentence(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, 
             };
             return is_secret.then_some((name_of(kind), at + value.start..at + value.end));
         }
-        // White space of another script is none of a word, and longer than a byte.
+        // White space of other scripts does not belong to a word, and is longer than a byte.
         let least = start + line[start..].chars().next().map_or(1, char::len_utf8);
         start = floor(line, value.end.max(least) + usize::from(quoted));
         if start >= MAX_BETWEEN.1.min(line.len())
@@ -361,7 +361,7 @@ fn in_sentence(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, 
     None
 }
 
-/// Returns whether a word is made with hyphens, and a part of it is plain: `Argon2id-hash`.
+/// Returns whether a word is hyphenated, and a part of it is plain: `Argon2id-hash`.
 fn is_compound(word: &str) -> bool {
     let is_plain = |part: &str| part.len() >= 4 && part.bytes().all(|byte| byte.is_ascii_lowercase());
     word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && word.split('-').any(is_plain)
@@ -388,7 +388,7 @@ fn in_front(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Ran
     is_secret.then_some((name_of(kind), line_start + start..line_start + value_end))
 }
 
-/// Returns whether the word at `at` is a part of the name of something at Amazon.
+/// Returns whether the word at `at` is a part of a resource name of Amazon.
 fn is_in_arn(text: &str, at: usize) -> bool {
     let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
     let is_end = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '(');

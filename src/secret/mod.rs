@@ -1,12 +1,12 @@
-//! Finds secrets in text, and takes them out.
+//! Finds secrets in text, and redacts them.
 //!
-//! Three sorts are found: tokens that say by their first characters whose they are, in the manner of Gitleaks;
-//! keys and passwords that stand in a fixed place, as in a URL or behind `BEGIN … PRIVATE KEY`; and values that look
-//! random behind a name such as `api_key`. The last is a matter of judgement, so what is none can be allowed by its
+//! There are three kinds: tokens whose first characters name their service, in the manner of Gitleaks; keys and
+//! passwords at a fixed place, as in a URL or after `BEGIN … PRIVATE KEY`; and random-looking values after a name such
+//! as `api_key`. The last kind is a matter of judgement, so a false positive can be allowed by its
 //! [fingerprint](Secret::fingerprint).
 //!
-//! Pure, and linear in the length of the text. It is a net under those who write, and no wall: somebody who
-//! wants to put a secret past it can.
+//! Pure, and linear in the length of the text. It catches mistakes, and is no protection against someone who wants to
+//! hide a secret.
 
 mod assigned;
 mod places;
@@ -19,29 +19,29 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::floor;
 
-/// The longest private key that is taken out as a whole, in bytes.
+/// The longest private key that is redacted as a whole, in bytes.
 const MAX_KEY_BYTES: usize = 20_000;
-/// The longest part of a URL between `://` and its path that is looked at, in bytes.
+/// The longest part of a URL between `://` and its path that is examined, in bytes.
 const MAX_AUTHORITY: usize = 600;
-/// How far back is looked for what stands before a word, in bytes.
+/// How far back the text before a word is examined, in bytes.
 const MAX_ESCAPE: usize = 16;
-/// What `-----BEGIN ` becomes in base 64.
+/// `-----BEGIN ` in base 64.
 const ENCODED_BEGIN: &str = "LS0tLS1CRUdJTiB";
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What sort it is: a word that stays the same between versions, such as `github-token`.
+    /// Its kind: a word that stays the same between versions, such as `github-token`.
     pub pattern: &'static str,
-    /// Where it stands, in bytes.
+    /// Its place, in bytes.
     pub range: Range<usize>,
-    /// What it can be allowed by: eight hexadecimal digits of a hash. They are too few to find a random secret by, and
-    /// enough to tell of a weak password whether a guess is right.
+    /// Allows the secret: eight hexadecimal digits of a hash. They are too few to find a random secret by, and enough
+    /// to check a guess at a weak password.
     pub fingerprint: String,
 }
 
 impl Secret {
-    /// Returns what stands in its place.
+    /// Returns the text that replaces it.
     pub fn redacted(&self) -> String {
         format!("[redacted: {}]", self.pattern)
     }
@@ -68,7 +68,7 @@ pub fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    // Where the last word ended; names of values may have two words.
+    // The end of the last word; names of values may have two words.
     let mut words = assigned::Words::default();
     while at < bytes.len() {
         let byte = bytes[at];
@@ -87,20 +87,20 @@ pub fn find(text: &str) -> Vec<Secret> {
             _ if byte.is_ascii_alphanumeric() && !is_inside_word(bytes, at) => {
                 let value =
                     |words| if is_inside_name(bytes, at) { None } else { assigned::value_behind(text, at, words) };
-                // Whose it is says more than what it was called.
+                // The service is more telling than the name.
                 token(at).or_else(|| {
                     value(&mut words).map(|(pattern, range)| token(range.start).unwrap_or((pattern, range)))
                 })
             }
             _ => None,
         };
-        // A closing tag that a value is glued to belongs to what is around it.
+        // A closing tag that directly follows a value belongs to the text around it.
         let hit = hit.map(|(pattern, range)| {
             let length = text[range.clone()].find("</").unwrap_or(range.len());
             (pattern, range.start..range.start + length)
         });
         match hit.filter(|(_, range)| !range.is_empty()) {
-            // A value may stand before its name, but not before the secret before.
+            // A value may come before its name, but not before the previous secret.
             Some((_, range)) if found.last().is_some_and(|last: &Secret| range.start < last.range.end) => at += 1,
             Some((pattern, range)) => {
                 at = range.end.max(at + 1);
@@ -113,7 +113,7 @@ pub fn find(text: &str) -> Vec<Secret> {
     found
 }
 
-/// Returns `text` with `[redacted: PATTERN]` in the place of every secret but those with an allowed fingerprint.
+/// Returns `text` with `[redacted: PATTERN]` for every secret except those with an allowed fingerprint.
 ///
 /// ```
 /// use ralph_memory::secret::redact;
@@ -126,8 +126,8 @@ pub fn redact(text: &str, allowed: &[String]) -> String {
     redact_part(text, 0..text.len(), &secrets)
 }
 
-/// Returns a part of `text` with `[redacted: PATTERN]` in the place of those of `secrets` that reach into it.
-/// `secrets` are in order, and none overlaps another. A part may hold a value whose name stands outside of it.
+/// Returns a part of `text` with `[redacted: PATTERN]` for those of `secrets` that overlap it. `secrets` are in order,
+/// and none overlaps another. A part may have a value whose name is outside of it.
 pub(crate) fn redact_part(text: &str, part: Range<usize>, secrets: &[Secret]) -> String {
     let mut safe = String::with_capacity(part.len());
     let mut done = part.start;
@@ -152,14 +152,14 @@ pub(crate) fn is_fingerprint(text: &str) -> bool {
 }
 
 fn fingerprint(pattern: &str, secret: &str) -> String {
-    // White space says where a key was put, not which it is.
+    // White space depends on where a key is stored, and does not identify it.
     let bare: String = secret.split_whitespace().collect();
     let hash = xxh3_64(format!("{pattern}\n{bare}").as_bytes());
     format!("{:08x}", hash >> 32)
 }
 
-/// Returns whether the character at `at` goes on with a word. Behind an escape one begins: `\n`, `\u003d`, `%3D`, or
-/// what colours a terminal.
+/// Returns whether the character at `at` continues a word. After an escape a word begins: `\n`, `\u003d`, `%3D`, or a
+/// colour code of a terminal.
 fn is_inside_word(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(MAX_ESCAPE)..at];
     before.last().is_some_and(u8::is_ascii_alphanumeric) && !ends_with_escape(before)
@@ -184,7 +184,7 @@ fn ends_with_escape(text: &[u8]) -> bool {
         || is_colour()
 }
 
-/// Returns whether the character at `at` goes on with a name, which may have `_`, `-` and `.` in it.
+/// Returns whether the character at `at` continues a name, which may have `_`, `-` and `.` in it.
 fn is_inside_name(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(MAX_ESCAPE)..at];
     let joint = before.iter().rev().take_while(|byte| matches!(byte, b'_' | b'-' | b'.')).count();
@@ -201,10 +201,10 @@ fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     }
     let body = start + 11 + label.len() + 5;
     let rest = &text[body..floor(text, body + MAX_KEY_BYTES)];
-    // The next line of the kind must be its last one; so a text full of first lines is read once.
+    // The next line of the kind must be its last one, so that a text full of first lines is read once.
     let end = match rest.find("-----").filter(|at| rest[*at..].starts_with(&format!("-----END {label}-----"))) {
         Some(at) => body + at + label.len() + 14,
-        // Cut off: all that can belong to it.
+        // Cut off: everything that can belong to it.
         None => body + rest.bytes().take_while(|byte| is_of_key(*byte)).count(),
     };
     let letters = text[body..end].bytes().filter(u8::is_ascii_alphanumeric).count();
@@ -212,7 +212,7 @@ fn private_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     is_whole.then_some(("private-key", start..end))
 }
 
-/// Finds the private key in base 64 that begins at `start`, as a kubeconfig and a secret of Kubernetes have it.
+/// Finds the private key in base 64 that begins at `start`, as in a kubeconfig or a secret of Kubernetes.
 fn encoded_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
     if !text[start..].starts_with(ENCODED_BEGIN) {
         return None;
@@ -236,13 +236,13 @@ fn end_of_private_key(text: &str, at: usize, from: usize) -> Option<(&'static st
     (label.contains("PRIVATE KEY") && letters >= 32).then_some(("private-key", start..at + 9 + label.len() + 5))
 }
 
-/// Returns whether a byte can stand in the lines of a key, in whatever it is quoted or indented by.
+/// Returns whether a byte can be in the lines of a key, including quotes and indentation.
 fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'>' | b'"' | b',' | b'|')
 }
 
-/// Finds the password of the URL whose `://` stands at `at`.
+/// Finds the password of the URL whose `://` is at `at`.
 fn password_in_url(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     let start = at + 3;
     let ends = |byte: &u8| {

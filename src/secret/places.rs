@@ -1,5 +1,5 @@
-//! Values that stand where a program wants a secret, behind no separator: options of commands, `.netrc`, SQL, cookies,
-//! columns of tables.
+//! Values at places where a program expects a secret, without a separator before them: options of commands, `.netrc`,
+//! SQL, cookies, columns of tables.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::text::floor;
 
 /// The longest value, in bytes.
 const MAX_VALUE: usize = 300;
-/// How far back is looked for what a word belongs to, in bytes.
+/// How far back the context of a word is examined, in bytes.
 const MAX_BACK: usize = 400;
-/// How much of a line of cookies is looked at: pairs, bytes.
+/// How much of a line of cookies is examined: pairs, bytes.
 const MAX_COOKIES: (usize, usize) = (32, 4_096);
-/// How much of a table is looked at below the name of a column: rows, bytes, columns.
+/// How much of a table is examined below the name of a column: rows, bytes, columns.
 const MAX_TABLE: (usize, usize, usize) = (64, 8_192, 12);
-/// Commands that log in, and take the password behind `-p` with or without a space between.
+/// Commands that log in, and take the password after `-p` with or without a space between.
 const LOGINS: [&str; 8] = [
     "docker login",
     "podman login",
@@ -25,17 +25,17 @@ const LOGINS: [&str; 8] = [
     "oc login",
     "sshpass",
 ];
-/// Commands that take it behind `-p` without a space; with one, `-p` asks for it.
+/// Commands that take it after `-p` without a space; with a space, `-p` prompts for it.
 const GLUED: [&str; 5] = ["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb"];
 
-/// How many words that are no options may stand between a command and its `-p`.
+/// How many words that are not options may be between a command and its `-p`.
 const MAX_ARGUMENTS: usize = 6;
-/// Words that go on with a sentence behind the name of a command.
+/// Words that continue a sentence after the name of a command.
 const OF_SENTENCES: [&str; 8] = ["use", "then", "and", "or", "with", "run", "before", "after"];
-/// What a statement of SQL that sets a password has before `IDENTIFIED`.
+/// The words before `IDENTIFIED` in a statement of SQL that sets a password.
 const STATEMENTS: [&str; 5] = ["create", "alter", "grant", "set", "user"];
 
-/// Finds the value that the word from `at` to `end` stands before, by where it stands.
+/// Finds the value after the word from `at` to `end`, by its place.
 pub(super) fn value(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     match &text[at..end] {
         "password" => in_netrc(text, at, end).or_else(|| behind_option(text, at, end)),
@@ -59,7 +59,7 @@ fn is_secret(value: &str) -> bool {
     is_password(value) || is_key(value, true)
 }
 
-/// Returns the value that begins behind white space at `at`: what is in quotes, else the word.
+/// Returns the value after the white space at `at`: the quoted text, else the word.
 fn word(text: &str, at: usize) -> Range<usize> {
     let rest = &text[at..floor(text, at + MAX_VALUE)];
     let quote = rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
@@ -84,7 +84,7 @@ fn blanks(text: &str) -> usize {
 fn in_netrc(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
     let mut before = window.split_whitespace().rev().skip(1);
-    // `before` begins with the word behind the name or the host.
+    // `before` begins with the word after the name or the host.
     let name = window.split_whitespace().next_back().unwrap_or_default();
     let is_host = |word: &str| word.contains(['.', ':', '-']) || word.bytes().any(|byte| byte.is_ascii_digit());
     let is_entry = match before.next() {
@@ -117,10 +117,10 @@ fn behind_option(text: &str, at: usize, end: usize) -> Option<(&'static str, Ran
 fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     let rest = &text[at + 1..floor(text, at + 1 + MAX_VALUE)];
     let gap = rest.len() - rest.trim_start_matches([' ', '=']).len();
-    // Whether it may be a secret is told sooner than what the command is.
+    // Checking the value is cheaper than finding the command.
     let found = some(text, word(text, at + 1 + gap))?;
     let before = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
-    // A command goes on behind a backslash at the end of its line.
+    // A backslash at the end of its line continues a command.
     let start = before.match_indices('\n').rev().find(|(at, _)| !before[..*at].ends_with('\\')).map_or(0, |(at, _)| at);
     let command = &before[start..];
     let is_one = |name: &&str| {
@@ -136,8 +136,8 @@ fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     is_login.then_some(found)
 }
 
-/// Returns whether this can stand between a command and one of its options: options, their values, hosts, and at most
-/// one plain word, such as the name of a database.
+/// Returns whether this can be between a command and one of its options: options, their values, hosts, and at most one
+/// plain word, such as the name of a database.
 fn are_arguments(text: &str) -> bool {
     let (mut arguments, mut plain) = (0, 0);
     let mut may_be_value = false;
@@ -206,7 +206,7 @@ fn cookies(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
     found.map(|found| ("cookie", found))
 }
 
-/// Returns whether a value is a date, with or without a time, behind at most a word: `accepted-2024-01-01`.
+/// Returns whether a value is a date, with or without a time, after at most a word: `accepted-2024-01-01`.
 fn is_dated(value: &str) -> bool {
     let value = value.replace("%3A", ":");
     let date = value.trim_start_matches(|character: char| !character.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What is found, what is not, and where.
+//! Secrets that are found, texts that are not, and places.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn found(text: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn tokens_are_known_by_how_they_begin() {
+fn tokens_are_recognised_by_their_beginning() {
     for (pattern, prefix, alphabet, length) in [
         ("github-token", "gho_", ALNUM, 36),
         ("aws-access-key", "AKIA", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16),
@@ -42,7 +42,7 @@ fn tokens_are_known_by_how_they_begin() {
         for text in ["{}", "see `{}`.", "KEY={}\n", "{\"k\":\"{}\"}", "a/{}?x", "> {}, then", "日本{}語"] {
             found(&text.replace("{}", &token), &[(pattern, &token)]);
         }
-        // One letter short, in a longer word, or made up: none.
+        // One letter short, inside a longer word, or made up: not a token.
         let short = &token[..token.len() - 1];
         if !matches!(pattern, "stripe-key" | "anthropic-key" | "openai-key") {
             found(short, &[]);
@@ -70,7 +70,7 @@ fn private_keys_are_found_whole() {
         let quoted = key.replace('\n', "\n> ");
         found(&format!("> {quoted}"), &[("private-key", &quoted)]);
         found(&key.replace("PRIVATE", "PUBLIC"), &[]);
-        // Cut off, what is left of it goes.
+        // A cut key is redacted as far as it goes.
         let cut = &key[..key.len() - 40];
         assert_eq!(redact(&format!("a {cut}!"), &[]), "a [redacted: private-key]!");
     }
@@ -79,7 +79,7 @@ fn private_keys_are_found_whole() {
 }
 
 #[test]
-fn passwords_stand_in_urls() {
+fn passwords_are_found_in_urls() {
     let password = made(ALNUM, 12, 5);
     found(&format!("postgres://app:{password}@db.internal:5432/x"), &[("url-password", &password)]);
     for text in [
@@ -95,7 +95,7 @@ fn passwords_stand_in_urls() {
 }
 
 #[test]
-fn values_stand_behind_their_names() {
+fn values_are_found_after_their_names() {
     let key = made(ALNUM, 32, 11);
     let hex = made(HEX, 32, 12);
     for (value, name) in [(&key, "api-key"), (&hex, "api-key")] {
@@ -136,7 +136,7 @@ fn values_stand_behind_their_names() {
 }
 
 #[test]
-fn what_only_speaks_of_secrets_is_none() {
+fn text_about_secrets_is_not_a_secret() {
     for text in [
         "password = get_password()",
         "let token: String = next_token();",
@@ -169,7 +169,7 @@ fn what_only_speaks_of_secrets_is_none() {
 }
 
 #[test]
-fn what_was_redacted_stays_so() {
+fn redacted_text_stays_redacted() {
     let key = made(ALNUM, 40, 21);
     let token = format!("ghp_{}", made(ALNUM, 36, 22));
     let text = format!("API_KEY={key}\nurl: https://a:{}@h\ngit {token}.\n", made(ALNUM, 14, 23));
@@ -234,7 +234,7 @@ fn coloured_and_escaped_output_hides_no_token() {
 }
 
 #[test]
-fn the_end_of_a_private_key_is_one_too() {
+fn the_end_of_a_private_key_counts_as_one() {
     let body = made(ALNUM, 120, 9);
     let end = ["-----END RSA ", "PRIVATE KEY-----"].concat();
     let cut = format!("{}\n{}\n{end}\nafter", &body[..60], &body[60..]);
@@ -268,7 +268,7 @@ fn code_and_places_are_no_values() {
 }
 
 #[test]
-fn secrets_stand_where_programs_want_them() {
+fn secrets_are_found_at_places_of_programs() {
     let password = ["Tr7#", "kq!Zv9xW"].concat();
     let session = made(ALNUM, 32, 31);
     for text in [
@@ -326,7 +326,7 @@ fn secrets_stand_where_programs_want_them() {
 }
 
 #[test]
-fn what_only_looks_like_such_a_place_is_none() {
+fn similar_places_hold_no_secrets() {
     let certificate = format!("{}{}", ["LS0tLS1CRUdJTi", "BDRVJUSUZJQ0FURS0tLS0tCk"].concat(), made(ALNUM, 400, 35));
     for text in [
         "docker run -p 8080:80 image",

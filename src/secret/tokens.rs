@@ -1,11 +1,11 @@
-//! Tokens that say by their first characters whose they are.
+//! Tokens whose first characters name their service.
 //!
 //! Prefixes, alphabets and lengths are those that the services document, as the rules of Gitleaks
 //! (<https://github.com/gitleaks/gitleaks>) collect them.
 
 use std::sync::OnceLock;
 
-/// What characters a token is made of, as bits.
+/// The characters of a token, as bits.
 type Alphabet = u8;
 const LOWER: Alphabet = 1;
 const UPPER: Alphabet = 2;
@@ -36,12 +36,12 @@ const fn is_of(byte: u8, alphabet: Alphabet) -> bool {
     bits & alphabet != 0
 }
 
-/// One kind: its pattern's name, how it begins, what follows, and how many bytes of that.
+/// One kind: the name of its pattern, its beginning, the alphabet of the rest, and the length of that.
 struct Token(&'static str, &'static str, Alphabet, (usize, usize));
 
-/// No upper bound but that a word has an end.
+/// No upper bound besides the end of the word.
 const LONG: usize = 600;
-/// From how long a prefix on a token is told from words without a look at its digits.
+/// The length from which a prefix alone distinguishes a token from words, without a look at its digits.
 const TELLING: usize = 5;
 
 #[rustfmt::skip]
@@ -196,7 +196,7 @@ fn by_first_byte() -> &'static [Vec<&'static Token>; 128] {
     })
 }
 
-/// Returns the pattern and the length of the token that stands at the start of `rest`, where a word begins.
+/// Returns the pattern and the length of the token at the start of `rest`, where a word begins.
 pub(super) fn token(rest: &str) -> Option<(&'static str, usize)> {
     let first = usize::from(*rest.as_bytes().first()?);
     let known = by_first_byte().get(first)?.iter().find_map(|Token(pattern, prefix, alphabet, (least, most))| {
@@ -211,8 +211,8 @@ pub(super) fn token(rest: &str) -> Option<(&'static str, usize)> {
     known.or_else(|| parts(rest))
 }
 
-/// Returns how many bytes at the start are of the alphabet, up to `most`: looking further at every word would take
-/// time that grows with the square of the text.
+/// Returns how many bytes at the start are of the alphabet, up to `most`. Examining more at every word would take
+/// quadratic time.
 fn run(text: &str, alphabet: Alphabet, most: usize) -> usize {
     text.bytes().take(most).take_while(|byte| is_of(*byte, alphabet)).count()
 }
@@ -264,13 +264,12 @@ fn discord(rest: &str) -> Option<(&'static str, usize)> {
     (is_one && is_random(&rest[..id])).then_some(("discord-token", id + time_length + key + 2))
 }
 
-/// Returns whether a token's characters differ as those of a real one do, and do not count up as those of an
-/// example.
+/// Returns whether a token's characters vary like those of a real one, and are not a sequence as in an example.
 pub(super) fn is_random(value: &str) -> bool {
     entropy(value) >= if value.len() < 24 { 2.5 } else { 3.0 } && !is_placeholder(value)
 }
 
-/// Returns whether a value stands for one that the reader has to put in.
+/// Returns whether a value is a placeholder that the reader has to replace.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const WORDS: [&str; 21] = [
         "example",
@@ -299,7 +298,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     WORDS.iter().any(|word| lower.contains(word)) || counts_up(value)
 }
 
-/// Returns whether seven characters or more follow each other in the alphabet or in counting, or are the same.
+/// Returns whether seven characters or more are consecutive in the alphabet or in counting, or are the same.
 fn counts_up(value: &str) -> bool {
     const RUN: usize = 7;
     let bytes = value.as_bytes();
@@ -314,7 +313,7 @@ fn counts_up(value: &str) -> bool {
     follows(0) || follows(1)
 }
 
-/// Returns Shannon's entropy of the bytes, in bits a byte.
+/// Returns Shannon's entropy of the bytes, in bits per byte.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0u32; 256];
     for byte in value.bytes() {

@@ -1,11 +1,11 @@
-//! What a value looks like that somebody keeps secret, and what only stands in its place.
+//! Distinguishes secret values from placeholders and other text.
 
 use super::tokens::{entropy, is_placeholder};
 
 /// The shortest password, and the shortest key.
 const SHORTEST: (usize, usize) = (8, 14);
 
-/// Returns whether a value can be a password that somebody uses.
+/// Returns whether a value can be a real password.
 pub(super) fn is_password(value: &str) -> bool {
     let length = value.chars().count();
     if length < SHORTEST.0 || is_no_value(value) || value.chars().any(char::is_whitespace) || !value.is_ascii() {
@@ -23,7 +23,7 @@ pub(super) fn is_password(value: &str) -> bool {
     classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0
 }
 
-/// Returns whether a value can be a key or a token; `is_sure` where nothing else stands in its place.
+/// Returns whether a value can be a key or a token; `is_sure` if nothing else can be at its place.
 pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
     if value.len() < SHORTEST.1
         || is_no_value(value)
@@ -40,14 +40,14 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
         ..20 => 3.0,
         _ => 3.3,
     };
-    // Of 20 random letters and digits hardly any are without a digit.
+    // Of 20 random letters and digits hardly any sequence is without a digit.
     let has_digits = n_digits > 0 || (classes(value) >= 2 && turns(value) * 4 >= value.len());
     let is_mixed =
         n_digits < value.len() && (classes(value) >= 3 || is_hex || value.len() >= if is_sure { 16 } else { 14 });
     has_digits && is_mixed && entropy(value) >= least
 }
 
-/// Returns how many times small letters and capitals follow each other.
+/// Returns how often the letters switch between lower case and upper case.
 fn turns(value: &str) -> usize {
     let is_turn = |one: u8, other: u8| {
         one.is_ascii_lowercase() && other.is_ascii_uppercase() || one.is_ascii_uppercase() && other.is_ascii_lowercase()
@@ -55,19 +55,19 @@ fn turns(value: &str) -> usize {
     value.as_bytes().windows(2).filter(|pair| is_turn(pair[0], pair[1])).count()
 }
 
-/// Returns how many of small letters, capitals, digits and others there are.
+/// Returns how many kinds of characters it has: lower case, upper case, digits, others.
 pub(super) fn classes(value: &str) -> usize {
     let has = |is: fn(&u8) -> bool| usize::from(value.bytes().any(|byte| is(&byte)));
     has(u8::is_ascii_lowercase) + has(u8::is_ascii_uppercase) + has(u8::is_ascii_digit) + has(u8::is_ascii_punctuation)
 }
 
-/// Returns whether a value is a digest or an id, which stand in texts about secrets as well.
+/// Returns whether a value is a digest or an id, which also occur in texts about secrets.
 pub(super) fn is_digest(value: &str) -> bool {
     let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     is_hex && (matches!(value.len(), 36 | 40 | 64 | 96 | 128))
 }
 
-/// Returns whether something stands in the value's place that is no value: a variable, a call, a path, a type.
+/// Returns whether the text is a replacement for a value: a variable, a call, a path, a type.
 fn is_no_value(value: &str) -> bool {
     const BEGINNINGS: [&str; 27] = [
         "$", "%{", "{{", "{", "<", "[", "(", "sha1-", "sha256", "sha384", "sha512", "md5", "ssh-", "http://",
@@ -112,14 +112,14 @@ fn is_code(value: &str) -> bool {
     is_index || is_chain || is_drive || value.contains("..") || is_place(value)
 }
 
-/// Returns whether a part of a value is to be filled in: a name in braces.
+/// Returns whether a part of a value is a placeholder: a name in braces.
 fn is_template(value: &str) -> bool {
     let Some((_, rest)) = value.split_once('{') else { return false };
     let Some((name, _)) = rest.split_once('}') else { return false };
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
-/// Returns whether a value is a file's name with an ending, and perhaps a line behind it.
+/// Returns whether a value is a file's name with an extension, and perhaps a line after it.
 fn is_place(value: &str) -> bool {
     let Some((name, rest)) = value.rsplit_once('.') else { return false };
     let ending = rest.bytes().take_while(u8::is_ascii_lowercase).count();
@@ -130,12 +130,12 @@ fn is_place(value: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte))
 }
 
-/// Returns whether a value is made of words, numbers and what joins them, as names are.
+/// Returns whether a value consists of words, numbers and separators, as names do.
 fn is_words(value: &str) -> bool {
     let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
     let parts: Vec<&str> = value.split(is_joint).collect();
     let odd: Vec<&&str> = parts.iter().filter(|part| !is_word(part)).collect();
-    // Names have a short id at the end now and then.
+    // Some names end with a short id.
     let is_id = || {
         odd.iter()
             .all(|part| part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
@@ -145,7 +145,7 @@ fn is_words(value: &str) -> bool {
     odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id()
 }
 
-/// Returns whether this is a word, or several in camel case, with a short number behind at most.
+/// Returns whether this is a word, or several in camel case, with at most a short number after it.
 fn is_word(part: &str) -> bool {
     let letters = part.trim_end_matches(|character: char| character.is_ascii_digit());
     let n_digits = part.len() - letters.len();
@@ -184,7 +184,7 @@ pub(super) fn is_basic(value: &str) -> bool {
         && !["password", "pass", "secret"].contains(&password.as_str())
 }
 
-/// Decodes base 64 without padding; `None` where it is none.
+/// Decodes base 64 without padding; `None` if it is invalid.
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut n_bits) = (0u32, 0);

@@ -1,4 +1,4 @@
-//! The semantic memory of a build without the feature `semantic`: there is none, and one problem says so where the
+//! The semantic memory of a build without the feature `semantic`: it does nothing, and reports that once if the
 //! settings name a server.
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::workspace::{View, Workspace};
 const REASON: &str = "this build has no semantic search";
 const FIX: &str = "build it with the feature `semantic`, or remove `ollama.url` and `qdrant.url` from the settings";
 
-/// Reports once that there is no semantic search, where the settings ask for it.
+/// Reports once that there is no semantic search, if the settings ask for it.
 #[derive(Debug)]
 pub(crate) struct SemanticMemory {
     /// The server that the settings name.

@@ -73,7 +73,7 @@ impl CircuitBreaker {
         })
     }
 
-    /// Suspends requests after a failure for which somebody waited this long.
+    /// Suspends requests after a failure that took this long.
     pub(super) fn trip(&self, workspace: &Workspace, failure: &ServerFailure, waited: std::time::Duration) {
         if !matches!(failure.error, RequestError::TimedOut(_)) && waited <= SLOW_FAILURE {
             return;
@@ -83,7 +83,7 @@ impl CircuitBreaker {
             address: failure.address.clone(),
             message: failure.error.to_string(),
         };
-        // Where the cache cannot be written, the next process waits for the server itself.
+        // If the cache cannot be written, the next process waits for the server itself.
         let text = serde_json::to_string(&suspension).unwrap_or_default();
         if let Ok(anchor) = workspace.store.make_anchor() {
             let _ = workspace.store.write_cache(&file_name(), anchor.sealed_line(&text).as_bytes());
@@ -103,7 +103,7 @@ impl CircuitBreaker {
         self.warn_once(vec![failure.problem()])
     }
 
-    /// Returns the problems that were not shown yet. One of the same server with another hint is another one.
+    /// Returns the problems that were not shown yet. The same server with another hint is another problem.
     pub(super) fn warn_once(&self, problems: Vec<Problem>) -> Vec<Problem> {
         let mut state = self.state();
         let key = |problem: &Problem| format!("{} {} {}", problem.code, problem.path, problem.hint);

@@ -1,4 +1,4 @@
-//! What of an entry is embedded: chunks of about 200 words, each with the title.
+//! The embedded text of an entry: chunks of about 200 words, each with the title.
 //!
 //! It is pure, and its hashes are stored: a change of the rules embeds every entry again.
 
@@ -6,12 +6,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::entry::Entry;
 
-/// How many words a chunk has at most, beside the title. Models weigh no more than some hundred tokens well, and the
-/// vector of a long text means a little of everything.
+/// How many words a chunk has at most, beside the title. Models represent no more than some hundred tokens well, and
+/// the vector of a long text means a little of everything.
 const WORDS: usize = 200;
-/// How many chunks an entry has at most. What comes after them is found by its words.
+/// How many chunks an entry has at most. Only words find the text after them.
 const MAX_CHUNKS: usize = 64;
-/// The longest word that is embedded, in bytes: what is longer is not a word.
+/// The longest word that is embedded, in bytes: longer text is not a word.
 const MAX_WORD: usize = 200;
 
 /// A part of an entry that has a vector of its own.
@@ -32,7 +32,7 @@ impl Chunk {
 /// Returns the chunks of an entry, at least one; that of an entry without words is `name`.
 ///
 /// They end at the ends of lines, if that is not too early, and each begins with the title: a part from the middle
-/// seldom says what it is about.
+/// seldom mentions its topic.
 pub(crate) fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
     let mut pieces: Vec<String> = Vec::new();
@@ -106,7 +106,7 @@ mod tests {
     fn chunks_end_where_paragraphs_do() {
         let body = format!("{}\n\n{}\n\n{}", words(120), words(100), words(60));
         let counts: Vec<usize> = texts("T", &body).iter().map(|text| text.split_whitespace().count()).collect();
-        // The second paragraph does not fit behind the first.
+        // The second paragraph does not fit after the first.
         assert_eq!(counts, [121, 161]);
     }
 

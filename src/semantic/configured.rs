@@ -1,6 +1,6 @@
 //! The semantic memory of a build with the feature `semantic`: the servers that the settings name, if any.
 //!
-//! It decides whether a call has anything to do with servers at all. What they are asked is for the [`Searcher`].
+//! It decides whether a call involves servers at all. The [`Searcher`] sends the requests.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl SemanticMemory {
         let searcher = OllamaClient::new(&settings.ollama).map(|ollama| {
             let mut of_qdrant = settings.qdrant.clone();
             if of_qdrant.project.is_empty() {
-                // Without a name two projects would take each other's entries for their own.
+                // Without a name two projects would mix up their entries.
                 let folder = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
                 let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
                 of_qdrant.project = name.unwrap_or_default();
@@ -37,7 +37,7 @@ impl SemanticMemory {
         SemanticMemory { searcher }
     }
 
-    /// Embeds all entries that have no vector, archived ones included.
+    /// Embeds all entries that have no vector, including archived ones.
     pub(crate) fn embed_missing(&self, workspace: &Workspace) -> Result<EmbedReport> {
         self.searcher.as_ref().map_or_else(|| Ok(EmbedReport::default()), |searcher| searcher.embed_all(workspace))
     }
@@ -49,7 +49,7 @@ impl SemanticMemory {
         searcher.map_or_else(Vec::new, |searcher| searcher.embed_written(workspace, paths))
     }
 
-    /// Brings the Qdrant server up to date with the files; with `rebuild` from nothing.
+    /// Updates the Qdrant server from the files; with `rebuild` from nothing.
     pub(crate) fn sync_remote(&self, workspace: &Workspace, rebuild: bool) -> Result<EmbedReport> {
         let report = self.searcher.as_ref().and_then(|searcher| searcher.synchronize(workspace, rebuild));
         report.unwrap_or_else(|| {
@@ -59,7 +59,7 @@ impl SemanticMemory {
         })
     }
 
-    /// Returns the cosines of the entries of the views and a query, where they are wanted and known, and what went wrong.
+    /// Returns the cosines of the entries of the views and a query, if they are wanted and known, and the problems.
     pub(crate) fn search(
         &self,
         workspace: &Workspace,

@@ -31,7 +31,7 @@ const PROBE: &str = "dimensions";
 const PROBE_FILE: u64 = 0;
 /// The least cosine between two vectors of one text by one model: machines round differently.
 const SAME_MODEL: f32 = 0.99;
-/// A text that every model accepts. Where it is refused too, the server is at fault and not a text.
+/// A text that every model accepts. If it is refused too, the server is at fault and not a text.
 const HARMLESS: &str = "a text that every model takes";
 /// From how many records on the cache may be compacted.
 const COMPACT_FROM: usize = 1_000;
@@ -42,7 +42,7 @@ pub(super) struct Embedder {
     ollama: OllamaClient,
     cache: VectorCache,
     refused: RefusedFiles,
-    /// The subcommand that embeds what has no vector.
+    /// The subcommand that embeds entries without a vector.
     command: &'static str,
 }
 
@@ -74,7 +74,7 @@ struct EmbeddedTexts {
 }
 
 impl Embedder {
-    /// Returns the embedder of a model; `command` is the subcommand that embeds what has no vector.
+    /// Returns the embedder of a model; `command` is the subcommand that embeds entries without a vector.
     pub(super) fn new(ollama: OllamaClient, command: &'static str) -> Embedder {
         let cache = VectorCache::of(ollama.model());
         let refused = RefusedFiles::new(format!("{}.refused", cache.path()));
@@ -179,7 +179,7 @@ impl Embedder {
         self.cache.compact(&workspace.store, &lock, &keeps).map_err(|source| cache_error(workspace, source))
     }
 
-    /// Embeds a few files while somebody waits for something else, and keeps the vectors in the cache.
+    /// Embeds a few files during another call, and keeps the vectors in the cache.
     pub(super) fn embed_now(
         &self,
         workspace: &Workspace,
@@ -377,8 +377,8 @@ impl Embedder {
     }
 }
 
-/// Returns what of an entry is embedded. Secrets are redacted in the whole text before it is cut, since a chunk may hold
-/// a value without its name: people may have committed one before anybody checked.
+/// Returns the text of an entry to embed. Secrets are redacted in the whole text before it is cut, since a chunk may
+/// have a value without its name: people may have committed one before any check.
 pub(super) fn chunks_of(workspace: &Workspace, path: &str, bytes: &[u8]) -> Vec<Chunk> {
     let mut entry = read(path, bytes);
     let allowed = &workspace.settings.allowed_secrets;

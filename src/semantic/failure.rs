@@ -1,4 +1,4 @@
-//! A request to a server that failed, and what its user can do about it.
+//! A failed request to a server, and how to fix it.
 //!
 //! It names the setting or the command that fixes the failure. It does not know whether the server is suspended: that is
 //! for the [circuit breaker](super::breaker).
@@ -26,7 +26,7 @@ impl ServerFailure {
                 format!("see whether the model fits into memory with `ollama ps`, or raise `ollama.{timeout}`")
             }
             RequestError::Refused { status: 404, .. } => format!("run `ollama pull {}`", ollama.model()),
-            RequestError::Refused { .. } => "look into the log of Ollama".to_owned(),
+            RequestError::Refused { .. } => "check the log of Ollama".to_owned(),
             RequestError::Broken(_) => "check that `ollama.url` is the address of an Ollama server, and \
                                         `ollama.model` an embedding model"
                 .to_owned(),
@@ -46,7 +46,7 @@ impl ServerFailure {
             match error {
                 RequestError::TimedOut(_) => "check the load of the server, or raise `qdrant.timeout_ms`",
                 RequestError::Unreachable(_) => "start the server, or correct `qdrant.url`",
-                _ => "check that `qdrant.url` is the address of a Qdrant server, and look into its log",
+                _ => "check that `qdrant.url` is the address of a Qdrant server, and check its log",
             }
         };
         ServerFailure { address: qdrant.url().to_owned(), error, hint: hint.to_owned() }

@@ -14,9 +14,9 @@ use ureq::http::Request;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Timeout};
 
-/// The limit response that is read, in bytes: a batch of vectors has about one megabyte, and at most three.
+/// The largest response that is read, in bytes: a batch of vectors has about one megabyte, and at most three.
 const MAX_ANSWER: u64 = 16 * 1024 * 1024;
-/// The limit error response that is read, in bytes: one line of it is shown.
+/// The largest error response that is read, in bytes: one line of it is shown.
 const MAX_REFUSAL: u64 = 64 * 1024;
 /// How much of a response that is not JSON is quoted in a message, in characters.
 const MAX_TEXT: usize = 200;
@@ -39,7 +39,7 @@ pub enum RequestError {
         /// The server's message, in one line.
         message: String,
     },
-    /// The response is not one that this server should give; with what is wrong.
+    /// The response is not one that this server should give, for this reason.
     Broken(String),
 }
 
@@ -102,7 +102,7 @@ pub(super) struct JsonServer {
 }
 
 impl fmt::Debug for JsonServer {
-    /// Shows all but the key, which nobody should find in a log.
+    /// Shows all but the key, which must not appear in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("JsonServer").field("url", &self.url).finish_non_exhaustive()
     }
@@ -123,12 +123,12 @@ impl JsonServer {
         &self.url
     }
 
-    /// Returns whether whoever listens on the way to the server can read the key.
+    /// Returns whether others on the network can read the key.
     pub(super) fn exposes_key(&self) -> bool {
         self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
     }
 
-    /// Sends a request, again where that may help, and returns the response; all of it within the time that is left.
+    /// Sends a request, repeats it if that may help, and returns the response, all within the remaining time.
     pub(super) fn call<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -142,7 +142,7 @@ impl JsonServer {
         })
     }
 
-    /// Does the same, and returns the response as it is.
+    /// Does the same, and returns the raw response.
     pub(super) fn text(
         &self,
         method: &str,
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_on_this_machine_is_known() {
+    fn local_addresses_are_recognised() {
         for local in ["http://localhost:11434", "http://127.0.0.1:1/x", "http://[::1]:1", "http://127.9.9.9"] {
             assert!(is_local(local), "{local}");
         }

@@ -1,7 +1,7 @@
 //! Two lists in the cache: the files that a model refused, and the entries that a Qdrant server has.
 //!
-//! Both only save requests. What cannot be read counts as empty, and what cannot be written is found out again. Each
-//! line has the seal of the cache's anchor: lines that came with a repository have no effect.
+//! Both only save requests. An unreadable list counts as empty, and a list that cannot be written is computed again.
+//! Each line has the seal of the cache's anchor: lines that came with a repository have no effect.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
@@ -13,8 +13,8 @@ use crate::workspace::Workspace;
 
 /// The longest list of refused files that is read, in bytes: about 37,000 files.
 const MAX_REFUSED: u64 = 1024 * 1024;
-/// How long searches do not send again what a model refused. `index` sends it at any time: the cause may have been the
-/// state of the server and not the text.
+/// How long searches do not send a refused text again. `index` sends it at any time: the cause may have been the state
+/// of the server and not the text.
 const REFUSED_FOR: TimeDelta = TimeDelta::hours(1);
 /// The longest manifest that is read, in bytes: about a million entries.
 const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
@@ -75,7 +75,8 @@ impl RemoteManifest {
 
     /// Returns the fingerprints by the entries' ids.
     ///
-    /// What it names is removed from the server when no file has it any more, so only what was written here counts.
+    /// Points of entries in it are removed from the server when no file has them any more, so only lines that were
+    /// written here count.
     pub(super) fn read(&self, workspace: &Workspace) -> HashMap<String, u64> {
         read(workspace, &self.name, MAX_MANIFEST, |line| {
             let (id, file) = line.split_once('\t')?;

@@ -1,8 +1,8 @@
 //! Semantic search: vectors of texts, computed by Ollama, kept in the cache or shared on a Qdrant server.
 //!
-//! Nothing here is required: without servers, words alone are searched. A server that is absent, slow or broken costs a
-//! warning, and never fails a call. Without the feature `semantic` there are no clients, and a memory whose settings name
-//! a server reports that.
+//! Nothing here is required: without servers, only words are searched. A server that is absent, slow or broken costs a
+//! warning, and never fails a call. Without the feature `semantic` there are no clients, and a memory whose settings
+//! name a server reports that.
 
 #[cfg(not(feature = "semantic"))]
 mod absent;
@@ -42,5 +42,5 @@ pub use http::RequestError;
 pub use ollama::Timeouts;
 pub use report::{EmbedReport, SemanticStatus};
 
-/// The folder of the vectors and of what is known about servers, below `cache/`.
+/// The folder of the vectors and of the data about servers, below `cache/`.
 pub(crate) const FOLDER: &str = "vectors-v1";

@@ -1,6 +1,6 @@
 //! Vectors of texts, from an Ollama server.
 //!
-//! It checks that what the server returns are vectors, and normalises them to length 1. It does not know entries.
+//! It checks that the server returns vectors, and normalises them to length 1. It does not know entries.
 
 use std::time::Duration;
 
@@ -29,16 +29,16 @@ pub(crate) struct OllamaClient {
     embed: Duration,
 }
 
-/// How long requests may take, by what somebody waits for.
+/// How long requests may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeouts {
-    /// Somebody waits for something else: all requests together take no longer than a query may.
+    /// During another call: all requests together take no longer than a query may.
     Query,
-    /// Somebody waits for vectors: each request may take as long as a batch may.
+    /// In a call for vectors: each request may take as long as a batch may.
     Batch,
 }
 
-/// What a model expects before texts; the server adds nothing.
+/// The prefixes that a model expects before texts; the server adds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefixes {
     query: &'static str,
@@ -46,7 +46,7 @@ struct Prefixes {
 }
 
 impl Prefixes {
-    /// Returns those that the models' own descriptions ask for.
+    /// Returns the prefixes from the models' own descriptions.
     fn of(family: &str) -> Prefixes {
         match family {
             "nomic-embed-text" => Prefixes { query: "search_query: ", document: "search_document: " },

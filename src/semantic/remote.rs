@@ -1,7 +1,7 @@
-//! The points of a memory on a Qdrant server that a team shares: compared with the files, and brought up to date.
+//! The points of a memory on a Qdrant server that a team shares: compared with the files, and updated.
 //!
-//! The files are the truth. Of what this project has on the server, only what was stored from here is removed: others may
-//! have stored entries of another branch.
+//! The files are the source. Of this project's points on the server, only those that were stored from here are removed:
+//! others may have stored entries of another branch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -55,12 +55,12 @@ impl From<Error> for SyncStop {
     }
 }
 
-/// What a synchronisation works on.
+/// The input of a synchronisation.
 struct SyncRun<'a> {
     workspace: &'a Workspace,
     embedder: &'a Embedder,
     breaker: &'a CircuitBreaker,
-    /// What the manifest said before.
+    /// The previous content of the manifest.
     before: HashMap<String, u64>,
     /// Whether the model gives other vectors than before.
     is_other_model: bool,
@@ -68,9 +68,9 @@ struct SyncRun<'a> {
     report: EmbedReport,
 }
 
-/// What a server has, beside the files.
+/// The content of a server, compared with the files.
 struct Comparison {
-    /// The entries that the server has as the files say, with the fingerprints of their files.
+    /// The entries whose points match the files, with the fingerprints of their files.
     current: Vec<(Id, u64)>,
     /// The files whose points are missing or differ.
     pending: Vec<String>,
@@ -101,7 +101,7 @@ impl RemoteSync {
         ServerFailure::of_qdrant(&self.qdrant, error)
     }
 
-    /// Stores the vectors of a few files while somebody waits for something else.
+    /// Stores the vectors of a few files during another call.
     pub(super) fn store_now(
         &self,
         workspace: &Workspace,
@@ -115,8 +115,8 @@ impl RemoteSync {
         Ok(())
     }
 
-    /// Stores what the server lacks or has differently, and removes what was stored from here and is in no file any
-    /// more. With `rebuild`, first deletes what this project has there, and embeds all of it again.
+    /// Stores missing and different points, and removes those that were stored from here and are in no file any more.
+    /// With `rebuild`, first deletes this project's points, and embeds all of it again.
     ///
     /// # Errors
     ///
@@ -203,13 +203,13 @@ impl RemoteSync {
         let prepared = self.qdrant.prepare(run.dimensions, features).map_err(|error| self.failure(error))?;
         run.report.problems.extend(prepared.differences.iter().map(|difference| Problem {
             message: difference.to_string().into(),
-            hint: "run `ralph-memory index --rebuild --remote` to rebuild it as the settings say".into(),
+            hint: "run `ralph-memory index --rebuild --remote` to rebuild it from the settings".into(),
             ..warning("semantic-configuration", self.qdrant.url())
         }));
         if prepared.is_usable() { Ok(()) } else { Err(SyncStop::Unusable) }
     }
 
-    /// Compares what the server has with the files.
+    /// Compares the points on the server with the files.
     fn compare(&self, run: &SyncRun<'_>, live: &Catalog, rows: &[RowId], stored: Vec<StoredPoint>) -> Comparison {
         let workspace = run.workspace;
         let mut by_entry: BTreeMap<Id, Vec<StoredPoint>> = BTreeMap::new();
@@ -276,7 +276,7 @@ impl RemoteSync {
         }
     }
 
-    /// Returns the warning that the server still has vectors of the model that had the name before.
+    /// Returns the warning that the server still has vectors of the previous model of that name.
     fn half_replaced(&self) -> Problem {
         let model = self.qdrant.model();
         Problem {
@@ -286,9 +286,9 @@ impl RemoteSync {
         }
     }
 
-    /// Writes down what the server has now: what is up to date, and what could not be brought up to date, which is to be
-    /// removed when its file is. So is what another process stored meanwhile. Without this list the next call asks the
-    /// server again.
+    /// Records the server's current state: the entries that are up to date, and those that could not be updated, which
+    /// are removed when their file is. It keeps the records that another process added meanwhile. Without this list the
+    /// next call asks the server again.
     fn write_manifest(&self, run: &SyncRun<'_>, comparison: Comparison) {
         let Comparison { mut current, gone, on_server, .. } = comparison;
         let settled: BTreeSet<String> = current.iter().map(|(id, _)| id).chain(&gone).map(Id::to_string).collect();

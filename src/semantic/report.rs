@@ -1,4 +1,4 @@
-//! What callers learn about vectors and the servers that compute them.
+//! Reports about vectors and the servers that compute them, for callers.
 //!
 //! These types are the same in a build without the feature `semantic`.
 
@@ -13,8 +13,8 @@ const MAX_NAMED: usize = 5;
 #[cfg(feature = "semantic")]
 pub(super) const REFUSED_CODE: &str = "semantic-refused";
 
-/// What [`Memory::embed_missing`](crate::memory::Memory::embed_missing) and
-/// [`Memory::sync_remote`](crate::memory::Memory::sync_remote) did.
+/// The result of [`Memory::embed_missing`](crate::memory::Memory::embed_missing) and
+/// [`Memory::sync_remote`](crate::memory::Memory::sync_remote).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EmbedReport {
     /// How many entries have vectors now.
@@ -23,13 +23,13 @@ pub struct EmbedReport {
     pub new: usize,
     /// How many entries were removed from the server: this project had stored them, and no file has them any more.
     pub removed: usize,
-    /// What went wrong.
+    /// The problems.
     pub problems: Vec<Problem>,
 }
 
 #[cfg(feature = "semantic")]
 impl EmbedReport {
-    /// Names only a few of the entries that have no vector.
+    /// Lists only a few of the entries without a vector.
     pub(super) fn bounded(mut self) -> EmbedReport {
         let is_refused = |problem: &Problem| problem.code == REFUSED_CODE;
         let n = self.problems.iter().filter(|problem| is_refused(problem)).count();
@@ -57,19 +57,19 @@ pub struct SemanticStatus {
     pub active: bool,
     /// The servers and the model in use, or why there are none, in one line.
     pub detail: String,
-    /// The command or the setting that fixes it; also where it works in a way that it should not.
-    pub mend: Option<String>,
+    /// The command or the setting that fixes a failure, or a risk while it works.
+    pub fix: Option<String>,
 }
 
 impl SemanticStatus {
     /// Reports that the settings do not ask for semantic search.
     pub(super) fn off(reason: &str) -> SemanticStatus {
-        SemanticStatus { wanted: false, active: false, detail: format!("RAG: off ({reason})"), mend: None }
+        SemanticStatus { wanted: false, active: false, detail: format!("RAG: off ({reason})"), fix: None }
     }
 
-    /// Reports that the settings ask for semantic search, and it does not work.
+    /// Reports that semantic search is wanted and does not work.
     pub(super) fn failed(reason: &str, fix: String) -> SemanticStatus {
-        SemanticStatus { wanted: true, mend: Some(fix), ..SemanticStatus::off(reason) }
+        SemanticStatus { wanted: true, fix: Some(fix), ..SemanticStatus::off(reason) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Semantic search: the cosines of the entries and a query, from the cache or from a Qdrant server.
 //!
-//! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and words alone count. What a
-//! Qdrant server says counts only for entries that are here, and whose text is still the one that was embedded.
+//! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and only words count. Results
+//! of a Qdrant server count only for entries that are here, and whose text is still the one that was embedded.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ use crate::workspace::{View, Work, Workspace};
 
 /// How many entries without a vector a search embeds at most; more are for `index`.
 const MAX_EMBEDDED: usize = 8;
-/// How many times as many entries a server is asked for as are wanted: some of its answers do not count.
+/// How many times as many entries are requested as are wanted: some results do not count.
 const SPARE: usize = 3;
 
 /// The number of a catalog, a row of it, and the cosine of the entry and a query.
@@ -55,13 +55,13 @@ impl Searcher {
         self.embedder.embed_all(workspace, &self.breaker)
     }
 
-    /// Brings the Qdrant server up to date with the files, where there is one.
+    /// Updates the Qdrant server from the files, if there is one.
     pub(super) fn synchronize(&self, workspace: &Workspace, rebuild: bool) -> Option<Result<EmbedReport>> {
         let remote = self.remote.as_ref()?;
         Some(remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild))
     }
 
-    /// Embeds entries that a call has written, and returns what went wrong.
+    /// Embeds entries that a call has written, and returns the problems.
     pub(super) fn embed_written(&self, workspace: &Workspace, paths: &[String]) -> Vec<Problem> {
         if let Some(problem) = self.breaker.suspended(workspace) {
             return self.breaker.warn_once(vec![problem]);
@@ -76,7 +76,7 @@ impl Searcher {
         }
     }
 
-    /// Returns the cosines of the entries of the views and a query, unless a server fails, and what went wrong.
+    /// Returns the cosines of the entries of the views and a query, unless a server fails, and the problems.
     pub(super) fn search(
         &self,
         workspace: &Workspace,
@@ -176,7 +176,7 @@ impl Searcher {
         Ok(found.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
     }
 
-    /// Returns the entries that should have a vector and have none, without those that the model refused lately.
+    /// Returns the entries that lack a vector, without those that the model refused recently.
     fn pending(
         &self,
         workspace: &Workspace,
@@ -232,7 +232,7 @@ impl Searcher {
         }
     }
 
-    /// Embeds a few entries while somebody waits for something else, and stores them where vectors are kept.
+    /// Embeds a few entries during another call, and stores the vectors where they are kept.
     fn embed_now(
         &self,
         workspace: &Workspace,
@@ -252,13 +252,13 @@ impl Searcher {
             Ok(detail) => {
                 self.breaker.reset(workspace);
                 let exposes_key = self.remote.as_ref().is_some_and(|remote| remote.qdrant().exposes_key());
-                let (more, mend) = if exposes_key {
+                let (more, fix) = if exposes_key {
                     let fix = "give `qdrant.url` an `https://` address".to_owned();
                     ("; `qdrant.api_key` goes over the network where others can read it", Some(fix))
                 } else {
                     ("", None)
                 };
-                SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), mend }
+                SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), fix }
             }
             Err(failure) => {
                 let _ = self.breaker.report(workspace, &failure);
@@ -268,7 +268,7 @@ impl Searcher {
         }
     }
 
-    /// Asks the servers for what a search needs, and returns which they are.
+    /// Sends the requests that a search needs, and identifies the servers.
     fn check(&self, workspace: &Workspace) -> std::result::Result<String, ServerFailure> {
         let ollama = self.embedder.ollama();
         let asking = workspace.doing(Work::AskingOllama, None);
@@ -310,7 +310,7 @@ fn found_by_words(
     also
 }
 
-/// Returns the row of an entry that a server found, where it is here and still says what was embedded.
+/// Returns the row of an entry that a server found, if it is here and its embedded text is still current.
 fn located(workspace: &Workspace, catalogs: &[&Catalog], found: &PointMatch) -> Option<Cosine> {
     let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
     let (number, row) = catalogs.iter().enumerate().find_map(row)?;

@@ -130,7 +130,7 @@ impl QueryVector {
     }
 }
 
-/// What a scan of all vectors found out about a memory's files, by their fingerprints.
+/// The result of a scan of all vectors for a memory's files, by their fingerprints.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VectorScan {
     /// For each file all of whose chunks have a vector, the cosine of its best chunk and the query.
@@ -156,7 +156,7 @@ impl VectorCache {
         &self.name
     }
 
-    /// Returns how many dimensions they have; `None` where no vectors can be read.
+    /// Returns how many dimensions they have; `None` if no vectors can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
         read_header(&mut store.open_cache(&self.name).ok()?, store.anchor()?.lasting_key())
     }
@@ -208,7 +208,7 @@ impl VectorCache {
     ///
     /// # Errors
     ///
-    /// Those of the file system. What was there before stays.
+    /// Those of the file system. Existing records stay.
     pub fn add(&self, store: &Store, _lock: &Lock, records: &[VectorRecord]) -> io::Result<()> {
         let Some(first) = records.first() else { return Ok(()) };
         let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.lasting_key());
@@ -287,7 +287,7 @@ struct RecordView<'a> {
 }
 
 impl<'a> RecordView<'a> {
-    /// Reads a record, unless its bytes are not what was written.
+    /// Reads a record, unless it is damaged.
     fn of(bytes: &'a [u8], key: u64) -> Option<RecordView<'a>> {
         let (data, sum) = bytes.split_last_chunk::<4>()?;
         let (head, numbers) = data.split_first_chunk::<24>()?;
@@ -383,9 +383,9 @@ mod tests {
         (place, store)
     }
 
-    /// What 8 bits cost: a hundredth at most, where meanings lie tenths apart.
+    /// The cost of 8 bits: a hundredth at most, while meanings differ by tenths.
     #[test]
-    fn numbers_of_8_bits_say_nearly_the_same() {
+    fn numbers_of_8_bits_are_precise_enough() {
         for dimensions in [3, 96, 768, 1_024] {
             for seed in 0..200 {
                 let (one, other) = (unit(seed, dimensions), unit(seed + 1_000, dimensions));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_gone_and_the_rest_is_there_once() {
+    fn compaction_drops_the_rest_and_keeps_each_record_once() {
         let (_place, store) = store();
         let vectors = VectorCache::of("m");
         let lock = store.cache_lock().unwrap();
@@ -453,7 +453,7 @@ mod tests {
 
     /// Records of other texts, under the fingerprints of files that are here, would be found by foreign words.
     #[test]
-    fn vectors_that_were_made_elsewhere_do_not_count() {
+    fn vectors_from_elsewhere_do_not_count() {
         let ((_here, here), (_there, there)) = (store(), store());
         let vectors = VectorCache::of("m");
         let record = VectorRecord::new(1, 2, 0, 1, &unit(1, 8));

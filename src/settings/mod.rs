@@ -1,7 +1,7 @@
 //! Settings: their types, defaults, and how text becomes them.
 //!
-//! Pure: where the text comes from is the caller's to know. Later layers win over earlier ones:
-//! defaults, the user's own file, the project's `config.toml`, environment variables.
+//! Pure: the caller knows where the text comes from. Later layers win over earlier ones: defaults, the user's own file,
+//! the project's `config.toml`, environment variables.
 
 mod all;
 mod choices;
@@ -16,7 +16,7 @@ pub(crate) use self::table::is_model;
 
 /// The newest format of a memory folder that this program reads and writes.
 pub(crate) const FORMAT: u64 = 1;
-/// What every setting's environment variable begins with.
+/// The prefix of every setting's environment variable.
 pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
 
 /// The longest name of a model, in characters.
@@ -24,17 +24,17 @@ pub(crate) const MAX_MODEL: usize = 64;
 /// The most models that a list may have.
 const MAX_MODELS: usize = 16;
 
-/// Who wrote a settings file.
+/// The author of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The user: it may say everything.
+    /// The user: every setting is allowed.
     User,
-    /// Whoever made the repository that it came with: it names no command, since opening a project
-    /// must not run what a stranger wrote, and no address, since it must send nothing to one.
+    /// The author of the repository: the file names no command, since opening a project must not run a stranger's code,
+    /// and no address, since it must not send data to one.
     Project,
 }
 
-/// How many events there may be, by default as many as the seeds allow; a feature has those of a section.
+/// The limits of events; a feature has the limit of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct EventCaps {
@@ -51,22 +51,22 @@ impl Default for EventCaps {
     }
 }
 
-/// When something goes to the archive, by default as the seeds say.
+/// When entries are archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaintenanceRules {
-    /// How many days after it was done the attempts at a task go.
+    /// Days after which the attempts at a finished task are archived.
     pub done_days: u32,
-    /// How many days knowledge must be old.
+    /// Days after which knowledge is old.
     pub knowledge_days: u32,
-    /// How many days such knowledge must have stood in no context.
+    /// Days in no context after which old knowledge is archived.
     pub unused_days: u32,
-    /// How many days it must be where an attempt succeeded in whose context the knowledge stood.
+    /// The same for knowledge that was in the context of a successful attempt.
     pub useful_days: u32,
-    /// How many days an entry must be replaced.
+    /// Days after which a superseded entry is archived.
     pub superseded_days: u32,
-    /// How many learnings there may be before those that are alike become one.
+    /// How many learnings there may be before similar ones are merged.
     pub learnings: usize,
-    /// Whether this is done at the end of every run.
+    /// Whether a run ends with this.
     pub automatic: bool,
 }
 
@@ -84,14 +84,14 @@ impl Default for MaintenanceRules {
     }
 }
 
-/// What can be set, with its defaults.
+/// The settings, with their defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
     /// `search.limit`: how many hits a search returns at most.
     pub search_limit: usize,
-    /// `search.text_weight`: how much the text score counts beside the points for tags; 0 leaves the
-    /// points alone.
+    /// `search.text_weight`: the weight of the text score compared with the points for tags; with 0, only the points
+    /// count.
     pub text_weight: f64,
     /// `context.budget`: how many characters a context has at most, beside its fixed instructions.
     pub context_budget: usize,
@@ -99,46 +99,46 @@ pub struct Settings {
     pub body_words: usize,
     /// `strategy.name`: how a model is chosen.
     pub strategy: Strategy,
-    /// `strategy.models`: the models there are, the cheapest first.
+    /// `strategy.models`: the available models, the cheapest first.
     pub models: Vec<String>,
     /// `strategy.fixed_model`: the model of the strategy `fixed`; empty for the middle one.
     pub fixed_model: String,
     /// `strategy.stuck_after`: the rung of the ladder on which the agent is warned.
     pub stuck_after: u32,
-    /// `run.max_iterations`: how many iterations a run has at most; 0 for as many as it takes.
+    /// `run.max_iterations`: how many iterations a run has at most; 0 for no limit.
     pub max_iterations: u32,
-    /// `run.max_attempts`: how many attempts a run makes at one task; 0 for as many as it takes.
+    /// `run.max_attempts`: how many attempts a run makes at one task; 0 for no limit.
     pub max_attempts: u32,
     /// `run.agent`: the command line of the agent.
     pub agent: String,
-    /// `run.verify`: the command line that says whether a task is done.
+    /// `run.verify`: the command line that decides whether a task is done.
     pub verify: String,
     /// `run.summarize`: the command line that summarises an iteration.
     pub summarize: String,
     /// `progress.strategy`: how a run's progress is reported.
     pub progress: ProgressKind,
-    /// `progress.entries`: how many iterations it tells of.
+    /// `progress.entries`: how many iterations it covers.
     pub progress_entries: usize,
     /// `progress.characters`: how much of an iteration's output it shows, in characters.
     pub progress_characters: usize,
-    /// `events.from_output`: whether events are taken from what an agent says.
+    /// `events.from_output`: whether events are read from an agent's output.
     pub events_from_output: bool,
-    /// `events.per_task` and so on: how many events there may be.
+    /// `events.per_task` and so on: the limits of events.
     pub events: EventCaps,
-    /// `tend.done_days` and so on: when something goes to the archive.
+    /// `tend.done_days` and so on: when entries are archived.
     pub maintenance: MaintenanceRules,
     /// `git.commit`: when the files of the memory are committed.
     pub git_commit: CommitPolicy,
-    /// `secrets.allowed`: fingerprints of what looks like a secret and is none.
+    /// `secrets.allowed`: fingerprints of texts that look like a secret and are not.
     pub allowed_secrets: Vec<String>,
     /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
     /// folders below one, `*` for all.
     pub safe_directories: Vec<String>,
-    /// `semantic.weight` and so on: how much meaning counts beside words.
+    /// `semantic.weight` and so on: the weight of meaning compared with words.
     pub semantic: SemanticSettings,
-    /// `ollama.url` and so on: what makes vectors of texts.
+    /// `ollama.url` and so on: the server that embeds texts.
     pub ollama: OllamaSettings,
-    /// `qdrant.url` and so on: where vectors are shared.
+    /// `qdrant.url` and so on: the server that shares vectors.
     pub qdrant: QdrantSettings,
     /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
     pub lock_timeout_ms: u64,
@@ -193,7 +193,7 @@ pub(crate) fn template() -> String {
             table = own_table;
         }
         if setting.is_users_own() {
-            // A default to uncomment would be one that is not taken over here.
+            // A default to uncomment would have no effect here.
             text.push_str(&format!(
                 "#   {name}: {}; in your own settings file, the environment or a flag only\n",
                 setting.help
@@ -217,7 +217,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn the_template_says_the_defaults() {
+    fn the_template_shows_the_defaults() {
         let uncommented: String = template()
             .lines()
             .map(|line| {
@@ -254,7 +254,7 @@ mod tests {
                 learnings: 1,
                 automatic: true,
             },
-            // What is the user's own is in no project's file.
+            // Settings of the user do not appear in a project's file.
             git_commit: CommitPolicy::Never,
             semantic: SemanticSettings { weight: 0.0, min_score: 0.0, limit: 1 },
             // What is the user's own is in no project's file.
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_values_of_settings_are_refused() {
         let error = |text: &str| Settings::default().read_file(text, "c", Origin::User).unwrap_err().to_string();
         assert_eq!(
             error("a = \n"),
@@ -424,7 +424,7 @@ mod tests {
             ("c: 4990 more keys are not settings", None)
         );
         let error = read(90_000).unwrap_err().to_string();
-        assert!(error.ends_with("it has 978889 bytes, and at most 65536 are read"), "{error}");
+        assert!(error.ends_with("it has 978889 bytes; the limit is 65536"), "{error}");
     }
 
     #[test]

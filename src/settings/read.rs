@@ -1,7 +1,8 @@
 //! Reads settings from the text of a file and from environment variables.
 //!
-//! Its own code and not serde with figment: each key keeps its line for messages, an unknown one gets the nearest known
-//! one, and what a project's file may not say is reported and left out, while the rest is taken over.
+//! This code is our own instead of serde with figment: each key keeps its line for messages, an unknown one gets the
+//! nearest known one, and settings that a project's file may not have are reported and left out, while the rest
+//! applies.
 
 use toml::de::{DeTable, DeValue};
 
@@ -13,15 +14,15 @@ use crate::text::{floor, nearest};
 /// The largest settings file, in bytes: ten times the one that has all settings, with room for thousands of
 /// fingerprints. Every command reads it.
 const MAX_BYTES: usize = 64 * 1024;
-/// How many unknown keys of a file are reported one by one.
+/// How many unknown keys of a file are reported individually.
 const MAX_UNKNOWN: usize = 10;
-/// From how many bytes on a key is not compared with the known ones, which have at most 30.
+/// The length in bytes from which a key is not compared with the known ones, which have at most 30.
 pub(super) const LONG_KEY: usize = 100;
 
 /// A settings file that is being read.
 struct SettingsFile<'a> {
     text: &'a str,
-    /// As problems and errors name it.
+    /// Its name in problems and errors.
     path: &'a str,
 }
 
@@ -57,7 +58,7 @@ impl SettingsFile<'_> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "it is whole and positive, and formats are counted on fingers"
+            reason = "it is whole and positive, and there are few formats"
         )]
         let found = format as u64;
         if found > FORMAT {
@@ -73,11 +74,11 @@ impl SettingsFile<'_> {
             SettingKind::Address(_) => ("address-in-project", "names an address to send text to"),
             SettingKind::Key(_) => ("key-in-project", "is a secret"),
             SettingKind::Command(_) => ("command-in-project", "names a command"),
-            SettingKind::Folders => ("trust-in-project", "says whose memories are used"),
+            SettingKind::Folders => ("trust-in-project", "decides whose memories are used"),
             SettingKind::Choice { .. } if setting.key == "git.commit" => {
                 ("commit-in-project", "lets the program write to the repository")
             }
-            _ => ("server-in-project", "says how a server is asked"),
+            _ => ("server-in-project", "configures a server"),
         };
         let message = format!("`{}` {what}, and a file that comes with a repository cannot", setting.key);
         let hint = format!("put it into your own settings file, or set `{}`", setting.env());
@@ -92,19 +93,19 @@ impl SettingsFile<'_> {
 }
 
 impl Settings {
-    /// Takes over what the text of a settings file says. `path` is named in problems and errors.
+    /// Applies the text of a settings file. `path` is named in problems and errors.
     ///
-    /// Keys that are not known are reported with the nearest one that is, and so are commands, addresses and
-    /// keys of servers in a project's file, which are not taken over.
+    /// Unknown keys are reported with the nearest known one. Commands, addresses and keys of servers in a project's
+    /// file are reported and have no effect.
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] where the text is not TOML or over 64 KiB, or a value is out of its range, and
-    /// [`Error::NewerFormat`] where `format` is over [`FORMAT`].
+    /// [`Error::Settings`] if the text is not TOML or over 64 KiB, or a value is out of its range, and
+    /// [`Error::NewerFormat`] if `format` is over [`FORMAT`].
     pub(crate) fn read_file(&mut self, text: &str, path: &str, origin: Origin) -> Result<Vec<Problem>> {
         let file = SettingsFile { text, path };
         if text.len() > MAX_BYTES {
-            return Err(file.refuse(None, &format!("it has {} bytes, and at most {MAX_BYTES} are read", text.len())));
+            return Err(file.refuse(None, &format!("it has {} bytes; the limit is {MAX_BYTES}", text.len())));
         }
         let table =
             DeTable::parse(text).map_err(|error| file.refuse(error.span().map(|span| span.start), error.message()))?;
@@ -120,7 +121,7 @@ impl Settings {
                     setting.set(self, raw_value(value)).map_err(|reason| file.refuse(Some(offset), &reason))?;
                 }
                 None if key == "format" => file.check_format(offset, value)?,
-                // An older program had it; it said whether to learn, and this one always does.
+                // An older program had it; it switched learning off, and this one always learns.
                 None if key == "learn" || key == "execution.learn" => {}
                 None => {
                     n_unknown += 1;
@@ -137,12 +138,11 @@ impl Settings {
         Ok(problems)
     }
 
-    /// Takes over the environment variables among `variables` that set something. A list has commas
-    /// between its items.
+    /// Applies those of the environment `variables` that are settings. A list has commas between its items.
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] where a value is not what the setting must be.
+    /// [`Error::Settings`] if a value is invalid for its setting.
     pub fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
         for (name, value) in variables {
             if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {

@@ -9,10 +9,10 @@ use super::CollectionLayout;
 pub struct SemanticSettings {
     /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
     pub weight: f64,
-    /// `semantic.min_score`: the least cosine of a query and an entry that no word of it finds; below 0 for the one that
-    /// suits the model, [`OllamaSettings::min_score`].
+    /// `semantic.min_score`: the minimum cosine of a query and an entry that no word of it finds; below 0 for the
+    /// default of the model, [`OllamaSettings::min_score`].
     pub min_score: f64,
-    /// `semantic.limit`: how many entries are found at most by their meaning alone.
+    /// `semantic.limit`: how many entries may be found by their meaning alone.
     pub limit: usize,
 }
 
@@ -23,26 +23,26 @@ impl Default for SemanticSettings {
 }
 
 impl super::Settings {
-    /// Returns the least cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
-    /// `semantic.min_score`, else the one that suits the model.
+    /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
+    /// `semantic.min_score`, else the default of the model.
     pub fn min_similarity(&self) -> f64 {
         let set = self.semantic.min_score;
         if set < 0.0 { self.ollama.min_score() } else { set }
     }
 }
 
-/// The Ollama server that makes vectors of texts.
+/// The Ollama server that embeds texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OllamaSettings {
-    /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then words alone count.
+    /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then only words count.
     ///
-    /// There is no default: whatever listens at that port would be sent the texts of the memory.
+    /// There is no default: any program that listens at that port would get the texts of the memory.
     pub url: String,
     /// `ollama.model`: the embedding model.
     pub model: String,
     /// `ollama.check_timeout_ms`: how long connecting and asking for the models may take, in milliseconds.
     pub check_timeout_ms: u64,
-    /// `ollama.query_timeout_ms`: how long embedding a query may take; somebody waits for the answer.
+    /// `ollama.query_timeout_ms`: how long embedding a query may take; a person waits for the answer.
     pub query_timeout_ms: u64,
     /// `ollama.embed_timeout_ms`: how long embedding a batch of texts may take.
     pub embed_timeout_ms: u64,
@@ -67,7 +67,7 @@ impl OllamaSettings {
         name.split(':').next().unwrap_or_default()
     }
 
-    /// Returns the least cosine of texts that are related, by the model: some models give similar vectors for all texts.
+    /// Returns the minimum cosine of related texts, by the model: some models give similar vectors for all texts.
     pub fn min_score(&self) -> f64 {
         match self.family() {
             // Measured: the right answer to a question scored .26, the next .07.
@@ -83,18 +83,18 @@ impl OllamaSettings {
 pub struct QdrantSettings {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.
     pub url: String,
-    /// `qdrant.api_key`: the key that it requires, if it does.
+    /// `qdrant.api_key`: the key that it requires, if any.
     pub api_key: String,
     /// `qdrant.collections`: one collection for all features, or one for each.
     pub collections: CollectionLayout,
     /// `qdrant.collection`: the name of the one for all.
     pub collection: String,
-    /// `qdrant.project`: what distinguishes this project's entries from those of others on the same server; where it is
-    /// empty, the name of the folder that holds `.ralph/`.
+    /// `qdrant.project`: the name that distinguishes this project's entries from others on the same server; the default
+    /// is the name of the folder that holds `.ralph/`.
     pub project: String,
     /// `qdrant.timeout_ms`: how long a request may take, in milliseconds.
     pub timeout_ms: u64,
-    /// `qdrant.m`: how many neighbours a vector has in the graph by which it is found.
+    /// `qdrant.m`: how many neighbours a vector has in the search graph.
     pub m: u32,
     /// `qdrant.ef_construct`: how many vectors are considered for these neighbours.
     pub ef_construct: u32,
@@ -122,7 +122,7 @@ impl Default for QdrantSettings {
 }
 
 impl fmt::Debug for QdrantSettings {
-    /// Shows all but the key, which nobody should find in a log.
+    /// Shows all but the key, which must not appear in a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let QdrantSettings {
             url,

@@ -1,21 +1,21 @@
-//! What a setting is: its key, its help, what it may be and where it is kept.
+//! A setting: its key, its help, its values and its field.
 
 use crate::secret::is_fingerprint;
 
 use super::semantic::is_address;
 use super::{ENV_PREFIX, MAX_MODEL, MAX_MODELS, Settings};
 
-/// One setting, as it is documented and read.
+/// One setting, for the documentation and the parser.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     /// Its key, with a dot between table and name.
     pub key: &'static str,
-    /// What it does, in one line.
+    /// Its help, in one line.
     pub help: &'static str,
     pub(super) kind: SettingKind,
 }
 
-/// What a setting may be, and where it is kept.
+/// The kind of a setting's value, and its field.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SettingKind {
     Number {
@@ -27,31 +27,31 @@ pub(super) enum SettingKind {
     Choice {
         of: &'static [&'static str],
         get: fn(&Settings) -> &'static str,
-        /// `None` where the word is none of them.
+        /// `None` if the word is unknown.
         set: fn(&mut Settings, &str) -> Option<()>,
     },
     Switch(fn(&mut Settings) -> &mut bool),
     /// A word that can be the name of a model, or nothing.
     Model(OfText),
     Models,
-    /// Fingerprints of what looks like a secret and is none.
+    /// Fingerprints of texts that look like a secret and are not.
     Fingerprints,
     /// A command line, which a project's file may not name.
     Command(OfText),
     /// The address of a server, which a project's file may not name.
     Address(OfText),
-    /// Where on a server something lies: a word, or nothing. A project's file could name another project's place.
+    /// A place on a server: a word, or nothing. A project's file could name another project's place.
     Place(OfText),
-    /// What a server asks for, which must not be in a project's file.
+    /// A secret for a server, which must not be in a project's file.
     Key(OfText),
     /// Folders whose memories are used whoever owns them. A project's file could name its own folder.
     Folders,
 }
 
-/// Where a text is kept.
+/// The field of a text.
 pub(super) type OfText = fn(&mut Settings) -> &mut String;
 
-/// What a file or a variable says.
+/// A value from a file or a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawValue {
     Number(f64),
@@ -62,7 +62,7 @@ pub(super) enum RawValue {
 }
 
 impl Setting {
-    /// Returns its default, as the file would say it.
+    /// Returns its default, as written in a file.
     pub(crate) fn default_text(&self) -> String {
         let mut settings = Settings::default();
         match self.kind {
@@ -91,9 +91,10 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether it names a command, is of a server, is a secret, says whom to trust, or lets the program write to
-    /// the repository: a project's file may not set it. Of a server all is the user's: a model may be one that sends texts on,
-    /// and a time-out is time that somebody waits. A commit runs the filters that the user's own settings of git name.
+    /// Returns whether a project's file may not set it, because it names a command, configures a server, is a secret,
+    /// decides about trust, or lets the program write to the repository. All settings of a server belong to the user: a
+    /// model may send texts on, and a time-out makes a person wait. A commit runs the filters of the user's own git
+    /// settings.
     pub(crate) fn is_users_own(&self) -> bool {
         let is_of_server = self.key.starts_with("ollama.") || self.key.starts_with("qdrant.");
         let is_own = matches!(
@@ -107,7 +108,7 @@ impl Setting {
         is_of_server || is_own || self.key == "git.commit"
     }
 
-    /// Takes over a value, or says what it must be.
+    /// Applies a value, or returns what it must be.
     pub(super) fn set(&self, settings: &mut Settings, value: RawValue) -> std::result::Result<(), String> {
         let must = |what: &str| format!("`{}` must be {what}", self.key);
         match (self.kind, value) {
@@ -172,7 +173,7 @@ impl Setting {
     }
 }
 
-/// What the name of a model is.
+/// The form of a model's name.
 pub(super) const MODEL: &str = "a word of letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `[`, `]`";
 
 /// Returns whether `name` can be the name of a model: a word that is safe as an argument of a command.

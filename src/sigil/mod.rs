@@ -1,9 +1,9 @@
-//! Sigils: the marked elements by which an agent's text says something to the memory.
+//! Sigils: the elements with which an agent's text writes to the memory.
 //!
-//! Pure. [`tokens()`] yields the values of a text in order, and what could not be taken over; [`read`]
-//! says what they mean for one task. Neither fails, panics or takes more than linear time, whatever the
-//! text. Text that goes into a prompt passes [`defuse`], so that an agent which repeats what it was shown
-//! says nothing by it; and the examples of the instructions say nothing, either.
+//! Pure. [`tokens()`] yields the values of a text in order, and the refused elements; [`read`] interprets them for one
+//! task. Neither fails, panics or takes more than linear time, whatever the text. Text that goes into a prompt passes
+//! [`defuse`], so that an agent which repeats its prompt writes nothing by it; the examples of the instructions write
+//! nothing either.
 
 mod suggestions;
 mod tokens;
@@ -35,22 +35,22 @@ pub(crate) const NAMES: [&str; 9] = [
 /// The heading of the block in which an agent suggests events.
 pub(crate) const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
 
-/// How much knowledge is taken from one text, and how many events. An agent that says more than this is in a loop of its own,
-/// and each fact is a file that a person is to review.
+/// How much knowledge is taken from one text, and how many events. An agent that writes more is stuck in a loop of its
+/// own, and a person has to review each fact.
 pub(crate) const MAX_KNOWLEDGE: usize = 100;
-/// How many elements that could not be taken over are told one by one.
+/// How many refused elements are listed one by one.
 pub(crate) const MAX_REFUSED: usize = 100;
 
-/// Something that an agent says.
+/// A value that an agent writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sigil {
     /// `<task-done>`: the task with this id is done.
     Done(String),
-    /// `<task-failed>`: the task with this id is not, and will not be in this iteration.
+    /// `<task-failed>`: the task with this id failed, and will not be done in this iteration.
     Failed(String),
     /// `<next-model>`: the model that the run's next iteration should have.
     NextModel(String),
-    /// `<journal>`: notes for whoever works on it next.
+    /// `<journal>`: notes for the next agent that works on the task.
     Journal(String),
     /// `<knowledge>` or `<learning>`.
     Knowledge(Noted),
@@ -71,26 +71,26 @@ pub struct Noted {
     pub line: u32,
     /// The element: `knowledge` or `learning`.
     pub name: &'static str,
-    /// What it is about; of a learning its first sentence.
+    /// Its title; for a learning its first sentence.
     pub title: String,
     /// Keywords, lowercase, at least one.
     pub tags: Vec<String>,
-    /// What sort of learning it is; none of plain knowledge.
+    /// The category of a learning; none for plain knowledge.
     pub category: Option<String>,
-    /// What it answers, in the words of somebody who has the problem.
+    /// The questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
-    /// What it says, markdown.
+    /// The text, markdown.
     pub body: String,
 }
 
-/// Why an attempt failed, as its agent says.
+/// Why an attempt failed, according to its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailureReport {
     /// `what_tried`.
     pub tried: String,
     /// `why_failed`.
     pub why: String,
-    /// `error_category`, such as `test_failure`; `unknown` where none is given.
+    /// `error_category`, such as `test_failure`; `unknown` if none is given.
     pub category: String,
     /// `relevant_files`.
     pub files: Vec<String>,
@@ -98,14 +98,14 @@ pub struct FailureReport {
     pub stack_trace: Option<String>,
 }
 
-/// An element that could not be taken over.
+/// An element that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The line that it begins in, from 1.
     pub line: u32,
     /// The element's name.
     pub name: &'static str,
-    /// What it lacks.
+    /// The reason.
     pub reason: String,
 }
 
@@ -118,23 +118,23 @@ impl fmt::Display for Refused {
     }
 }
 
-/// All that a text says.
+/// The content of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tokens {
     /// The sigils with the lines that they begin in, in order.
     pub sigils: Vec<(u32, Sigil)>,
-    /// What could not be taken over, in order.
+    /// The refused elements, in order.
     pub refused: Vec<Refused>,
 }
 
-/// What a text says of one task.
+/// The statements of a text about one task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// How it ended: done or failed.
     pub outcome: Option<Outcome>,
     /// The model that the run's next iteration should have.
     pub next_model: Option<String>,
-    /// Notes for whoever works on it next.
+    /// Notes for the next agent that works on the task.
     pub notes: Option<String>,
     /// The facts that hold beyond it, in order.
     pub knowledge: Vec<Noted>,
@@ -146,15 +146,15 @@ pub struct Said {
     pub difficulty: Option<Difficulty>,
     /// The events that it suggests, in order.
     pub suggestions: Vec<Suggestion>,
-    /// What could not be taken over, in order.
+    /// The refused elements, in order.
     pub refused: Vec<Refused>,
 }
 
-/// Returns what an agent's final text says, outside of code fences, inline code and quotations. A fence
-/// that is left open ends at the first line that begins with a sigil.
+/// Returns the sigils in an agent's final text, outside of code fences, inline code and quotations. An unclosed fence
+/// ends at the first line that begins with a sigil.
 ///
-/// An element that is never closed, empty or not what it must be is passed over and reported, and what
-/// stands in it is looked into. The examples of the instructions are passed over in silence.
+/// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. The examples
+/// of the instructions are skipped silently.
 ///
 /// ```
 /// use ralph_memory::sigil::{Sigil, tokens};
@@ -176,7 +176,7 @@ pub fn tokens(text: &str) -> Tokens {
                 said.sigils.push((element.line, sigil));
                 true
             }
-            // Its closing tag is its own, and there is nothing in it.
+            // The closing tag belongs to it, and it is empty.
             Err(Skip::Example) => true,
             Err(Skip::Prose) => false,
             Err(Skip::Refused(reason)) => {
@@ -188,11 +188,11 @@ pub fn tokens(text: &str) -> Tokens {
     said
 }
 
-/// Returns what an agent's final text says of the task with this id.
+/// Returns the statements of an agent's final text about the task with this id.
 ///
-/// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the
-/// last one that names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Of what
-/// could not be taken over the first `MAX_REFUSED` are told one by one; the last of them counts the rest.
+/// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the last one that
+/// names the task, and of knowledge and learnings the first [`MAX_KNOWLEDGE`]. Refused elements are listed up to
+/// [`MAX_REFUSED`]; the last of them counts the rest.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -236,7 +236,7 @@ pub fn read(text: &str, task_id: &str) -> Said {
     if let Some(more) = said.refused.len().checked_sub(MAX_REFUSED).filter(|more| *more > 0) {
         said.refused.truncate(MAX_REFUSED);
         if let Some(last) = said.refused.last_mut() {
-            last.reason.push_str(&format!("; and {more} more after it that could not be taken over"));
+            last.reason.push_str(&format!("; and {more} more after it were refused"));
         }
     }
     said
@@ -257,8 +257,8 @@ impl Said {
     }
 }
 
-/// Returns `text` with every sigil in it made plain text: `<` becomes `&lt;` where one begins or
-/// ends, and the heading for suggestions gets a backslash.
+/// Returns `text` with every sigil in it as plain text: `<` becomes `&lt;` at its beginning and its end, and the
+/// heading for suggestions gets a backslash.
 ///
 /// ```
 /// use ralph_memory::sigil::defuse;
@@ -287,8 +287,7 @@ pub fn defuse(text: &str) -> String {
     safe
 }
 
-/// Returns whether the name of a sigil, or of its end, stands at the start, in whatever case and
-/// with white space before it.
+/// Returns whether the text starts with the name of a sigil, or of its end, in whatever case and after white space.
 fn begins_sigil(text: &str) -> bool {
     let name = text.trim_start().trim_start_matches('/').trim_start();
     NAMES.iter().any(|known| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known)))

@@ -7,16 +7,16 @@ use super::{Refused, SUGGESTIONS_HEADING};
 use crate::entry::MAX_SUMMARY;
 use crate::entry::knowledge::EVENTS;
 
-/// What an agent suggests to remember of what happened.
+/// An event that an agent suggests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// The line that its block begins in, from 1.
     pub line: u32,
-    /// Its place in the block's list, from 1.
+    /// Its position in the block's list, from 1.
     pub number: usize,
-    /// Whom it concerns.
+    /// Its scope.
     pub scope: SuggestedScope,
-    /// What sort of thing happened, one of [`EVENTS`].
+    /// The kind of event, one of [`EVENTS`].
     pub event: String,
     /// What happened, in at most [`MAX_SUMMARY`] characters.
     pub summary: String,
@@ -24,11 +24,11 @@ pub struct Suggestion {
     pub importance: Option<u8>,
     /// Keywords.
     pub tags: Vec<String>,
-    /// What machines should know of it.
+    /// Data for programs.
     pub details: Option<Map<String, Value>>,
 }
 
-/// Whom a suggestion concerns; which task or section that is, its reader knows.
+/// The scope of a suggestion; the reader knows which task or section that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuggestedScope {
     Task,
@@ -37,13 +37,13 @@ pub enum SuggestedScope {
     Project,
 }
 
-/// Reads the content of a block. What is not as it must be is refused, entry by entry.
+/// Reads the content of a block. Invalid entries are refused one by one.
 pub(super) fn read(content: &str, line: u32) -> (Vec<Suggestion>, Vec<Refused>) {
     let refused = |reason: String| Refused { line, name: SUGGESTIONS_HEADING, reason };
     let list: Vec<Value> = match serde_json::from_str(content) {
         Ok(Value::Array(list)) => list,
-        Ok(_) => return (Vec::new(), vec![refused("does not hold a JSON list".to_owned())]),
-        Err(error) => return (Vec::new(), vec![refused(format!("does not hold JSON: {error}"))]),
+        Ok(_) => return (Vec::new(), vec![refused("is not a JSON list".to_owned())]),
+        Err(error) => return (Vec::new(), vec![refused(format!("is not JSON: {error}"))]),
     };
     let (mut suggestions, mut problems) = (Vec::new(), Vec::new());
     for (at, value) in list.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn read(content: &str, line: u32) -> (Vec<Suggestion>, Vec<Refused>) 
 }
 
 fn suggestion(value: &Value, line: u32, number: usize) -> Result<Option<Suggestion>, String> {
-    let Value::Object(fields) = value else { return Err("it is no object".to_owned()) };
+    let Value::Object(fields) = value else { return Err("it is not an object".to_owned()) };
     let text = |name: &str| match fields.get(name) {
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.trim()),
         Some(_) => Err(format!("`{name}` is not a text")),
@@ -70,18 +70,18 @@ fn suggestion(value: &Value, line: u32, number: usize) -> Result<Option<Suggesti
     }
     let length = summary.chars().count();
     if length > MAX_SUMMARY {
-        return Err(format!("`summary` has {length} characters, and {MAX_SUMMARY} are the most"));
+        return Err(format!("`summary` has {length} characters; the limit is {MAX_SUMMARY}"));
     }
     let event = text("event_type")?;
     if !EVENTS.contains(&event) {
-        return Err(format!("`event_type` is none of {}", EVENTS.join(", ")));
+        return Err(format!("`event_type` is not one of {}", EVENTS.join(", ")));
     }
     let scope = match text("scope")? {
         "task" => SuggestedScope::Task,
         "section" => SuggestedScope::Section,
         "feature" => SuggestedScope::Feature,
         "project" => SuggestedScope::Project,
-        _ => return Err("`scope` is none of task, section, feature, project".to_owned()),
+        _ => return Err("`scope` is not one of task, section, feature, project".to_owned()),
     };
     let importance = match fields.get("importance") {
         None | Some(Value::Null) => None,

@@ -1,4 +1,4 @@
-//! What texts say, and what they do not.
+//! Texts with sigils and without.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn every_sigil_is_defused_and_nothing_else() {
 }
 
 #[test]
-fn every_element_says_its_own() {
+fn every_element_has_its_value() {
     let said = refused(
         "<task-done>`t-1`</task-done><next-model> Opus </next-model><journal>\nn\n\nm\n</journal>\
          <retry-suggestion>r</retry-suggestion><difficulty-estimate> HARD</difficulty-estimate>\n\
@@ -82,7 +82,7 @@ fn a_failure_report_is_read_line_by_line() {
 }
 
 #[test]
-fn what_is_not_what_it_must_be_is_refused() {
+fn invalid_elements_are_refused() {
     refused("<learning category=\"pitfall\">x</learning>", &["line 1: <learning> without tags"]);
     refused("\n<learning tags=\"a\">x</learning>", &["line 2: <learning> without a category"]);
     refused(
@@ -98,12 +98,12 @@ fn what_is_not_what_it_must_be_is_refused() {
     refused("<next-model>--yes</next-model>", &["line 1: <next-model> does not name a model in one word"]);
     refused(
         "<difficulty-estimate>steep</difficulty-estimate>",
-        &["line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked"],
+        &["line 1: <difficulty-estimate> is not one of trivial, easy, moderate, hard and blocked"],
     );
     refused("<failure-report>what_tried: x</failure-report>", &["line 1: <failure-report> without `why_failed:`"]);
-    refused("<task-done>the first task</task-done>", &["line 1: <task-done> does not hold the id of a task"]);
+    refused("<task-done>the first task</task-done>", &["line 1: <task-done> does not contain the id of a task"]);
     refused("<task-failed>t-2</task-failed>", &["line 1: <task-failed> names the task `t-2`, and this one is `t-1`"]);
-    // What is wrong hides nothing that comes after it, nor what is in it.
+    // An invalid element hides nothing after it, or inside it.
     let said = refused("<knowledge>\n<task-done>t-1</task-done>\n</knowledge>", &["line 1: <knowledge> without tags"]);
     assert_eq!(said.outcome, Some(Outcome::Done));
 }
@@ -115,7 +115,7 @@ fn of_several_the_first_or_the_last_counts() {
          <difficulty-estimate>x</difficulty-estimate><difficulty-estimate>easy</difficulty-estimate>",
         &[
             "line 1: <journal> is empty",
-            "line 1: <difficulty-estimate> is none of trivial, easy, moderate, hard and blocked",
+            "line 1: <difficulty-estimate> is not one of trivial, easy, moderate, hard and blocked",
         ],
     );
     assert_eq!((said.notes.as_deref(), said.difficulty), (Some("a"), Some(Difficulty::Easy)));
@@ -133,7 +133,7 @@ const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<journal>…</journal>\n
     <retry-suggestion>…</retry-suggestion>\n<next-model>…</next-model>\n";
 
 #[test]
-fn repeated_instructions_say_nothing() {
+fn repeated_instructions_write_nothing() {
     assert_eq!(refused(REPEATED, &[]), Said::default());
     assert_eq!(refused(&REPEATED.replace('…', "..."), &[]), Said::default());
     let said =
@@ -142,7 +142,7 @@ fn repeated_instructions_say_nothing() {
 }
 
 #[test]
-fn what_an_agent_says_without_end_is_cut_and_counted() {
+fn endless_output_is_cut_and_counted() {
     let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250), "t-1");
     assert_eq!(said.knowledge.len(), 100);
     let told: Vec<String> = said.refused.iter().map(ToString::to_string).collect();
@@ -151,7 +151,7 @@ fn what_an_agent_says_without_end_is_cut_and_counted() {
     assert_eq!(said.refused.len(), 100);
     assert_eq!(said.refused[98].to_string(), "line 99: <task-done> names the task `other`, and this one is `t-1`");
     let last = said.refused[99].to_string();
-    assert!(last.starts_with("line 100: ") && last.ends_with("; and 150 more after it that could not be taken over"));
+    assert!(last.starts_with("line 100: ") && last.ends_with("; and 150 more after it were refused"));
     assert_eq!(
         read(&"<task-done>other</task-done>\n".repeat(100), "t-1").refused[99].reason.matches("more").count(),
         0
@@ -169,7 +169,7 @@ fn a_summary_that_is_too_long_is_refused() {
     assert_eq!(read(&block(800), "t-1").suggestions.len(), 1);
     let said = read(&block(801), "t-1");
     assert_eq!(said.suggestions, []);
-    let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters, and 800 are the most";
+    let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters; the limit is 800";
     assert_eq!(said.refused[0].to_string(), told);
 }
 
@@ -223,13 +223,13 @@ proptest! {
         let n_lines = text.split('\n').count();
         prop_assert!(said.refused.iter().all(|refused| refused.line as usize <= n_lines));
         prop_assert!(said.refused.is_sorted_by_key(|refused| refused.line));
-        // Defused, it says nothing any more.
+        // Defused text has no sigils.
         prop_assert_eq!(tokens(&defuse(&text)), Tokens::default());
     }
 
-    /// What is said between prose, code and quotations is read as it was said.
+    /// Sigils between prose, code and quotations are read unchanged.
     #[test]
-    fn what_is_said_is_read(
+    fn sigils_between_other_text_are_read(
         said in proptest::collection::vec((0..6usize, "[a-z][a-zé ]{0,12}[a-z.]"), 0..8),
         prose in 0..6usize,
     ) {

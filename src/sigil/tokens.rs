@@ -1,8 +1,8 @@
 //! Finds sigils in a text: in one pass, in linear time, whatever the text.
 //!
-//! It knows where elements may stand and where they end, and nothing of what they mean. What would take
-//! a search for each element (the next closing tag, the next closing fence, the other end of inline code)
-//! is looked up in tables that one pass made.
+//! It knows where elements may begin and end, and nothing of their meaning. One pass makes tables of the places that
+//! would otherwise need a search for each element: the next closing tag, the next closing fence, the other end of
+//! inline code.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::{NAMES, SUGGESTIONS_HEADING};
 
 /// The longest opening tag, in bytes.
 const MAX_TAG: usize = 4096;
-/// How many empty lines may stand between the heading of suggestions and their fence.
+/// How many empty lines may be between the heading of suggestions and their fence.
 const MAX_BLANK: usize = 3;
 /// The shortest code fence, in marks.
 const FENCE: usize = 3;
@@ -23,7 +23,7 @@ pub(super) struct Element<'a> {
     pub(super) name: &'static str,
     /// The attributes of its opening tag, names in lower case.
     pub(super) attributes: Vec<(String, &'a str)>,
-    /// What stands in it, trimmed; `None` where it is never closed.
+    /// Its content, trimmed; `None` if it is never closed.
     pub(super) content: Option<&'a str>,
     /// The line that it begins in, from 1.
     pub(super) line: u32,
@@ -31,8 +31,8 @@ pub(super) struct Element<'a> {
     pub(super) is_first: bool,
 }
 
-/// Calls `each` for the elements of a text, in order. It says whether an element was what it must be:
-/// behind one that was not, its content is looked into as well. Returns how many steps that took.
+/// Calls `each` for the elements of a text, in order. It returns whether an element was valid: the content of an
+/// invalid one is searched as well. Returns the number of steps.
 pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
     SigilScanner::new(text).run(each)
 }
@@ -43,7 +43,7 @@ struct SigilLine<'a> {
     text: &'a str,
 }
 
-/// A code fence: its mark, and how many of them.
+/// A code fence: its mark, and the number of marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fence {
     mark: char,
@@ -66,10 +66,9 @@ struct Tags {
 struct SigilScanner<'a> {
     text: &'a str,
     lines: Vec<SigilLine<'a>>,
-    /// For each line and the marks `` ` `` and `~`, how long the longest fence is that could close one from
-    /// here on.
+    /// For each line and the marks `` ` `` and `~`: the length of the longest fence that could close one from here on.
     closers: Vec<[usize; 2]>,
-    /// Where inline code ends that begins here.
+    /// The end of inline code that begins here.
     code: HashMap<usize, usize>,
     tags: HashMap<&'static str, Tags>,
     steps: usize,
@@ -77,7 +76,7 @@ struct SigilScanner<'a> {
 
 impl<'a> SigilScanner<'a> {
     fn new(text: &'a str) -> SigilScanner<'a> {
-        // A byte order mark is no part of the first line.
+        // A byte order mark does not belong to the first line.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut start = 0;
         let lines: Vec<SigilLine<'a>> = text
@@ -102,7 +101,7 @@ impl<'a> SigilScanner<'a> {
         scanner
     }
 
-    /// Notes where inline code is: between runs of backticks of one length, within a paragraph.
+    /// Records where inline code is: between runs of backticks of one length, within a paragraph.
     fn find_code(&mut self) {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for at in 0..=self.lines.len() {
@@ -131,7 +130,7 @@ impl<'a> SigilScanner<'a> {
         }
     }
 
-    /// Notes where tags are, and which closing ones are outside of code.
+    /// Records where tags are, and which closing ones are outside of code.
     fn find_tags(&mut self) {
         let mut at = 0;
         // A fence that is open here is closed in this line.
@@ -152,7 +151,7 @@ impl<'a> SigilScanner<'a> {
                 let offset = line.start + start;
                 let tail = &line.text[start..];
                 if let Some(run) = tail.strip_prefix('`').map(|_| tail.len() - tail.trim_start_matches('`').len()) {
-                    // Code that goes on in the next line is left alone: what ends in it would end nowhere.
+                    // Code that continues on the next line is left alone: an element that ends in it would have no end.
                     if offset >= code_end
                         && let Some(end) = self.code.get(&offset).filter(|end| **end <= line.start + line.text.len())
                     {
@@ -212,7 +211,7 @@ impl<'a> SigilScanner<'a> {
                 if let Some(fence) = opening_fence(line) {
                     let end = match self.closing_line(at + 1, fence) {
                         Some(closed) => closed + 1,
-                        // It was left open, and what begins with a sigil is behind it.
+                        // It was left open, and a sigil follows it.
                         None => self.line_with_sigil(at + 1),
                     };
                     self.steps += end - at;
@@ -222,7 +221,7 @@ impl<'a> SigilScanner<'a> {
             }
             if let Some(next) = self.look_at_line(at, offset, each) {
                 offset = next;
-                // Whatever was skipped may have ended in a later line.
+                // The skipped part may end in a later line.
                 while self.lines.get(at + 1).is_some_and(|line| line.start <= offset) {
                     self.steps += 1;
                     at += 1;
@@ -235,8 +234,7 @@ impl<'a> SigilScanner<'a> {
         self.steps
     }
 
-    /// Looks at the block under the heading in a line: the fence that follows, with nothing in between.
-    /// Returns the line behind it.
+    /// Reads the block under the heading in a line: the fence that follows directly. Returns the line after it.
     fn look_at_suggestions(&self, at: usize, each: &mut dyn FnMut(Element<'a>) -> bool) -> Option<usize> {
         let is_blank = |at: &usize| self.lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
         let opened = (at + 1..).take(MAX_BLANK + 1).find(|at| !is_blank(at))?;
@@ -254,7 +252,7 @@ impl<'a> SigilScanner<'a> {
         found.map_or(self.lines.len(), |found| at + found)
     }
 
-    /// Looks at the rest of a line. Returns where to go on after something that may end in another line.
+    /// Reads the rest of a line. Returns where to continue after something that may end in another line.
     fn look_at_line(
         &mut self,
         at: usize,
@@ -309,7 +307,7 @@ impl<'a> SigilScanner<'a> {
         let next = |all: &[usize]| all.get(all.partition_point(|at| *at < content)).copied().unwrap_or(usize::MAX);
         let after = |all: &[Range<usize>]| all.get(all.partition_point(|tag| tag.start < content)).cloned();
         let any = after(&tags.closing)?;
-        // What holds one short word, or lines of its own form, holds no other element.
+        // An element with one short word, or lines of its own form, contains no other element.
         let other = if is_free(name) { next(&tags.first) } else { next(&tags.opening) };
         if any.start > other {
             return None;
@@ -346,13 +344,12 @@ fn closes(text: &str) -> Option<(&'static str, usize)> {
 fn named(text: &str) -> Option<(&'static str, &str)> {
     NAMES.into_iter().find_map(|name| {
         let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
-        // `journal` is no beginning of `journalist`; what follows says so.
+        // `journal` is not the beginning of `journalist`; the next character decides.
         Some((name, &text[start.len()..]))
     })
 }
 
-/// Returns the attributes of the opening tag at the start of a text, and the tag's length; `None` where
-/// it has no end.
+/// Returns the attributes of the opening tag at the start of a text, and the tag's length; `None` if it has no end.
 fn attributes<'a>(text: &'a str, name: &str, steps: &mut usize) -> Option<(Vec<(String, &'a str)>, usize)> {
     let mut attributes = Vec::new();
     let mut rest = &text[1 + name.len()..];
@@ -379,7 +376,7 @@ fn attributes<'a>(text: &'a str, name: &str, steps: &mut usize) -> Option<(Vec<(
                 attributes.push((key, value));
                 behind
             }
-            // What stands alone says nothing; what can be no name means that there is no tag.
+            // An attribute without a value is ignored; an invalid name means that there is no tag.
             None if length == 0 => return None,
             None => behind,
         };
@@ -397,13 +394,13 @@ fn attribute_value(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-/// Returns the part of a text that a tag may reach into.
+/// Returns the part of a text in which a tag may end.
 fn limited(text: &str) -> &str {
     let end = (0..=text.len().min(MAX_TAG)).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }
 
-/// Returns the fence that a line opens. What follows backticks has none of them, or it is inline code.
+/// Returns the fence that a line opens. Backticks are followed by none, or it is inline code.
 fn opening_fence(line: &str) -> Option<Fence> {
     let (fence, rest) = fence(line)?;
     (fence.mark == '~' || !rest.contains('`')).then_some(fence)
@@ -473,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_may_hold_anything() {
+    fn contents_may_be_anything() {
         check("<journal>\n```\n</journal>\n```\nx\n</journal>", &[("journal", "```\n</journal>\n```\nx")]);
         check("<journal>a `</journal>` b</journal>", &[("journal", "a `</journal>` b")]);
         check("<journal>a <task-done>t</task-done> b</journal>", &[("journal", "a <task-done>t</task-done> b")]);
@@ -486,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_swallows_nothing() {
+    fn unclosed_elements_swallow_nothing() {
         check("<journal>\nx\n<task-done>t</task-done>", &[("journal", "!"), ("task-done", "t")]);
         check("<journal>\nx\n<journal>\ny\n</journal>", &[("journal", "!"), ("journal", "y")]);
         check("I end with <task-done> once done.\n<task-done>t</task-done>", &[("task-done", "!"), ("task-done", "t")]);

@@ -1,4 +1,4 @@
-//! What an element means: its attributes and content as a value, or why it cannot be taken over.
+//! The meaning of an element: its attributes and content as a value, or why it is refused.
 
 use super::tokens::Element;
 use super::{FailureReport, Noted, Sigil};
@@ -7,23 +7,23 @@ use crate::entry::knowledge::MAX_QUESTIONS;
 use crate::settings;
 use crate::text::title_of;
 
-/// The id that stands in the instructions for the task's own.
+/// The id in the instructions that stands for the task's own.
 const ID_PLACEHOLDER: &str = "TASK-ID";
-/// What stands in the instructions in the place of a difficulty.
+/// The text in the instructions in place of a difficulty.
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
-/// The longest word that an element may hold, in bytes: what is longer is prose.
+/// The longest word in an element, in bytes: longer text is prose.
 const MAX_WORD: usize = 200;
 /// The keys of a failure report.
 const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
 
-/// Why an element is not taken over.
+/// Why an element is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Skip {
     /// It is one of the instructions, repeated.
     Example,
     /// It is prose that names an element.
     Prose,
-    /// It says something in a way that it must not; with what it lacks.
+    /// It is invalid, for this reason.
     Refused(String),
 }
 
@@ -41,7 +41,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
             .map(|(_, value)| value.trim())
             .filter(|value| !value.is_empty())
     };
-    // An element without its attributes is refused before anybody looks at what it holds.
+    // An element without its attributes is refused before its content is read.
     let tags = attribute("tags").map(tags).unwrap_or_default();
     let questions = attribute("questions").map(questions).unwrap_or_default();
     match element.name {
@@ -68,7 +68,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
         "difficulty-estimate" if content == DIFFICULTY_PLACEHOLDER => Err(Skip::Example),
         "difficulty-estimate" => match Difficulty::parse(&word(content).to_lowercase()) {
             Some(difficulty) => Ok(Sigil::Difficulty(difficulty)),
-            None => refused("is none of trivial, easy, moderate, hard and blocked"),
+            None => refused("is not one of trivial, easy, moderate, hard and blocked"),
         },
         "retry-suggestion" => Ok(Sigil::RetrySuggestion(content.to_owned())),
         "journal" => Ok(Sigil::Journal(content.to_owned())),
@@ -91,7 +91,7 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
     }
 }
 
-/// Returns whether a text only stands for one, as those in the instructions do.
+/// Returns whether a text is a placeholder, as in the instructions.
 pub(super) fn is_placeholder(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| matches!(character, '…' | '.' | ' ' | '\n' | '\r' | '\t'))
 }
@@ -107,7 +107,7 @@ fn id(content: &str) -> Result<String, Skip> {
         return Err(Skip::Example);
     }
     if id.is_empty() || id.len() > MAX_WORD || id.contains(char::is_whitespace) {
-        return Err(Skip::Refused("does not hold the id of a task".to_owned()));
+        return Err(Skip::Refused("does not contain the id of a task".to_owned()));
     }
     Ok(id.to_owned())
 }
@@ -177,7 +177,7 @@ fn failure_report(content: &str) -> Result<FailureReport, Skip> {
 
 /// Returns the key that a line begins with, and its value.
 fn key(line: &str) -> Option<(&str, &str)> {
-    // A report may be indented as a whole; other words with a colon are keys at the line's start alone.
+    // A report may be indented as a whole; other words with a colon are only keys at the line's start.
     let bare = line.trim_start();
     let is_known = |key: &str| KEYS.contains(&key);
     let line = if bare.split_once(':').is_some_and(|(key, _)| is_known(key)) { bare } else { line };

@@ -1,12 +1,11 @@
-//! What binds derived files to this machine and this folder.
+//! Binds derived files to this machine and this folder.
 //!
-//! A repository, an archive or a copy of a project can bring a `cache/` with any bytes in it, checksums recomputed.
-//! What it cannot bring is the inode number and the change time that a file gets when it is written here. So one empty
-//! file of the cache, the anchor, stands for the place, and every derived file is summed up with a key that is made of
-//! the anchor's stat. Files with sums of another key are not read: they are made again, as if they were not there.
+//! A repository, an archive or a copy of a project can contain a `cache/` with any bytes in it, and with valid
+//! checksums. It cannot contain the inode number and the change time that a file gets when it is written here. So one
+//! empty file of the cache, the anchor, identifies the place. The checksum of every derived file includes a key made of
+//! the anchor's stat. Files with another key are not read: they are rebuilt, as if they did not exist.
 //!
-//! A project that is moved on its file system takes its anchor along. One that is copied gets a new anchor, and so
-//! makes its cache again.
+//! A project that moves within its file system keeps its anchor. A copy gets a new anchor, and so rebuilds its cache.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -31,23 +30,23 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// Returns the key for files that are quickly made again.
+    /// Returns the key for files that can be rebuilt quickly.
     pub fn key(&self) -> u64 {
         xxh3_64(format!("{} {}", self.device, self.lasting_key()).as_bytes())
     }
 
-    /// Returns the key for files that take a server and minutes to make again. It leaves the device out, whose number
-    /// is another one after a restart on some file systems.
+    /// Returns the key for files that take a server and minutes to rebuild. It leaves out the device, whose number
+    /// changes after a restart on some file systems.
     pub fn lasting_key(&self) -> u64 {
         xxh3_64(format!("{} {}", self.stat.ino, self.stat.ctime).as_bytes())
     }
 
-    /// Returns a line for a list in the cache, with its end, and what shows that it was written here.
+    /// Returns a line for a list in the cache, with its line end and a proof that it was written here.
     pub fn sealed_line(&self, line: &str) -> String {
         format!("{line}\t{:016x}\n", xxh3_64_with_seed(line.as_bytes(), self.lasting_key()))
     }
 
-    /// Returns what a line of such a list says, if it was written here.
+    /// Returns the content of a line of such a list, if it was written here.
     pub fn unsealed_line<'a>(&self, line: &'a str) -> Option<&'a str> {
         let (line, sum) = line.rsplit_once('\t')?;
         (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.lasting_key())).then_some(line)
@@ -64,15 +63,15 @@ impl Anchor {
     }
 }
 
-/// Returns whether a link stands where a file should.
+/// Returns whether a link is where a file should be.
 fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 impl Store {
-    /// Returns the key for what is written to `state/` and must not be believed of another machine: it is made of the
-    /// inode number and the time of birth of the entry lock's file, which stays for ever and which a clone or a copy makes
-    /// anew. Where the file system knows no time of birth, the number alone counts. `None` where nothing was locked yet.
+    /// Returns the key for files in `state/` that are only valid on this machine. It is made of the inode number and
+    /// the birth time of the entry lock's file, which is never removed, and which a clone or a copy creates anew. If
+    /// the file system has no birth times, the number alone counts. `None` if nothing was ever locked.
     ///
     /// # Errors
     ///
@@ -80,7 +79,7 @@ impl Store {
     pub fn state_key(&self) -> io::Result<Option<u64>> {
         let file = match self.folder("state").and_then(|state| state.open_file(LOCK)) {
             Err(error) if is_missing(&error) => return Ok(None),
-            // What stands in its place is no lock, and nothing was begun beside it.
+            // A path of another kind is not a lock, and no iteration was begun beside it.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput || is_link(&error) => return Ok(None),
             result => result?,
         };
@@ -96,7 +95,7 @@ impl Store {
         Anchor::of(&statat(&cache, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).ok()?)
     }
 
-    /// Returns the anchor of the cache, and makes it where there is none.
+    /// Returns the anchor of the cache, and creates it if it is missing.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_elsewhere_is_told_from_what_was_written_here() {
+    fn files_from_elsewhere_are_recognised() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [here, there] = [&one, &other].map(|place| Store::create_root(place.path()).unwrap());
         assert_eq!(here.anchor(), None);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_lies_in_the_place_of_the_anchor_gives_way() {
+    fn an_obstacle_at_the_anchors_path_is_replaced() {
         for kind in ["folder", "link", "fifo"] {
             let place = tempfile::tempdir().unwrap();
             let store = Store::create_root(place.path()).unwrap();

@@ -1,9 +1,7 @@
-//! Files that can be made again: those in `cache/`, and the notes of running iterations in
-//! `state/`.
+//! Files that can be rebuilt: those in `cache/`, and the notes of running iterations in `state/`.
 //!
-//! They are written by rename, so that a reader sees a whole one, and are not made durable. The
-//! checks for links are the same as for entries: `.ralph/cache` may come with a repository as a link
-//! to anywhere.
+//! They are written by rename, so that a reader sees a whole one, and are not made durable. The checks for links are
+//! the same as for entries: a repository can contain `.ralph/cache` as a link to anywhere.
 
 use std::fs::File;
 use std::io;
@@ -17,11 +15,11 @@ use super::temp::{Durability, NEW_FILE, Temp};
 use crate::error::Result;
 
 impl Store {
-    /// Writes the file `name` below `cache/`, over an older one, and makes the folders that it needs.
+    /// Writes the file `name` below `cache/`, replacing an older one, and creates the folders that it needs.
     ///
     /// # Errors
     ///
-    /// Those of the file system; an older file is then as it was.
+    /// Those of the file system; an older file is then unchanged.
     pub fn write_cache(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.write_unsynced("cache", name, bytes)
     }
@@ -36,8 +34,8 @@ impl Store {
         regular(self.root_folder.open_below(&path, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
-    /// Opens the file `name` below `cache/` for reading and for writing at its end, and makes it,
-    /// and the folders that it needs, where there is none.
+    /// Opens the file `name` below `cache/` for reading and for appending. Creates it, and the folders that it needs,
+    /// if it is missing.
     ///
     /// # Errors
     ///
@@ -58,12 +56,11 @@ impl Store {
         self.remove_unsynced("cache", name)
     }
 
-    /// Writes the file `name` below `state/`, over an older one.
+    /// Writes the file `name` below `state/`, replacing an older one.
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::OutsideRoot`] and [`crate::error::Error::Io`]; an older file is then
-    /// as it was.
+    /// [`crate::error::Error::OutsideRoot`] and [`crate::error::Error::Io`]; an older file is then unchanged.
     pub fn write_state(&self, lock: &Lock, name: &str, bytes: &[u8]) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
         self.write_unsynced("state", name, bytes).map_err(|error| explain("write", self.state().join(name), error))
@@ -99,7 +96,7 @@ impl Store {
     }
 }
 
-/// Refuses what is open and is no regular file.
+/// Refuses an open file that is not a regular one.
 pub(super) fn regular(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)

@@ -1,7 +1,7 @@
-//! Files in an open folder of `cache/` or `state/`: those of the search index, and what git works with.
+//! Files in an open folder of `cache/` or `state/`: those of the search index, and git's working files.
 //!
-//! They can be made again, so they are not made durable. Such a folder may come with a repository, and be
-//! exchanged while it is in use: names are looked up in the folder that is open, and no link is followed.
+//! They can be rebuilt, so they are not made durable. Such a folder may come with a repository, and may be exchanged
+//! while it is in use: names are resolved in the folder that is open, and no link is followed.
 
 use std::fs::File;
 use std::io;
@@ -18,9 +18,9 @@ use super::temp::{Durability, NEW_FILE, Temp};
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";
 const OBJECTS: &str = "state/git/objects";
-/// How many files git may leave there: trees of some kilobytes at most.
+/// How many files git may leave there: trees of at most some kilobytes.
 const MAX_OBJECTS: usize = 20_000;
-/// How many folders deep is looked; nothing of ours is deeper.
+/// How many folders deep the search goes; this program writes nothing deeper.
 const MAX_DEPTH: usize = 32;
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Folder {
         regular(self.open_below(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
-    /// Makes the file `name` in this folder.
+    /// Creates the file `name` in this folder.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Folder {
         self.open_new(name, OFlags::WRONLY | OFlags::EXCL)
     }
 
-    /// Opens the file `name` in this folder to lock it, and makes it where there is none.
+    /// Opens the file `name` in this folder to lock it, and creates it if it is missing.
     ///
     /// # Errors
     ///
@@ -59,11 +59,11 @@ impl Folder {
         regular(openat(self, name, flags, NEW_FILE)?.into())
     }
 
-    /// Writes the file `name` in this folder, over an older one; a reader sees a whole one.
+    /// Writes the file `name` in this folder, replacing an older one; a reader sees a whole one.
     ///
     /// # Errors
     ///
-    /// Those of [`Folder::open_file`]; an older file is then as it was.
+    /// Those of [`Folder::open_file`]; an older file is then unchanged.
     pub fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         check_name(name)?;
         let temp = Temp::write(self, bytes, None, Durability::Unsynced)?;
@@ -86,7 +86,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Those of the file system. What was removed until then is gone.
+    /// Those of the file system. Files that were removed before stay removed.
     pub fn clear(&self) -> io::Result<()> {
         self.clear_below(MAX_DEPTH)
     }
@@ -108,8 +108,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Returns how many files lie in this folder and below it, counted up to `most`; `None` where there are more,
-    /// and where a link is among them.
+    /// Returns how many files are in this folder and below it, counted up to `most`; `None` if there are more, or if
+    /// one of them is a link.
     fn count(&self, depth: usize, most: usize) -> io::Result<Option<usize>> {
         let mut n_files = 0;
         for (name, kind) in self.listing()? {
@@ -128,12 +128,12 @@ impl Folder {
         Ok(Some(n_files))
     }
 
-    /// Removes the files in this folder that git left there for a process that has ended: an index of its own.
+    /// Removes the files in this folder that git wrote for a process that has ended: its own index.
     fn sweep_indexes(&self) -> io::Result<()> {
         for (name, _) in self.listing()? {
             let process = name.to_str().and_then(|name| name.strip_prefix("index-")?.split('-').next()?.parse().ok());
             if process.is_some_and(|process| !is_alive(process)) {
-                // One that is gone was removed by another process, which does the same.
+                // A missing one was removed by another process that does the same.
                 let _ = unlinkat(self, &name, AtFlags::empty());
             }
         }
@@ -142,8 +142,7 @@ impl Folder {
 }
 
 impl Store {
-    /// Opens the folder `name` below `cache/`, and makes it where there is none. The empty name is `cache/`
-    /// itself.
+    /// Opens the folder `name` below `cache/`, and creates it if it is missing. The empty name is `cache/` itself.
     ///
     /// # Errors
     ///
@@ -153,9 +152,9 @@ impl Store {
         self.make_folders(&path, Durability::Unsynced)
     }
 
-    /// Makes the folder in which git works, and returns its path: git opens no descriptors of ours. What comes
-    /// with a repository could lead git elsewhere by links, so a folder in which there is one starts again, and so
-    /// does one with very many files: iterations that are never finished would fill the disk with their trees.
+    /// Creates the folder for git's working files, and returns its path: git cannot open our descriptors. Links from a
+    /// repository could lead git elsewhere, so a folder with a link in it is emptied. So is one with very many files:
+    /// iterations that are never finished would fill the disk with their trees.
     ///
     /// # Errors
     ///
@@ -171,7 +170,7 @@ impl Store {
         Ok(self.full_path(SCRATCH))
     }
 
-    /// Removes what git left in the folder in which it worked.
+    /// Removes git's working files.
     ///
     /// # Errors
     ///

@@ -1,8 +1,7 @@
 //! Opens folders and files without following a link.
 //!
-//! Every path is walked from a descriptor that is already held, so that a link that is put into
-//! the tree, or swapped in while a call runs, leads nowhere. This file knows nothing of the folder
-//! layout and writes nothing.
+//! Every path is walked from an open descriptor, so that a link that is put into the tree, or swapped in while a call
+//! runs, leads nowhere. This file knows nothing of the folder layout and writes nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// What a directory entry is.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A regular file.
@@ -30,16 +29,16 @@ pub enum FileKind {
     Other,
 }
 
-/// What the file system says of a file; two equal ones mean that it is the same file, unchanged,
-/// as far as the clock of the file system can tell.
+/// The file system's data about a file. If two are equal, it is the same file, unchanged, as far as the clock of the
+/// file system can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileStat {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Its size in bytes.
     pub size: u64,
-    /// When its bytes last changed, in nanoseconds since 1970; what does not fit is cut to the
-    /// nearest time that does (1677 and 2262).
+    /// When its bytes last changed, in nanoseconds since 1970; times outside of the range are cut to its ends (1677 and
+    /// 2262).
     pub mtime: i64,
     /// When its bytes, its name or its mode last changed, in the same unit.
     pub ctime: i64,
@@ -90,15 +89,15 @@ impl FileKind {
 
 /// An open folder that was reached without following a link.
 ///
-/// It stays the same folder when its name is given to another one.
+/// It stays the same folder even if its name is given to another one.
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
 }
 
 impl Folder {
-    /// Returns what the file system says of this folder. Its `mtime` changes whenever a name in it
-    /// is made, removed or given to another file.
+    /// Returns the file system's data about this folder. Its `mtime` changes whenever a name in it is created, removed
+    /// or given to another file.
     pub fn stat(&self) -> io::Result<FileStat> {
         Ok(FileStat::from_raw(&fstat(&self.descriptor)?))
     }
@@ -108,15 +107,14 @@ impl Folder {
         Ok(fstat(&self.descriptor)?.st_uid)
     }
 
-    /// Returns what the file system says of `name` in this folder, of a link and not of what it
-    /// points at. The error kind is `NotFound` when there is nothing of that name, and
-    /// `InvalidInput` when `name` is not a single name.
+    /// Returns the file system's data about `name` in this folder; a link is not followed. The error kind is `NotFound`
+    /// if nothing has that name, and `InvalidInput` if `name` is not a single name.
     pub fn stat_of(&self, name: &str) -> io::Result<FileStat> {
         check_name(name)?;
         self.stat_of_os(OsStr::new(name))
     }
 
-    /// Returns the names in this folder in no order, without `.` and `..`.
+    /// Returns the names in this folder in arbitrary order, without `.` and `..`.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for found in Dir::read_from(&self.descriptor)? {
@@ -129,13 +127,13 @@ impl Folder {
         Ok(names)
     }
 
-    /// Opens a folder by a path of the user's, in which links are followed.
+    /// Opens a folder by a path from the user, and follows links in it.
     pub(super) fn open_root(path: &std::path::Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
     }
 
-    /// Opens the folder at `path` below this one; the empty path is this folder once more.
+    /// Opens the folder at `path` below this one; the empty path opens this folder again.
     pub(super) fn descend(&self, path: &str) -> io::Result<Folder> {
         if path.is_empty() {
             return Ok(Folder { descriptor: self.descriptor.try_clone()? });
@@ -152,8 +150,8 @@ impl Folder {
             use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.descriptor, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                // Kernels before 5.6, sandboxes that know nothing of the call, and a rename that
-                // came between: the slow way decides.
+                // Kernels before 5.6, sandboxes that do not know the call, and a concurrent rename: the slow way
+                // decides.
                 Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
                 result => return Ok(result?),
             }
@@ -180,7 +178,7 @@ impl Folder {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&self.descriptor, name, flags, Mode::empty()) {
             Ok(descriptor) => Ok(descriptor),
-            // Systems differ in what they answer where a link is met.
+            // Systems return different errors for a link.
             Err(error) => match self.stat_of_os(OsStr::new(name)) {
                 Ok(FileStat { kind: FileKind::Link, .. }) => Err(Errno::LOOP.into()),
                 _ => Err(error.into()),
@@ -194,8 +192,8 @@ impl Folder {
         Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
     }
 
-    /// Returns the names in this folder with what they are, in no order, without `.` and `..`. A name that goes
-    /// while they are read may be missing.
+    /// Returns the names in this folder with their kinds, in arbitrary order, without `.` and `..`. A name that is
+    /// removed meanwhile may be missing.
     pub fn listing(&self) -> io::Result<Vec<(OsString, FileKind)>> {
         let mut listing = Vec::new();
         for found in Dir::read_from(&self.descriptor)? {
@@ -217,12 +215,12 @@ impl Folder {
         Ok(listing)
     }
 
-    /// Does what [`Folder::stat_of`] does, for a name that is known to be a single one.
+    /// Does what [`Folder::stat_of`] does, for a name that was checked.
     pub(super) fn stat_of_os(&self, name: &OsStr) -> io::Result<FileStat> {
         Ok(FileStat::from_raw(&statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// Makes what happened to the names in this folder durable.
+    /// Makes changes to the names in this folder durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         match File::from(self.descriptor.try_clone()?).sync_all() {
             // Some network and FUSE file systems have no such call for folders.
@@ -238,7 +236,7 @@ impl AsFd for Folder {
     }
 }
 
-/// Why a path was refused before any file was looked at.
+/// Why a path was refused without any access.
 #[derive(Debug)]
 struct Outside;
 
@@ -278,7 +276,7 @@ pub(super) fn is_errno(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 
-/// Says what failed on which path, and tells a path that leaves the folder from other failures.
+/// Describes what failed on which path, and distinguishes a path that leaves the folder from other failures.
 pub(super) fn explain(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
     let path = path.into();
     if is_outside(&source) { Error::OutsideRoot { path } } else { Error::Io { action, path, source } }

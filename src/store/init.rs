@@ -1,8 +1,7 @@
-//! Makes a memory where there is none.
+//! Creates a memory.
 //!
-//! Everything here adds what is absent and leaves what is there alone, so that doing it twice
-//! changes nothing. It is the only place that touches files beside `.ralph/`, such as
-//! `.claude/skills`, with the same checks for links.
+//! Everything here adds what is missing and leaves the rest alone, so that a second call changes nothing. It is the
+//! only place that touches files beside `.ralph/`, such as `.claude/skills`, with the same checks for links.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,11 +17,11 @@ use super::temp::{Durability, rename_new, try_rename_new};
 use super::write::Created;
 use crate::error::{Error, IoContext as _, Result};
 
-/// Where skills are now, and where earlier programs kept them; seen from the root.
+/// Where skills are now, and where earlier programs kept them; relative to the root.
 const SKILLS: &str = ".claude/skills";
 const OLD_SKILLS: &str = ".ralph/skills";
 
-/// What became of the skills of an earlier program. Names as they were found, in order.
+/// The result of moving the skills of an earlier program. Names are in the order in which they were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MovedSkills {
     /// Those that are in `.claude/skills` now.
@@ -32,7 +31,7 @@ pub struct MovedSkills {
 }
 
 impl Store {
-    /// Makes `.ralph/` in `root`, where there is none, and opens it.
+    /// Creates `.ralph/` in `root` if it is missing, and opens it.
     ///
     /// # Errors
     ///
@@ -54,7 +53,7 @@ impl Store {
         Store::open(root)
     }
 
-    /// Makes the folder at `path` and those above it, and returns whether there was none.
+    /// Creates the folder at `path` and those above it, and returns whether it was missing.
     ///
     /// # Errors
     ///
@@ -64,8 +63,8 @@ impl Store {
         self.make_beside(&format!("{MEMORY}/{path}"))
     }
 
-    /// Makes the file at `path` and the folders that it needs, unless the name is taken. It appears
-    /// whole or not at all; it is not made durable.
+    /// Creates the file at `path` and the folders that it needs, unless the name is taken. It appears whole or not at
+    /// all; it is not made durable.
     ///
     /// # Errors
     ///
@@ -104,12 +103,12 @@ impl Store {
         made.map_err(|error| explain("create", self.root().join(path), error))
     }
 
-    /// Moves what is in `.ralph/skills` to `.claude/skills`, one name after the other, and removes
-    /// the old folder when it is empty. Without an old folder nothing is done, nor made.
+    /// Moves the content of `.ralph/skills` to `.claude/skills`, one name after the other, and removes the old folder
+    /// when it is empty. Without an old folder it does nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::make_folder`]. What was moved until then stays moved.
+    /// Those of [`Store::make_folder`]. Files that were moved before stay moved.
     pub fn move_skills(&self) -> Result<MovedSkills> {
         let mut result = MovedSkills::default();
         let failed = |error| explain("move", self.root().join(OLD_SKILLS), error);
@@ -130,7 +129,7 @@ impl Store {
         }
         if result.left.is_empty() {
             let memory = self.folder("").map_err(failed)?;
-            // Somebody may have put a file there in the meantime, which keeps it.
+            // Another program may have put a file there in the meantime, which stays.
             let _ = unlinkat(&memory, "skills", AtFlags::REMOVEDIR);
         }
         result.moved.sort();
@@ -140,7 +139,7 @@ impl Store {
 
     /// Returns whether one name was moved.
     fn move_skill(&self, old: &Folder, new: &Folder, name: &OsStr, kind: FileKind) -> io::Result<bool> {
-        // A relative link would point at something else in its new place.
+        // A relative link would point elsewhere from its new place.
         let Some(name) = name.to_str().filter(|_| matches!(kind, FileKind::File | FileKind::Folder)) else {
             return Ok(false);
         };
@@ -150,7 +149,7 @@ impl Store {
         let (here, there) = ((old, name), (new, name));
         let moved = match kind {
             FileKind::Folder => try_rename_new(self.abilities, here, there).and_then(|done| {
-                // It replaces nothing but an empty folder that came since the look above.
+                // It replaces nothing but an empty folder that appeared after the check above.
                 if done { Ok(()) } else { Ok(renameat(old, name, new, name)?) }
             }),
             _ => rename_new(self.abilities, here, there),

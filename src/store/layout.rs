@@ -1,8 +1,7 @@
-//! Where things are.
+//! The folder layout.
 //!
-//! [`Store`] finds `.ralph/` and names its parts. It holds the folder that contains it open, and
-//! opens every path anew from there: `.ralph/` may be removed and made again, as a checkout does,
-//! while a long process runs.
+//! [`Store`] finds `.ralph/` and names its parts. It keeps the folder that contains it open, and opens every path from
+//! there again: `.ralph/` may be removed and created again, as by a checkout, while a long process runs.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,8 +16,8 @@ pub(super) const MEMORY: &str = ".ralph";
 
 /// The entry files of one project.
 ///
-/// Paths that its functions take and give are relative to `.ralph/`, with `/` between their parts;
-/// `..`, absolute paths, empty parts and links are refused.
+/// Paths in arguments and results are relative to `.ralph/`, with `/` between their parts; `..`, absolute paths, empty
+/// parts and links are refused.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
@@ -27,8 +26,8 @@ pub struct Store {
     pub(super) abilities: Abilities,
 }
 
-/// What the file system may be asked for. Everything is tried, and the way round is taken when the
-/// system refuses; tests switch it off, to walk the way round where the system would not refuse.
+/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
+/// off, to test the fallback.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Abilities {
     /// Whether two names can be exchanged, and a rename can refuse to replace.
@@ -64,7 +63,7 @@ impl Store {
         Ok(Store { root, memory, root_folder, abilities })
     }
 
-    /// Returns the nearest folder above `start` that holds a memory, whoever owns it.
+    /// Returns the nearest folder above `start` that has a memory, whoever owns it.
     pub fn above(start: &Path) -> Option<PathBuf> {
         let start = std::path::absolute(start).ok()?;
         let holds_one =
@@ -76,8 +75,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`], and [`Error::ForeignOwner`] where `.ralph` or the folder that holds it belongs to
-    /// somebody whom `trust` does not name; a link named `.ralph`, or such a memory, ends the search.
+    /// Those of [`Store::open`], and [`Error::ForeignOwner`] if `.ralph` or its folder belongs to a user that `trust`
+    /// does not name; a link named `.ralph`, or such a memory, ends the search.
     pub fn discover(start: &Path, trust: &Trust<'_>) -> Result<Store> {
         let start = std::path::absolute(start).io("find", start)?;
         for root in start.ancestors() {
@@ -135,8 +134,8 @@ impl Store {
         self.root_folder.descend(&from_root(path))
     }
 
-    /// Returns the names in the folder at `path`; none where there is no such folder. For a caller that would do
-    /// harm if it took what cannot be looked at for empty.
+    /// Returns the names in the folder at `path`; none if there is no such folder. For callers that would do harm if
+    /// they took an unreadable folder for an empty one.
     ///
     /// # Errors
     ///
@@ -154,7 +153,7 @@ impl Store {
     }
 }
 
-/// Returns the path as seen from the folder that holds `.ralph/`.
+/// Returns the path relative to the folder that holds `.ralph/`.
 pub(super) fn from_root(path: &str) -> String {
     if path.is_empty() { MEMORY.to_owned() } else { format!("{MEMORY}/{path}") }
 }

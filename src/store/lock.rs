@@ -1,8 +1,7 @@
 //! Locks between processes.
 //!
-//! A lock is held on a file that stays for ever: whether the file exists says nothing. The system
-//! lets go of it when the process ends, however it ends. What a holder writes into the file is for
-//! messages alone.
+//! A lock is held on a file that is never removed: the existence of the file means nothing. The system releases the
+//! lock when the process ends, however it ends. The text that a holder writes into the file is only for messages.
 
 use std::fs::File;
 use std::fs::TryLockError;
@@ -19,13 +18,13 @@ use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
 pub(super) const LOCK: &str = "lock";
-/// How long to wait before the second try; every further wait is twice as long.
+/// How long to wait before the second try; each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait between two tries: a person does not notice it, and it costs no CPU.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 /// How long a command waits for the lock of the cache, which it can do without.
 const CACHE_TIMEOUT: Duration = Duration::from_millis(250);
-/// The longest message of a holder that is read, in bytes.
+/// The longest text of a holder that is read, in bytes.
 const MAX_HOLDER_BYTES: usize = 200;
 
 /// What a lock protects.
@@ -46,8 +45,8 @@ impl Guarded {
     }
 }
 
-/// Waits for long enough that everyone who waits for a lock tries once: for a caller that would take it again at once,
-/// and again, so that nobody else ever finds it free.
+/// Waits until every waiting process has tried the lock once. For a caller that would take the lock again at once, so
+/// that no other process finds it free.
 pub(crate) fn let_others_lock() {
     std::thread::sleep(LONGEST_WAIT + LONGEST_WAIT / 4);
 }
@@ -61,26 +60,26 @@ pub struct Lock {
 }
 
 impl Store {
-    /// Takes the lock of the entry files, `state/lock`, which every writing call needs. A time-out
-    /// of zero is one try.
+    /// Takes the lock of the entry files, `state/lock`, which every writing call needs. With a time-out of zero it
+    /// tries once.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`], with what its holder wrote about itself, when it was not free in time;
-    /// [`Error::Io`] when the lock file cannot be made or opened.
+    /// [`Error::Locked`], with the holder's text about itself, if it was not free in time; [`Error::Io`] if the lock
+    /// file cannot be created or opened.
     pub fn lock(&self, timeout: Duration) -> Result<Lock> {
         self.take_lock(Guarded::Entries, timeout, &mut || {})
     }
 
     /// Takes the lock of `cache/`, under which the catalog is saved and the index committed.
     ///
-    /// `None` means that another process had it for 250 ms, or that the cache cannot be written:
-    /// the caller goes on without saving.
+    /// `None` means that another process had it for 250 ms, or that the cache cannot be written: the caller continues
+    /// without saving.
     pub fn cache_lock(&self) -> Option<Lock> {
         self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
 
-    /// Takes the lock of `cache/`, for a caller that has nothing to do without it.
+    /// Takes the lock of `cache/`, for a caller that cannot continue without it.
     ///
     /// # Errors
     ///
@@ -94,8 +93,8 @@ impl Store {
         self.take_lock(Guarded::Cache, Duration::ZERO, &mut || {}).ok()
     }
 
-    /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that
-    /// tests can be the program that comes between.
+    /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that tests can interfere
+    /// there.
     pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
         let path = self.full_path(guarded.folder()).join(LOCK);
         let started = Instant::now();
@@ -112,7 +111,7 @@ impl Store {
                     if is_removed(&folder, &file) {
                         continue;
                     }
-                    // Whoever lets go of it takes his name out.
+                    // A holder removes its text when it releases the lock.
                     let was_abandoned = holder(&file).is_some();
                     if was_abandoned && guarded == Guarded::Cache {
                         self.sweep_cache();
@@ -136,8 +135,8 @@ impl Store {
     }
 }
 
-/// Returns how long to wait at most before the lock is tried again. Whoever has waited for long tries more often: those
-/// who came later try at short intervals at first, and could get ahead again and again.
+/// Returns how long to wait at most before the next try. A process that has waited for long tries more often: newer
+/// processes begin with short intervals, and could overtake it again and again.
 fn longest_wait(waited: Duration) -> Duration {
     match waited.as_secs() {
         0 => LONGEST_WAIT,
@@ -147,17 +146,17 @@ fn longest_wait(waited: Duration) -> Duration {
 }
 
 impl Lock {
-    /// Fails in tests when a lock is shown where another is needed.
+    /// Fails in tests if a call gets the wrong lock.
     pub(super) fn assert_guards(&self, guarded: Guarded) {
         debug_assert_eq!(self.guarded, guarded, "this call needs the other lock");
     }
 
-    /// Returns whether the process that had it before ended without letting go: it may have left temporary files.
+    /// Returns whether the previous holder ended without releasing the lock: it may have left temporary files.
     pub fn was_abandoned(&self) -> bool {
         self.was_abandoned
     }
 
-    /// Writes who holds it. A failure is of no consequence: a message then names nobody.
+    /// Writes the holder's text. A failure is harmless: a message then names no holder.
     fn introduce(&self) {
         let system = rustix::system::uname();
         let host = system.nodename().to_string_lossy();
@@ -169,10 +168,10 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The next holder then knows that nothing was left half done. What fails costs it a look at all files.
+        // The next holder then knows that nothing was left half done. If this fails, it checks all files.
         let _ = self.file.set_len(0);
-        // A child that is being started shares the open file until it runs its own program, so
-        // closing this end alone would not always let go.
+        // A child that is being started shares the open file until it runs its own program, so closing this end alone
+        // would not always release the lock.
         let _ = self.file.unlock();
     }
 }
@@ -187,14 +186,14 @@ fn open(folder: &Folder) -> io::Result<File> {
     }
 }
 
-/// Returns whether the open file is one that nobody else can find any more. Both signs are asked
-/// for, because there are file systems that count no links, and some that number files as they like.
+/// Returns whether the open file is deleted. Both signs are checked, because some file systems count no links, and some
+/// have no stable numbers.
 fn is_removed(folder: &Folder, file: &File) -> bool {
     file.metadata()
         .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino()))
 }
 
-/// Returns the program's name and its command, and no other argument: those may hold anything.
+/// Returns the program's name and its command, without other arguments: those may contain anything.
 fn command() -> String {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
@@ -206,8 +205,8 @@ fn command() -> String {
     }
 }
 
-/// Reads what the holder wrote. The file may come from anywhere, so only one short line of it is
-/// taken, without control characters.
+/// Reads the holder's text. The file may come from anywhere, so only one short line of it is read, without control
+/// characters.
 pub(super) fn holder(file: &File) -> Option<String> {
     let mut bytes = [0; MAX_HOLDER_BYTES];
     let n_bytes = file.read_at(&mut bytes, 0).ok()?;
@@ -221,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_waited_longer_tries_as_often_as_who_came_later() {
+    fn long_waiters_try_as_often_as_new_ones() {
         let waits: Vec<Duration> = (0..60).map(|seconds| longest_wait(Duration::from_secs(seconds))).collect();
         assert!(waits.is_sorted_by(|one, other| one >= other) && waits[0] > waits[1] && waits[1] > waits[5]);
         assert!(waits.iter().all(|wait| *wait >= FIRST_WAIT));

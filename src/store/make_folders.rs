@@ -1,4 +1,4 @@
-//! Makes the folders that a file needs.
+//! Creates the folders that a file needs.
 
 use std::io;
 
@@ -9,12 +9,11 @@ use super::folder::{Folder, check_path};
 use super::layout::Store;
 use super::temp::Durability;
 
-/// What a new folder may have; the process's umask takes from it.
+/// The mode of a new folder, before the process's umask.
 pub(super) const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
 impl Store {
-    /// Opens the folder at `path` below `.ralph/`, and makes what is missing of it, though not
-    /// `.ralph/` itself.
+    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself.
     pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make_folders(&self.folder("")?, path, durability),
@@ -23,7 +22,7 @@ impl Store {
     }
 }
 
-/// Opens the folder at `path` below `start`, and makes what is missing of it.
+/// Opens the folder at `path` below `start`, and creates its missing parts.
 pub(super) fn make_folders(start: &Folder, path: &str, durability: Durability) -> io::Result<Folder> {
     let mut folder = start.descend("")?;
     if path.is_empty() {
@@ -35,7 +34,7 @@ pub(super) fn make_folders(start: &Folder, path: &str, durability: Durability) -
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match mkdirat(&folder, part, NEW_FOLDER) {
                     Ok(()) if durability == Durability::Synced => folder.sync()?,
-                    // Another process may have made it just now.
+                    // Another process may have created it just now.
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }

@@ -1,9 +1,9 @@
 //! Reads and writes entry files.
 //!
-//! This is the only module that touches them. It knows the folder layout and nothing of what the
-//! files say. Every path is opened from the root's descriptor, part by part and never through a
-//! link, so nothing outside the folder is read or written. A write goes to a temporary file in the
-//! same folder and is renamed over the target, so a reader sees the old text or the new one.
+//! This is the only module that touches them. It knows the folder layout and nothing of their content. Every path is
+//! opened from the root's descriptor, part by part and never through a link, so nothing outside of the folder is read
+//! or written. A write goes to a temporary file in the same folder and is renamed over the target, so a reader sees the
+//! old text or the new one.
 
 mod anchor;
 mod cache;

@@ -1,7 +1,6 @@
 //! Names for new files.
 //!
-//! A title is an agent's or a person's text; this is the only way in which it becomes a path.
-//! Everything here is pure.
+//! A title is text of an agent or a person; this is the only way in which it becomes a path. Everything here is pure.
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +8,7 @@ use crate::text::nfc;
 
 /// The longest name that file systems take, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 255;
-/// The longest stem, in bytes, with the number that tells it from others.
+/// The longest stem, in bytes, with the number that distinguishes it from others.
 const MAX_STEM_BYTES: usize = 80;
 /// The stem of a title in which there is no letter and no digit.
 const NAMELESS: &str = "entry";
@@ -47,8 +46,8 @@ pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     }
 }
 
-/// Cuts a slug between two words, or inside a word that is longer than half of what there is room
-/// for. A slug is ASCII, so no cut can be inside a character.
+/// Cuts a slug between two words, or inside a word that is longer than half of the limit. A slug is ASCII, so no cut
+/// can be inside a character.
 fn cut_at_word(slug: &str, limit: usize) -> &str {
     if slug.len() <= limit {
         return slug;
@@ -76,12 +75,12 @@ pub(crate) fn is_reserved_name(name: &str) -> bool {
     matches!(device.as_str(), "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt") || name.ends_with('.')
 }
 
-/// What is done to the version of a file that gets a stamped name.
+/// Why a version of a file gets a name with a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stamp {
     /// It is an old version.
     Old,
-    /// It is another program's version that came between.
+    /// It is a version of another program that was saved meanwhile.
     Conflict,
 }
 
@@ -116,7 +115,7 @@ pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: 
     format!("{}{end}", cut(stem, room))
 }
 
-/// Returns whether a file's name is one that a version gets that came between.
+/// Returns whether a file's name is one of a conflict version.
 pub(super) fn is_conflict(name: &str) -> bool {
     name.rsplit_once(".conflict-").is_some_and(|(stem, time)| {
         let time = time.as_bytes();
@@ -124,8 +123,8 @@ pub(super) fn is_conflict(name: &str) -> bool {
     })
 }
 
-/// Returns where the file at `path` goes in the archive: to the same path there; where that is taken, or the
-/// file is only a version of one that stays, with the time in its name. Both are relative to `.ralph/`.
+/// Returns the path in the archive of the file at `path`: the same path there; if that is taken, or the file is only a
+/// version of one that stays, with the time in its name. Both are relative to `.ralph/`.
 ///
 /// ```
 /// use ralph_memory::store::archived_path;
@@ -151,8 +150,8 @@ pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, tak
     }
 }
 
-/// Returns the stem of the entry that an archived version belongs to, when it was archived, as its
-/// name says it, and which of that second's versions it is; `None` for the stem of an entry.
+/// Returns the stem of the entry that an archived version belongs to, the time of archiving in its name, and the number
+/// of the version within that second; `None` for the stem of an entry.
 ///
 /// ```
 /// use ralph_memory::store::version_of;

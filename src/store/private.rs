@@ -1,7 +1,7 @@
-//! Files outside of the project that are their user's alone: mode 0600, in a folder of mode 0700.
+//! Files outside of the project that only their user can read: mode 0600, in a folder of mode 0700.
 //!
-//! The folder may be in one that everybody writes to. So nothing is put into a folder, or believed that lies in one,
-//! which somebody else made or a link leads to.
+//! The parent folder may be writable for everyone. So a folder that another user made, or that a link leads to, is
+//! neither written nor trusted.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Read as _, Write};
@@ -15,18 +15,18 @@ use super::cache::regular;
 use super::folder::check_name;
 use super::temp::temporary_name;
 
-/// What the folder and those above it get that are made.
+/// The mode of folders that are created.
 const FOLDER: u32 = 0o700;
-/// What a file gets.
+/// The mode of a file.
 const FILE: Mode = Mode::from_raw_mode(0o600);
 
-/// Writes the file `name` in `folder`, over an older one, makes it durable, and returns its path. The folder, and those
-/// above it, are made where they are missing.
+/// Writes the file `name` in `folder`, replacing an older one, makes it durable, and returns its path. Missing folders
+/// are created.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` where the folder belongs to another user, and those of the file system. An older file is then
-/// as it was.
+/// `PermissionDenied` if the folder belongs to another user, and those of the file system. An older file is then
+/// unchanged.
 pub(crate) fn write_private(
     folder: &Path,
     name: &str,
@@ -47,12 +47,12 @@ pub(crate) fn write_private(
     renamed.inspect_err(|_| {
         let _ = unlinkat(&opened, &temporary, AtFlags::empty());
     })?;
-    // It is in place; a system that cannot make that last has done all it can.
+    // The file is in place; the rest depends on the system.
     let _ = opened.sync_all();
     Ok(folder.join(name))
 }
 
-/// Returns the names of the files in a folder of one's own; none where there is no such folder.
+/// Returns the names of the files in a folder of this user; none if there is no such folder.
 ///
 /// # Errors
 ///
@@ -68,11 +68,11 @@ pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// Reads a file that may be anything, if it begins with `start`.
+/// Reads a file of any kind, if it begins with `start`.
 ///
 /// # Errors
 ///
-/// `InvalidData` where it begins so and has more than `limit` bytes, and those of the file system.
+/// `InvalidData` if it begins so and has more than `limit` bytes, and those of the file system.
 pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let Ok(mut file) = regular(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
@@ -86,7 +86,7 @@ pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Resul
     }
     file.take(limit).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is over the limit of {limit} bytes")));
     }
     Ok(Some(bytes))
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_may_read_what_is_kept() {
+    fn saved_files_are_private() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a/b");
         let path = write_private(&folder, "x.json", |file| file.write_all(b"one")).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_allowed() {
+    fn reading_stops_at_the_limit() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x");
         let read = |text: &str, limit| {

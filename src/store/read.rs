@@ -1,8 +1,7 @@
 //! Reads one file without trusting it.
 //!
-//! Nothing that a file is, or turns into while it is read, blocks the call or makes it use more
-//! memory than the largest entry: links, FIFOs, sockets, devices and large files are told apart
-//! from entries here, so that a scan can report each of them.
+//! No kind of file, and no change while it is read, blocks the call or makes it use more memory than the largest entry:
+//! links, FIFOs, sockets, devices and large files are recognised here, so that a scan can report each of them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -21,8 +20,8 @@ use crate::error::Error;
 pub struct ReadFile {
     /// All its bytes, at most [`MAX_FILE_BYTES`].
     pub bytes: Vec<u8>,
-    /// What the file system said of it before the first byte was read, so that a change that came
-    /// during the reading shows as a difference the next time.
+    /// The file system's data before the first byte was read, so that a change during the reading shows as a difference
+    /// the next time.
     pub stat: FileStat,
 }
 
@@ -45,17 +44,16 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// Returns the error that stops a call which cannot do without the file at `path`.
+    /// Returns the error of a call that needs the file at `path`.
     pub fn into_error(self, path: impl Into<PathBuf>) -> Error {
         let path = path.into();
         let source = match self {
             Unreadable::Link => return Error::OutsideRoot { path },
             Unreadable::Missing => io::ErrorKind::NotFound.into(),
             Unreadable::NotAFile => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
-            Unreadable::TooLarge { size } => io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{size} bytes, and at most {MAX_FILE_BYTES} are read"),
-            ),
+            Unreadable::TooLarge { size } => {
+                io::Error::new(io::ErrorKind::InvalidData, format!("{size} bytes; the limit is {MAX_FILE_BYTES}"))
+            }
             Unreadable::Io(error) => error,
         };
         Error::Io { action: "read", path, source }
@@ -67,7 +65,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Unreadable`] says which of the things that are no entry is there.
+    /// [`Unreadable`] says what is there instead of an entry.
     pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
         read_below(&self.root_folder, &from_root(path))
     }
@@ -79,7 +77,7 @@ pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unread
     Ok(ReadFile { bytes, stat: FileStat::from_raw(&stat) })
 }
 
-/// Does the same and returns all that the system says of the file.
+/// Does the same, and returns all of the system's data about the file.
 pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, Stat), Unreadable> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -93,10 +91,10 @@ pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, St
     if stat.size > limit {
         return Err(Unreadable::TooLarge { size: stat.size });
     }
-    // One byte of room more than the file has, so that its end is seen without growing.
+    // One byte more than the file has, so that its end is seen without growing the buffer.
     let room = usize::try_from(stat.size).unwrap_or(MAX_FILE_BYTES) + 1;
     let mut bytes = Vec::with_capacity(room);
-    // The file may grow while it is read; its size is no limit, this is.
+    // The file may grow while it is read, so its size is not a limit; this is.
     (&file).take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge { size: bytes.len() as u64 });
@@ -111,7 +109,7 @@ impl From<io::Error> for Unreadable {
         } else if error.kind() != io::ErrorKind::InvalidInput && is_outside(&error) {
             Unreadable::Link
         } else if is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
-            // What the system answers to the opening of a socket, and of a device that is not there.
+            // The system's errors for opening a socket, and a device that does not exist.
             Unreadable::NotAFile
         } else {
             Unreadable::Io(error)

@@ -1,7 +1,7 @@
-//! Replaces a file that lies outside of a memory, such as a checklist.
+//! Replaces a file outside of a memory, such as a checklist.
 //!
-//! A reader sees the old bytes or the new ones, and no bytes are replaced but those that the caller has read. This file knows
-//! nothing of what they say.
+//! A reader sees the old bytes or the new ones, and only bytes that the caller has read are replaced. This file knows
+//! nothing of their meaning.
 
 use std::path::Path;
 use std::{fs, io};
@@ -11,14 +11,14 @@ use rustix::fs::{AtFlags, renameat, statat};
 use super::folder::Folder;
 use super::temp::{Durability, Temp};
 
-/// Replaces the bytes of the file at `path`, if they are `expected`, with `new`. Its mode stays the same, and so does its
-/// owner where the system lets us. Returns `false`, and changes nothing, where it no longer holds `expected`.
+/// Replaces the bytes of the file at `path`, if they are `expected`, with `new`. Its mode stays the same, and so does
+/// its owner if the system allows it. Returns `false`, and changes nothing, if it no longer contains `expected`.
 ///
 /// A link in the path's last part is replaced, not followed.
 ///
 /// # Errors
 ///
-/// That of the file system; the file is then as it was.
+/// That of the file system; the file is then unchanged.
 pub(crate) fn replace_file(path: &Path, expected: &[u8], new: &[u8]) -> io::Result<bool> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = Folder::open_root(path.parent().unwrap_or(Path::new("/")))?;
@@ -29,7 +29,7 @@ pub(crate) fn replace_file(path: &Path, expected: &[u8], new: &[u8]) -> io::Resu
     }
     renameat(&folder, temp.name(), &folder, name)?;
     temp.keep();
-    // It is in place; a system that cannot make that last has done all it can.
+    // The file is in place; the rest depends on the system.
     let _ = folder.sync();
     Ok(true)
 }

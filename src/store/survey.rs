@@ -1,5 +1,5 @@
-//! Looks at the state of the folder without changing anything: who holds the locks, what can be
-//! written, what a crash left.
+//! Examines the state of the folder without changing anything: who holds the locks, which folders are writable, what a
+//! crash left.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
@@ -16,36 +16,36 @@ use super::name::is_conflict;
 use super::sweep::is_alive;
 use super::temp::Leftover;
 
-/// How many folders deep is looked; no entry is deeper.
+/// How many folders deep the search goes; no entry is deeper.
 const MAX_DEPTH: usize = 34;
-/// How many paths of a kind are named; the rest is counted.
+/// How many paths of a kind are listed; the rest is counted.
 const MAX_NAMED: usize = 20;
 /// Where entries and temporary files are.
 const FOLDERS: [&str; 5] = ["knowledge", "journal", "archive", "state", "cache"];
 
-/// What can be done with a folder.
+/// The access to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderState {
-    /// There is none, and it is made when it is needed.
+    /// It does not exist, and is created when it is needed.
     Missing,
-    /// Files can be made in it.
+    /// Files can be created in it.
     Writable,
-    /// It can be read alone.
+    /// It can only be read.
     ReadOnly,
-    /// It cannot be looked into.
+    /// It cannot be read.
     Closed,
-    /// A link or a file stands in its place.
+    /// A link or a file is in its place.
     Blocked,
 }
 
-/// Who has a lock in this moment.
+/// The current holder of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockState {
-    /// Nobody.
+    /// No process.
     Free,
-    /// Another process, with what it wrote about itself.
+    /// Another process, with its text about itself.
     Held(Option<String>),
-    /// The system does not say.
+    /// The system does not support the question.
     Unknown(String),
 }
 
@@ -75,14 +75,14 @@ impl Paths {
     }
 }
 
-/// What a walk over all files showed.
+/// The result of a walk over all files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// How many folders with entries there are.
     pub folders: usize,
     /// Temporary files of processes that have ended.
     pub leftovers: Paths,
-    /// Versions that another program saved while this one wrote, kept in the archive for a person to look at.
+    /// Versions that another program saved during a write, kept in the archive for a person to look at.
     pub conflicts: Paths,
     /// Entry files that were changed after the given time.
     pub changed_later: Paths,
@@ -91,7 +91,7 @@ pub struct Survey {
 }
 
 impl Store {
-    /// Returns what can be done with a folder of `.ralph/`; the empty name is `.ralph/` itself.
+    /// Returns the access to a folder of `.ralph/`; the empty name is `.ralph/` itself.
     pub fn folder_state(&self, name: &str) -> FolderState {
         match self.folder(name) {
             Ok(folder) => match accessat(&folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
@@ -104,17 +104,17 @@ impl Store {
         }
     }
 
-    /// Returns who has the lock of the entry files.
+    /// Returns the holder of the lock of the entry files.
     pub fn lock_state(&self) -> LockState {
         self.state_of(Guarded::Entries)
     }
 
-    /// Returns who has the lock of `cache/`.
+    /// Returns the holder of the lock of `cache/`.
     pub fn cache_lock_state(&self) -> LockState {
         self.state_of(Guarded::Cache)
     }
 
-    /// Tries to share the lock for a moment, on a file that is there: nothing is made or written.
+    /// Tries to share the lock for a moment, on an existing file: nothing is created or written.
     fn state_of(&self, guarded: Guarded) -> LockState {
         let path = format!("{MEMORY}/{}/{LOCK}", guarded.folder());
         let file = match self.root_folder.open_below(&path, OFlags::RDONLY | OFlags::NONBLOCK) {
@@ -153,7 +153,7 @@ impl Store {
     }
 }
 
-/// Returns a path as seen from `.ralph/`. Nothing of ours has a name that is not UTF-8, and the check tells of those.
+/// Returns a path relative to `.ralph/`. Names of this program are UTF-8, and the check reports others.
 fn below(memory: &Path, path: &Path) -> Option<String> {
     path.strip_prefix(memory).ok()?.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
 }

@@ -1,7 +1,7 @@
-//! Removes what a crash left behind.
+//! Removes leftovers of a crash.
 //!
-//! A temporary file is removed when its bytes are known to be elsewhere. One that waited for an
-//! exchange may hold the version of an editor that came between; that one is kept.
+//! A temporary file is removed if its bytes are known to be elsewhere. One that waited for an exchange may contain the
+//! version of an editor that saved meanwhile; that one is kept.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,22 +17,21 @@ use super::read::read_below;
 use super::temp::Leftover;
 use crate::error::Result;
 
-/// Where temporary files are written under the lock of the entries. None can be in use by another
-/// process while this one holds it.
+/// Where temporary files are written under the lock of the entries. While this process has the lock, no other process
+/// uses one.
 const LOCKED_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive", "state"];
 /// Where they are written without that lock, with how many folders deep. Only those of processes
 /// that have ended are removed.
 const OPEN_FOLDERS: [(&str, usize); 2] = [("", 0), ("cache", MAX_DEPTH)];
-/// How many folders deep is looked; no entry is deeper by what this program does.
+/// How many folders deep the search goes; this program writes no entry deeper.
 const MAX_DEPTH: usize = 32;
 
-/// What was done with the temporary files that a crash left. Paths are relative to `.ralph/`, in
-/// order.
+/// The result for the temporary files that a crash left. Paths are relative to `.ralph/`, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Those that were removed.
     pub removed: Vec<String>,
-    /// Where those were moved that held the only copy of a version: conflict files in the archive.
+    /// Where files with the only copy of a version were moved: conflict files in the archive.
     pub kept: Vec<String>,
 }
 
@@ -42,8 +41,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`] when a folder cannot be listed or a file cannot be removed. What
-    /// was done until then stays done.
+    /// [`crate::error::Error::Io`] if a folder cannot be listed or a file cannot be removed. Files that were handled
+    /// before stay so.
     pub fn sweep(&self, lock: &Lock) -> Result<Swept> {
         lock.assert_guards(Guarded::Entries);
         let mut swept = Swept::default();
@@ -52,7 +51,7 @@ impl Store {
         for (path, depth, must_be_dead) in locked.chain(open) {
             match self.folder(path) {
                 Ok(folder) => self.sweep_folder(&folder, path, must_be_dead, depth, &mut swept)?,
-                // What is no folder, or a link, holds nothing of ours.
+                // Links, and other things that are not folders, have no files of this program.
                 Err(error) if is_missing(&error) || is_outside(&error) => {}
                 Err(error) => return Err(explain("clean up", self.full_path(path), error)),
             }
@@ -62,11 +61,12 @@ impl Store {
         Ok(swept)
     }
 
-    /// Removes the folder `name` in `cache/`, where there is one, and all that is in it. Of a link, the link itself goes.
+    /// Removes the folder `name` in `cache/` with its content, if it exists. If it is a link, the link itself is
+    /// removed.
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`]. What was removed until then is gone.
+    /// [`crate::error::Error::Io`]. Files that were removed before stay removed.
     pub fn remove_cache_folder(&self, lock: &Lock, name: &str) -> Result<()> {
         lock.assert_guards(Guarded::Cache);
         let removed = check_name(name).and_then(|()| {
@@ -78,13 +78,13 @@ impl Store {
             Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
         });
         match removed {
-            // Another process, which sweeps at the same time, was quicker.
+            // Another process that sweeps at the same time was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(|error| explain("remove", self.cache().join(name), error)),
         }
     }
 
-    /// Removes the temporary files in `cache/` of processes that have ended. What cannot be removed is in nobody's way.
+    /// Removes the temporary files in `cache/` of processes that have ended. Files that cannot be removed do no harm.
     pub(super) fn sweep_cache(&self) {
         if let Ok(cache) = self.folder("cache") {
             let _ = self.sweep_folder(&cache, "cache", true, MAX_DEPTH, &mut Swept::default());
@@ -101,7 +101,7 @@ impl Store {
     ) -> Result<()> {
         let failed = |error| explain("clean up", self.full_path(path), error);
         for (name, kind) in folder.listing().map_err(failed)? {
-            // Nothing of ours has a name that is not UTF-8.
+            // Names of this program are UTF-8.
             let Some(name_text) = name.to_str() else { continue };
             match kind {
                 FileKind::Folder if depth > 0 => {
@@ -135,7 +135,7 @@ impl Store {
         swept: &mut Swept,
     ) -> io::Result<()> {
         if let Some((target, _)) = leftover.exchange {
-            // A file too large to be read is none of ours: it is kept as well.
+            // This program writes no file that is too large to read: it is kept as well.
             let is_known = read_below(folder, name).is_ok_and(|file| leftover.is_known(&file.bytes));
             if !is_known {
                 let stat = folder.stat_of(name)?;
@@ -158,7 +158,7 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// Returns when the version was written; what is left over says nothing of the time of the crash.
+/// Returns when the version was written; a leftover file does not have the time of the crash.
 fn time_of(stat: FileStat) -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(stat.mtime)
 }

@@ -1,8 +1,7 @@
 //! Temporary files, and the ways to give a file a name.
 //!
-//! A file is written under a temporary name in the folder where it will stand, and gets its own
-//! name when it is complete. Until then it removes itself, whatever goes wrong. This file knows
-//! nothing of locks and of what may be replaced.
+//! A file is written under a temporary name in the folder of its target, and gets its own name when it is complete.
+//! Until then it removes itself on any failure. This file knows nothing of locks and of replacement rules.
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -19,15 +18,15 @@ use super::name::{MAX_NAME_BYTES, cut};
 
 /// How every temporary name begins.
 const PREFIX: &str = ".tmp-";
-/// What a new file may have; the process's umask takes from it.
+/// The mode of a new file, before the process's umask.
 pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
-/// Whether bytes must survive a power cut before the call goes on.
+/// Whether bytes must survive a power cut before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
     /// They are on the disk.
     Synced,
-    /// They can be made again.
+    /// They can be rebuilt.
     Unsynced,
 }
 
@@ -39,8 +38,7 @@ pub(super) struct Temp<'a> {
 }
 
 impl<'a> Temp<'a> {
-    /// Writes a new file. With `like`, it gets the mode of that one, and its owner where the system
-    /// lets us.
+    /// Writes a new file. With `like`, it gets the mode of that one, and its owner if the system allows it.
     pub(super) fn write(
         folder: &'a Folder,
         bytes: &[u8],
@@ -72,7 +70,7 @@ impl<'a> Temp<'a> {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Gives it a name that says what may be found under it once it was exchanged with `target`.
+    /// Gives it a name that describes its content after an exchange with `target`.
     pub(super) fn announce_exchange(&mut self, target: &str, expected: &[u8], new: &[u8]) -> io::Result<()> {
         let name = exchange_name(self.name(), target, Some((expected, new)));
         renameat(self.folder, self.name(), self.folder, &name)?;
@@ -80,7 +78,7 @@ impl<'a> Temp<'a> {
         Ok(())
     }
 
-    /// Leaves the file where it is: it has its own name, or holds what must not be lost.
+    /// Keeps the file: it has its own name, or its content must not be lost.
     pub(super) fn keep(mut self) -> String {
         self.name.take().unwrap_or_default()
     }
@@ -89,14 +87,14 @@ impl<'a> Temp<'a> {
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // It failed already, or the file is one that `sweep` removes: nothing more to say.
+            // The call failed already, or `sweep` will remove the file.
             let _ = unlinkat(self.folder, name, AtFlags::empty());
         }
     }
 }
 
-/// Returns what the file has while it is written. The bytes of a private file are never readable by
-/// others, not even for that moment.
+/// Returns the mode of the file while it is written. The bytes of a private file are never readable by others, not even
+/// for a moment.
 pub(super) fn first_mode(like: Option<&Stat>) -> Mode {
     like.map_or(NEW_FILE, |like| Mode::from_raw_mode(like.st_mode & 0o777))
 }
@@ -104,7 +102,7 @@ pub(super) fn first_mode(like: Option<&Stat>) -> Mode {
 fn make_like(file: &File, like: &Stat) -> io::Result<()> {
     let own = fstat(file)?;
     if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
-        // Root may give a file away, others mostly not: then the new one is its writer's.
+        // Root may give a file away, other users mostly not: then the new one belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
     let mode = like.st_mode & 0o7777;
@@ -126,9 +124,9 @@ pub(super) fn temporary_name() -> String {
     format!("{PREFIX}{process}-{:016x}", hasher.finish())
 }
 
-/// Returns the name under which a file waits for an exchange with `target`. After the exchange the
-/// displaced version is found under it; the fingerprints of the two versions of which a copy exists
-/// elsewhere say whether it may be removed. Without them it never may.
+/// Returns the name under which a file waits for an exchange with `target`. After the exchange it contains the
+/// displaced version. The fingerprints are those of the two versions with a copy elsewhere, which may be removed.
+/// Without fingerprints the file is never removed.
 pub(super) fn exchange_name(temporary: &str, target: &str, known: Option<(&[u8], &[u8])>) -> String {
     let (expected, new) = known.map_or((0, 0), |(expected, new)| (xxh3_64(expected), xxh3_64(new)));
     let start = format!("{temporary}-{expected:016x}-{new:016x}-");
@@ -136,13 +134,13 @@ pub(super) fn exchange_name(temporary: &str, target: &str, known: Option<(&[u8],
     format!("{start}{}", cut(target, room))
 }
 
-/// What the name of a temporary file says.
+/// The content of a temporary file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leftover<'a> {
     /// The process that made it.
     pub(super) process: u32,
-    /// The name of the file it was to be exchanged with, perhaps cut, and the fingerprints of the
-    /// versions that may be removed.
+    /// The name of the file it was to be exchanged with, perhaps cut, and the fingerprints of the versions that may be
+    /// removed.
     pub(super) exchange: Option<(&'a str, [u64; 2])>,
 }
 
@@ -169,14 +167,13 @@ fn hexadecimal(text: &str) -> Option<u64> {
     (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?
 }
 
-/// Gives a file or a folder another name and never replaces one that is there (`AlreadyExists`).
-/// `false` means that nothing was done because the system cannot.
+/// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
+/// because the system does not support it.
 pub(super) fn try_rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
     supported(abilities, || rename_noreplace(from, to))
 }
 
-/// Gives a file another name, in the same folder or another, and never replaces one that is there
-/// (`AlreadyExists`).
+/// Renames a file, in the same folder or to another, and never replaces an existing one (`AlreadyExists`).
 pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
     if try_rename_new(abilities, from, to)? {
         return Ok(());
@@ -193,7 +190,7 @@ pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Fold
             Err(error) => return Err(error),
         }
     }
-    // Takes the name with an empty file, so that it is this call's own file that is replaced.
+    // Takes the name with an empty file, so that this call replaces its own file.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(to.0, to.1, flags, NEW_FILE)?;
     renameat(from.0, from.1, to.0, to.1).map_err(|error| {
@@ -202,7 +199,7 @@ pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Fold
     })
 }
 
-/// Exchanges two names. `false` means that nothing was done because the system cannot.
+/// Exchanges two names. `false` means that nothing was done because the system does not support it.
 pub(super) fn exchange(abilities: Abilities, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
     supported(abilities, || rename_exchange(a, b))
 }

@@ -1,7 +1,7 @@
-//! Whose memories are used that were found by looking upward, and were not named.
+//! Which memories in parent folders are trusted without being named.
 //!
-//! Whoever may write to a folder above this one, as anybody may to `/tmp`, could put a `.ralph` there, and what it says
-//! goes into prompts. So its owner must be the user, as git wants it of a repository (`safe.directory`).
+//! Anyone who may write to a parent folder, such as `/tmp`, could put a `.ralph` there, and its text goes into prompts.
+//! So its owner must be the user, the same rule that git has for repositories (`safe.directory`).
 
 use std::path::Path;
 
@@ -10,26 +10,26 @@ use std::path::Path;
 pub struct Trust<'a> {
     /// The user id of this process.
     pub user: u32,
-    /// The user who became root by `sudo` for this process, and whose files are as good as root's own then.
+    /// The user who became root by `sudo` for this process; root trusts that user's files like its own.
     pub invoker: Option<u32>,
     /// Folders whose memories are used whoever owns them: absolute paths, `/path/*` for all below one, `*` for all.
     pub safe: &'a [String],
 }
 
 impl<'a> Trust<'a> {
-    /// Returns what holds for this process. `sudo_uid` is the variable `SUDO_UID`, which counts for root alone.
+    /// Returns the rules for this process. `sudo_uid` is the variable `SUDO_UID`, which counts only for root.
     pub fn new(user: u32, sudo_uid: Option<&str>, safe: &'a [String]) -> Trust<'a> {
         Trust { user, invoker: sudo_uid.filter(|_| user == 0).and_then(|id| id.parse().ok()), safe }
     }
 
-    /// Returns whether what this user owns is used.
+    /// Returns whether memories of this user are used.
     pub(super) fn is_own(&self, owner: u32) -> bool {
         owner == self.user || self.invoker == Some(owner)
     }
 
     /// Returns whether the memory in this folder is used whoever owns it.
     pub(super) fn is_safe(&self, root: &Path) -> bool {
-        // `/var` is a link on some systems, and whoever lists a folder need not know.
+        // `/var` is a link on some systems, and the list of folders need not resolve it.
         let real = root.canonicalize();
         let is = |folder: &Path, of: &dyn Fn(&Path, &Path) -> bool| {
             of(root, folder) || real.as_ref().is_ok_and(|real| of(real, &folder.canonicalize().unwrap_or_default()))
@@ -48,18 +48,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_own_is_trusted_and_under_sudo_that_of_the_one_who_called() {
+    fn the_users_own_memories_are_trusted_also_under_sudo() {
         let owns = |trust: Trust<'_>| [0, 1000, 1001].map(|owner| trust.is_own(owner));
         assert_eq!(owns(Trust::new(1000, None, &[])), [false, true, false]);
         assert_eq!(owns(Trust::new(0, None, &[])), [true, false, false]);
         assert_eq!(owns(Trust::new(0, Some("1000"), &[])), [true, true, false]);
         assert_eq!(owns(Trust::new(0, Some("x"), &[])), [true, false, false]);
-        // Anybody can set a variable; that one is root by `sudo` nobody else can.
+        // Any process can set a variable; only root can be root by `sudo`.
         assert_eq!(owns(Trust::new(1000, Some("1001"), &[])), [false, true, false]);
     }
 
     #[test]
-    fn folders_that_are_listed_are_safe() {
+    fn listed_folders_are_trusted() {
         let check = |safe: &str, root: &str, expected: bool| {
             let safe = [safe.to_owned()];
             assert_eq!(Trust::new(1, None, &safe).is_safe(Path::new(root)), expected, "{safe:?} {root}");

@@ -1,9 +1,8 @@
-//! Makes, replaces and moves entry files.
+//! Creates, replaces and moves entry files.
 //!
-//! Every call here is complete or did nothing: a file's bytes are on the disk before it gets its
-//! name, and the name is before the call returns. No bytes are replaced but those that the caller
-//! has read; a version that an editor puts in place in between is kept. This file knows nothing of
-//! what the bytes say.
+//! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
+//! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
+//! saves in between is kept. This file knows nothing of the content.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,38 +19,38 @@ use super::temp::{Durability, Temp, exchange, exchange_name, rename_new, tempora
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
-/// What became of a file that was to be made.
+/// The result of creating a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Created {
-    /// It was made.
+    /// It was created.
     Made,
-    /// The name is taken, and what has it was left alone.
+    /// The name is taken, and the existing file was left alone.
     Exists,
 }
 
-/// What was found when a file was replaced.
+/// The result of replacing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// Where another program's version, which came between the last check and the exchange, was
-    /// kept. It is for a person to look at: the new version does not contain it.
+    /// Where another program's version is kept that was saved between the last check and the exchange. It is for a
+    /// person to look at: the new version does not contain it.
     pub conflict: Option<String>,
 }
 
-/// How far a replacement has come.
+/// The step of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteStep {
     /// The new bytes are on the disk, under a temporary name.
     Written,
-    /// The old bytes were found unchanged for the last time.
+    /// The last check found the old bytes unchanged.
     Checked,
     /// The two have exchanged names.
     Exchanged,
 }
 
 impl Store {
-    /// Makes the file at `path`, and the folders that it needs, and makes it durable.
+    /// Creates the file at `path`, and the folders that it needs, and makes it durable.
     ///
-    /// A name that is taken, by whatever, is left alone. The file gets the mode 0666 less the umask.
+    /// A taken name is left alone, whatever has it. The file gets the mode 0666 less the umask.
     ///
     /// # Errors
     ///
@@ -66,7 +65,7 @@ impl Store {
         self.create_in(&folder, name, bytes, Durability::Synced).map_err(failed)
     }
 
-    /// Makes a file of this name, which is a single one, in an open folder, unless it is taken.
+    /// Creates a file of this single name in an open folder, unless the name is taken.
     pub(super) fn create_in(
         &self,
         folder: &Folder,
@@ -88,27 +87,26 @@ impl Store {
         temp.keep();
         if durability == Durability::Synced {
             folder.sync().inspect_err(|_| {
-                // The caller will take it that there is no such file, and may make it again.
+                // The caller will assume that there is no such file, and may create it again.
                 let _ = unlinkat(folder, name, AtFlags::empty());
             })?;
         }
         Ok(Created::Made)
     }
 
-    /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that
-    /// durable. Its mode stays the same, and so does its owner where the system lets us.
+    /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that durable. Its mode
+    /// stays the same, and so does its owner if the system allows it.
     ///
-    /// The file is checked once more when the new bytes are on the disk, and then the two exchange
-    /// names, so that a version which came even after that check is not lost: it is kept in the
-    /// archive as `<stem>.conflict-<now>.md`. Where the file system cannot exchange names, that last
-    /// step is a plain rename right after the check. Equal bytes write nothing.
+    /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
+    /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the
+    /// file system cannot exchange names, the last step is a plain rename right after the check. Equal bytes write
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] when the file is gone or does not hold `expected`, and those of
-    /// [`Store::create`]. The file is then as it was. Only where another program writes at the very
-    /// time at which the disk fails is its version left under another name, which
-    /// [`Error::Conflict`] says.
+    /// [`Error::Conflict`] if the file is gone or does not contain `expected`, and those of [`Store::create`]. The file
+    /// is then unchanged. Only if another program writes at the moment at which the disk fails, its version may be left
+    /// under another name, which [`Error::Conflict`] gives.
     pub fn replace(
         &self,
         lock: &Lock,
@@ -120,8 +118,7 @@ impl Store {
         self.replace_with(lock, path, expected, new, now, &mut |_| {})
     }
 
-    /// Does what [`Store::replace`] does, and calls `interrupt` after each step, so that tests can
-    /// be the program that comes between.
+    /// Does what [`Store::replace`] does, and calls `interrupt` after each step, so that tests can interfere there.
     pub(super) fn replace_with(
         &self,
         lock: &Lock,
@@ -156,7 +153,7 @@ impl Store {
         if let Err(error) = folder.sync() {
             return Err(self.undo_exchange(path, &folder, name, temp, new, error));
         }
-        // The displaced version is under the temporary name, which goes when `temp` is dropped.
+        // The displaced version is under the temporary name, which is removed when `temp` is dropped.
         if matches!(read_below(&folder, temp.name()), Ok(displaced) if displaced.bytes == expected) {
             return Ok(Replaced { conflict: None });
         }
@@ -169,7 +166,7 @@ impl Store {
         }
     }
 
-    /// Exchanges the names once more after a failure, and returns the error that tells of it.
+    /// Exchanges the names again after a failure, and returns the error that describes it.
     fn undo_exchange(
         &self,
         path: &str,
@@ -184,13 +181,13 @@ impl Store {
         if matches!(undone, Ok(true)) && is_ours() {
             return explain("replace", self.full_path(path), error);
         }
-        // What is under the temporary name is not ours to remove.
+        // The file under the temporary name is not this program's.
         let full = self.full_path(path);
         let kept = full.with_file_name(temp.keep());
         Error::Conflict { path: full, kept: Some(kept) }
     }
 
-    /// Moves a displaced version of the file at `path` to the archive, and returns where it is.
+    /// Moves a displaced version of the file at `path` to the archive, and returns its path.
     pub(super) fn keep_version(
         &self,
         folder: &Folder,
@@ -216,8 +213,8 @@ impl Store {
         }
     }
 
-    /// Writes an old version of the file at `path` to the archive, durably, and returns where it
-    /// is: `archive/<folders>/<stem>.20260217T120000Z.md`, with `-2` and so on where that is taken.
+    /// Writes an old version of the file at `path` to the archive, durably, and returns its path:
+    /// `archive/<folders>/<stem>.20260217T120000Z.md`, with `-2` and so on if that is taken.
     ///
     /// # Errors
     ///
@@ -239,8 +236,8 @@ impl Store {
         }
     }
 
-    /// Removes a copy that [`Store::archive_copy`] made, if it still holds these bytes: what it was
-    /// made for did not happen.
+    /// Removes a copy that [`Store::archive_copy`] made, if it still contains these bytes: the change that needed it
+    /// did not happen.
     ///
     /// # Errors
     ///
@@ -255,22 +252,22 @@ impl Store {
         Ok(())
     }
 
-    /// Moves the file at `from` to `to`, makes the folders that it needs, and makes that durable.
+    /// Moves the file at `from` to `to`, creates the folders that it needs, and makes that durable.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] when the name `to` is taken, and those of [`Store::create`]; the file is
-    /// then where it was. What is no regular file is not moved ([`Error::Io`]).
+    /// [`Error::Conflict`] if the name `to` is taken, and those of [`Store::create`]; the file then stays at `from`.
+    /// Only regular files are moved (else [`Error::Io`]).
     pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
         self.move_all(lock, &[(from, to)])?.into_iter().collect()
     }
 
-    /// Moves each file to its new path as [`Store::move_to`] does, and returns what came of each. All of it is
-    /// durable when this returns: each folder is synced once, and not once for each file.
+    /// Moves each file to its new path as [`Store::move_to`] does, and returns the result of each. Everything is
+    /// durable when this returns: each folder is synced once, instead of once per file.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when it cannot be made durable; then every file is where it was.
+    /// [`Error::Io`] if it cannot be made durable; then every file is back at its old path.
     pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
         lock.assert_guards(Guarded::Entries);
         let moved: Vec<Result<()>> = moves.iter().map(|(from, to)| self.rename_to(from, to)).collect();
@@ -288,7 +285,7 @@ impl Store {
         Ok(moved)
     }
 
-    /// Gives a file another path, whose folders are made, unless it is taken.
+    /// Gives a file another path, whose folders are created, unless it is taken.
     fn rename_to(&self, from: &str, to: &str) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
         let failed = |error| explain("move", self.full_path(to), error);
@@ -305,10 +302,10 @@ impl Store {
         self.folder(path)?.sync()
     }
 
-    /// Gives each of two files the other's name, and makes that durable.
+    /// Exchanges the names of two files, and makes that durable.
     ///
-    /// Where the file system cannot exchange names, the file at `a` has a temporary one for a
-    /// moment; a crash in that moment leaves it to [`Store::sweep`], which keeps it.
+    /// If the file system cannot exchange names, the file at `a` has a temporary one for a moment; a crash in that
+    /// moment leaves it to [`Store::sweep`], which keeps it.
     ///
     /// # Errors
     ///
@@ -325,13 +322,13 @@ impl Store {
         let places = ((&a_folder, a_name), (&b_folder, b_name));
         self.exchange_anyhow(places.0, places.1).map_err(failed)?;
         a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
-            // The caller will take it that nothing was done, and may do it again, which would undo it.
+            // The caller will assume that nothing was done, and may do it again, which would undo it.
             let _ = self.exchange_anyhow(places.0, places.1);
             failed(error)
         })
     }
 
-    /// Exchanges two names, by way of a third where the file system cannot do it at once.
+    /// Exchanges two names, through a third one if the file system cannot do it in one step.
     fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
         if exchange(self.abilities, a, b)? {
             return Ok(());
@@ -350,15 +347,14 @@ impl Store {
         Ok(())
     }
 
-    /// Opens the folder of the file at `path`, makes what is missing of it, and returns it with the
-    /// file's name.
+    /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
     pub(super) fn make_parent<'a>(&self, path: &'a str, durability: Durability) -> io::Result<(Folder, &'a str)> {
         check_path(path)?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         Ok((self.make_folders(folder, durability)?, name))
     }
 
-    /// Opens the folder of the file at `path`, which must be there, and returns it with the name.
+    /// Opens the existing folder of the file at `path`, and returns it with the name.
     pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
         check_path(path)?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -376,7 +372,7 @@ impl Store {
         }
     }
 
-    /// Fails unless the file holds `expected`, and returns what the system says of it.
+    /// Fails unless the file contains `expected`, and returns the system's data about it.
     fn check_unchanged(&self, path: &str, folder: &Folder, name: &str, expected: &[u8]) -> Result<Stat> {
         let failed = |error| self.gone_or("replace", path, error);
         match read_with_stat(folder, name) {
@@ -389,7 +385,7 @@ impl Store {
         }
     }
 
-    /// A file that is gone was changed by another program; all else is a failure.
+    /// Another program changed a missing file; every other error is a failure.
     fn gone_or(&self, action: &'static str, path: &str, error: io::Error) -> Error {
         let full = self.full_path(path);
         if error.kind() == io::ErrorKind::NotFound {
@@ -409,11 +405,11 @@ fn not_a_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
-/// Refuses what could be written and never read again.
+/// Refuses bytes that could be written and never read again.
 fn check_size(path: &str, bytes: &[u8]) -> Result<()> {
     if bytes.len() <= MAX_FILE_BYTES {
         return Ok(());
     }
-    let reason = format!("it would have {} bytes, and an entry has at most {MAX_FILE_BYTES}", bytes.len());
+    let reason = format!("it would have {} bytes; the limit of an entry is {MAX_FILE_BYTES}", bytes.len());
     Err(Error::invalid(format!("`{path}`"), reason))
 }

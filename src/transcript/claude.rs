@@ -1,43 +1,43 @@
 //! Claude Code: the event stream of `claude -p --output-format stream-json --verbose`, and the session files in
-//! `~/.claude/projects/`, which have the same messages without an event at their end.
+//! `~/.claude/projects/`, which have the same messages and no final event.
 
 use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::Input;
 use super::figures::Figures;
-use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
 use crate::text::floor;
 
 /// How many calls of tools may wait for their results; an agent makes a few at once.
 const MAX_CALLS: usize = 256;
-/// How many sessions may go on in turns; most streams have one.
+/// How many sessions may alternate; most streams have one.
 const MAX_SESSIONS: usize = 64;
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
 /// How much of a call is kept, in bytes.
 const MAX_SUBJECT: usize = 4096;
 
-/// A stream of Claude Code so far.
+/// The state of a stream of Claude Code.
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// The calls without a result yet, the oldest first.
     calls: VecDeque<ToolCall>,
-    /// The last sessions with their figures, the one of the last result at the end.
+    /// The last sessions with their figures; the session of the last result comes last.
     sessions: Vec<(Option<String>, Figures)>,
-    /// The figures of those before them.
+    /// The figures of the sessions before them.
     earlier: Figures,
-    /// Whether work was begun or resumed since the last result.
+    /// Whether work began or resumed after the last result.
     is_open: bool,
-    /// What the program said last in its own words: an error, mostly.
+    /// The last text of the program itself, mostly an error.
     program_said: String,
-    /// Whether the folder is known that the agent works in.
+    /// Whether the agent's working folder is known.
     has_folder: bool,
-    /// The last message of a session file, with its tokens so far: each of its pieces is a line.
+    /// The last message of a session file, with its tokens so far: each of its parts is a line.
     message: (String, Figures),
     /// The tokens of the messages before it.
     messages: Figures,
@@ -114,7 +114,7 @@ struct ClaudeMessage<'a> {
     usage: Field<'a>,
 }
 
-/// A piece of a message: a text, the call of a tool, or its result.
+/// A part of a message: a text, the call of a tool, or its result.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ContentBlock<'a> {
@@ -136,7 +136,7 @@ struct ContentBlock<'a> {
     content: Field<'a>,
 }
 
-/// What the program itself says of a tool's result.
+/// The program's own description of a tool's result.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Details<'a> {
@@ -147,63 +147,63 @@ struct Details<'a> {
 }
 
 impl Claude {
-    /// Takes a line. Fails where it is no event, and passes over events that are not known.
-    pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
+    /// Reads a line. Fails if it is not an event, and skips unknown events.
+    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let event: ClaudeEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let kind = Some(kind);
         let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
-        // Others are told behind the end as well: that the session is idle, what could be asked next.
+        // Other events also follow the end: that the session is idle, or suggestions for the next request.
         self.is_open |= is_init || json::is(kind, "assistant") || json::is(kind, "user");
         if (is_init || event.file_session_id.is_some())
             && !self.has_folder
             && let Some(folder) = json::text(event.cwd)
         {
-            heard.files.work_in(&folder);
+            builder.files.work_in(&folder);
             self.has_folder = event.file_session_id.is_some();
         }
         if json::is(kind, "assistant") {
-            self.assistant(&event, heard)?;
+            self.assistant(&event, builder)?;
         } else if json::is(kind, "user") {
-            self.user(&event, heard)?;
+            self.user(&event, builder)?;
         } else if json::is(kind, "result") {
-            self.result(&event, heard);
+            self.result(&event, builder);
         } else if is_init {
-            heard.set_model(short(event.model));
+            builder.set_model(short(event.model));
         }
         Ok(())
     }
 
-    fn assistant(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) -> Result<(), String> {
+    fn assistant(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
         let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
-        // What works is not always what was asked for; the program's own words have no model.
+        // The model that works may differ from the requested one; texts of the program itself have no model.
         let model = short(message.model);
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
-        heard.set_model(model.filter(|_| is_own && !is_program));
+        builder.set_model(model.filter(|_| is_own && !is_program));
         if event.file_session_id.is_some() {
-            self.message(&message, is_own, heard);
+            self.message(&message, is_own, builder);
         }
         if json::is_true(event.is_api_error) {
             let error = content(message.content);
-            heard.fail("", &error);
-            heard.close(Ending::of_error(&error));
+            builder.fail("", &error);
+            builder.close(Ending::of_error(&error));
             self.is_open = false;
             return Ok(());
         }
         if is_program {
-            // Of a stream, the result tells it again, and whether it is an error.
+            // In a stream, the result repeats it, and states whether it is an error.
             content(message.content).trim().clone_into(&mut self.program_said);
             return Ok(());
         }
         json::items(message.content, &mut |block| {
             let Some(block) = json::part::<ContentBlock<'_>>(block)? else { return Ok(()) };
             if json::is(block.kind, "text") && is_own {
-                heard.say(&json::text(block.text).unwrap_or_default());
+                builder.say(&json::text(block.text).unwrap_or_default());
             } else if json::is(block.kind, "tool_use") {
                 let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
-                heard.call(&name, || input.argument(block.input));
+                builder.call(&name, || input.argument(block.input));
                 let subjects = [input.file_path, input.notebook_path, input.command, input.path];
                 let subject = subjects.into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();
@@ -218,8 +218,8 @@ impl Claude {
         })
     }
 
-    /// Takes the tokens of a message of a session file, and whether it is the last one of a turn.
-    fn message(&mut self, message: &ClaudeMessage<'_>, is_own: bool, heard: &mut Heard) {
+    /// Counts the tokens of a message of a session file, and checks whether it is the last one of a turn.
+    fn message(&mut self, message: &ClaudeMessage<'_>, is_own: bool, builder: &mut TranscriptBuilder) {
         let id = short(message.id).unwrap_or_default();
         if id != self.message.0 {
             self.messages = self.messages.and(self.message.1);
@@ -230,93 +230,93 @@ impl Claude {
         let Some(reason) = json::text(message.stop_reason).filter(|_| is_own) else { return };
         self.is_open = reason == "tool_use";
         if is_stop(&reason) {
-            heard.stop(&reason);
+            builder.stop(&reason);
         } else {
-            heard.close(Ending::Well);
+            builder.close(Ending::Well);
         }
     }
 
-    fn user(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) -> Result<(), String> {
+    fn user(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
         let mut details: Details<'_> =
             json::object(event.tool_use_result.or(event.file_tool_use_result)).unwrap_or_default();
-        // Of several results nothing says which one it is of.
+        // If there are several results, it is unknown which one it belongs to.
         if (details.kind.is_some() || details.filenames.is_some()) && n_results(message.content) != 1 {
             details = Details::default();
         }
-        self.interrupt(message.content, heard);
+        self.interrupt(message.content, builder);
         json::items(message.content, &mut |block| {
             let block = json::part::<ContentBlock<'_>>(block)?;
             let text = block.as_ref().filter(|block| json::is(block.kind, "text"));
-            self.interrupt(text.and_then(|block| block.text), heard);
+            self.interrupt(text.and_then(|block| block.text), builder);
             let block = block.filter(|block| json::is(block.kind, "tool_result"));
             let Some(block) = block else { return Ok(()) };
             let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
             if json::is_true(block.is_error) {
-                let what = call.shown(heard);
-                heard.fail(&what, &content(block.content));
+                let what = call.shown(builder);
+                builder.fail(&what, &content(block.content));
             } else if matches!(call.name.as_str(), "Grep" | "Glob") {
-                heard.files.note_found(&call.subject, &filenames(details.filenames));
-            } else if let Some(path) = heard.files.within(&call.subject) {
+                builder.files.note_found(&call.subject, &filenames(details.filenames));
+            } else if let Some(path) = builder.files.within(&call.subject) {
                 let done = match call.name.as_str() {
                     "Read" => Done::Read,
                     "Edit" | "MultiEdit" | "NotebookEdit" => Done::Modified,
                     "Write" => written(&details, block.content).unwrap_or_else(|| {
-                        // Nobody writes over what nobody has looked at: the tool itself forbids it.
-                        if heard.files.knows(&path) { Done::Modified } else { Done::Created }
+                        // The tool itself refuses to overwrite a file that was not read before.
+                        if builder.files.knows(&path) { Done::Modified } else { Done::Created }
                     }),
                     _ => return Ok(()),
                 };
-                heard.files.note(path, done);
+                builder.files.note(path, done);
             }
             Ok(())
         })
     }
 
-    /// Takes a text at the place of the user's words, where Claude Code itself tells that it was interrupted; in a
-    /// session's file nothing else does.
-    fn interrupt(&mut self, text: Field<'_>, heard: &mut Heard) {
+    /// Reads a text in the role of the user. Claude Code itself writes there that it was interrupted; a session's file
+    /// has no other sign of that.
+    fn interrupt(&mut self, text: Field<'_>, builder: &mut TranscriptBuilder) {
         if json::text(text).is_some_and(|text| text.starts_with("[Request interrupted by user")) {
-            heard.close(Ending::Interrupted);
+            builder.close(Ending::Interrupted);
             self.is_open = false;
         }
     }
 
-    fn result(&mut self, event: &ClaudeEvent<'_>, heard: &mut Heard) {
+    fn result(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) {
         let subtype = short(event.subtype).unwrap_or_default();
         let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
         let text = json::text(event.result).unwrap_or_default();
         let reason = json::text(event.stop_reason).unwrap_or_default();
         self.is_open = false;
         let is_stopped = json::text(event.terminal_reason).is_some_and(|reason| reason.starts_with("aborted_"));
-        heard.close(match subtype.as_str() {
+        builder.close(match subtype.as_str() {
             _ if is_stopped => Ending::Interrupted,
-            // Of turns, money, and of attempts at an answer in the form that was asked for.
+            // Limits of turns, money, and attempts at an answer in the requested form.
             limit if limit.starts_with("error_max_") => Ending::Blocked,
             _ if is_failed => Ending::of_error(&text),
             _ => Ending::Well,
         });
         if is_stop(&reason) {
-            heard.stop(&reason);
+            builder.stop(&reason);
         }
-        // What the program says of an error are no words of the agent, and sum nothing up.
+        // The program's text about an error is not the agent's text, and is no summary.
         if is_failed && !text.is_empty() && text.trim() == self.program_said {
-            heard.end("", false);
+            builder.end("", false);
         } else {
-            heard.end(&text, !is_failed);
+            builder.end(&text, !is_failed);
         }
         if is_failed && !is_stopped {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
             let mut n_told = 0;
             let _ = json::items(event.errors, &mut |error| {
                 if let Some(error) = json::text(error) {
-                    heard.fail(what, &error);
+                    builder.fail(what, &error);
                     n_told += 1;
                 }
                 Ok(())
             });
             if n_told == 0 {
-                heard.fail(what, &text);
+                builder.fail(what, &text);
             }
         }
         let session = short(event.session_id);
@@ -328,30 +328,32 @@ impl Claude {
         self.sessions.push((session, before.or(Figures::of(event))));
     }
 
-    /// Takes the call with this id from those that wait.
+    /// Removes the call with this id from the waiting ones, and returns it.
     fn call(&mut self, id: &str) -> Option<ToolCall> {
         let at = self.calls.iter().position(|call| call.id == id)?;
         self.calls.remove(at)
     }
 
-    pub(super) fn finish(&mut self, heard: &mut Heard) {
-        heard.is_complete &= !self.is_open;
+    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
+        builder.is_complete &= !self.is_open;
         // A session file has no totals.
         let messages = if self.sessions.is_empty() { self.messages.and(self.message.1) } else { Figures::default() };
         let earlier = self.earlier.and(messages);
         let figures = self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures));
-        heard.cost_usd = figures.cost_usd;
-        (heard.tokens_in, heard.tokens_out) = (figures.tokens_in, figures.tokens_out);
-        heard.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
+        builder.cost_usd = figures.cost_usd;
+        (builder.tokens_in, builder.tokens_out) = (figures.tokens_in, figures.tokens_out);
+        builder.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
     }
 }
 
 impl ToolCall {
-    /// Returns how the call stands in an error. The path of a file that is not the project's stays away.
-    fn shown(&self, heard: &Heard) -> String {
+    /// Returns the form of the call in an error. Paths outside of the project are left out.
+    fn shown(&self, builder: &TranscriptBuilder) -> String {
         match self.name.as_str() {
             "Bash" => command(&self.subject),
-            name => heard.files.within(&self.subject).map_or_else(|| name.to_owned(), |path| format!("{name} {path}")),
+            name => {
+                builder.files.within(&self.subject).map_or_else(|| name.to_owned(), |path| format!("{name} {path}"))
+            }
         }
     }
 }
@@ -363,7 +365,7 @@ impl Figures {
             duration_ms: json::amount(event.duration_ms),
             ..Figures::default()
         };
-        // The cost is that of subagents too, and so are these tokens, but not those of `usage`.
+        // The cost includes subagents, and so do these tokens, unlike those of `usage`.
         json::values(event.model_usage, &mut |usage| figures.count(usage));
         if figures.tokens_in.is_none() {
             figures.count(event.usage);
@@ -414,7 +416,7 @@ fn content(field: Field<'_>) -> String {
     first.unwrap_or_default()
 }
 
-/// Returns what a call of `Write` did, where its result says so.
+/// Returns what a call of `Write` did, if its result states it.
 fn written(details: &Details<'_>, content_field: Field<'_>) -> Option<Done> {
     if json::is(details.kind, "create") {
         return Some(Done::Created);

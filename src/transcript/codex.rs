@@ -4,31 +4,30 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::builder::{TranscriptBuilder, command};
 use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
 use super::event::Input;
-use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
 use super::rollout::Rollout;
 
-/// What a message begins with that tells of a connection that is tried again.
+/// The beginning of a message about a retried connection.
 const RECONNECTING: &str = "Reconnecting...";
-/// How many items are known that have begun; a few are at work at once.
+/// How many started items are remembered; only a few are active at once.
 const MAX_BEGUN: usize = 64;
 
-/// A stream of Codex so far.
+/// The state of a stream of Codex.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
-    /// The tokens of the thread so far, and of those before it: read and written.
+    /// The tokens of the thread so far, and of the threads before it: read and written.
     tokens: Option<(u64, u64)>,
     earlier: Option<(u64, u64)>,
-    /// How the error is to be taken that came behind the last turn that ended well and the last item that was
-    /// completed.
+    /// How to interpret the error that followed the last successful turn and the last completed item.
     failing: Option<Ending>,
-    /// The last attempt to connect again, while nothing says what came of it.
+    /// The last attempt to reconnect, while its result is unknown.
     reconnecting: Option<String>,
-    /// The last items that were told when they began.
+    /// The last items that were reported when they began.
     begun: VecDeque<String>,
     rollout: Rollout,
 }
@@ -108,50 +107,50 @@ struct CodexAnswer<'a> {
 }
 
 impl Codex {
-    /// Takes a line. Fails where it is no event, and passes over events that are not known.
-    pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
+    /// Reads a line. Fails if it is not an event, and skips unknown events.
+    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let event: CodexEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let kind = json::text(Some(kind)).unwrap_or_default();
         if event.payload.is_some() {
-            return self.rollout.take(&kind, event.payload, heard);
+            return self.rollout.take(&kind, event.payload, builder);
         }
         match kind.as_str() {
             "thread.started" => self.end_thread(),
-            "turn.started" => heard.is_complete = false,
+            "turn.started" => builder.is_complete = false,
             "item.started" => {
-                // What cannot be read of it is told when it is completed.
-                self.tell(&json::object(event.item).unwrap_or_default(), heard);
+                // If it cannot be read, it is reported when it is completed.
+                self.tell(&json::object(event.item).unwrap_or_default(), builder);
             }
             "item.completed" => {
                 let completed: CodexItem<'_> = json::part(event.item)?.unwrap_or_default();
-                // The work goes on behind what was an error then; one that is told as an item shows no work.
+                // The work continues after an error; an error that is an item of its own shows no work.
                 self.failing = self.failing.take().filter(|_| json::is(completed.kind, "error"));
                 self.reconnecting = None;
-                self.tell(&completed, heard);
-                item(&completed, heard)?;
+                self.tell(&completed, builder);
+                item(&completed, builder)?;
             }
             "turn.completed" => {
-                heard.close(Ending::Well);
+                builder.close(Ending::Well);
                 (self.failing, self.reconnecting) = (None, None);
                 self.count(event.usage);
             }
             "turn.failed" => {
                 let message = message(event.error);
-                // What follows a connection that is tried again says how that ended.
+                // The event after a retried connection shows how the retry ended.
                 self.reconnecting = None;
-                heard.close(Ending::of_error(&message));
-                heard.fail("", &message);
+                builder.close(Ending::of_error(&message));
+                builder.fail("", &message);
             }
             "error" => {
-                // It also tells of connections that are tried again, so that only the end shows what it meant.
+                // It also reports retried connections, so only the end shows its meaning.
                 let message = bare(json::text(event.message).unwrap_or_default());
                 self.failing = Some(Ending::of_error(&message));
                 if message.starts_with(RECONNECTING) {
                     self.reconnecting = Some(message);
                 } else {
                     self.reconnecting = None;
-                    heard.fail("", &message);
+                    builder.fail("", &message);
                 }
             }
             _ => {}
@@ -159,9 +158,9 @@ impl Codex {
         Ok(())
     }
 
-    /// Tells of an item that is the call of a tool, once: not all of them are told when they begin.
-    fn tell(&mut self, item: &CodexItem<'_>, heard: &mut Heard) {
-        if heard.events.is_none() {
+    /// Reports an item that is the call of a tool, once: some are not reported when they begin.
+    fn tell(&mut self, item: &CodexItem<'_>, builder: &mut TranscriptBuilder) {
+        if builder.events.is_none() {
             return;
         }
         let text = |field| json::text(field).unwrap_or_default();
@@ -182,7 +181,7 @@ impl Codex {
             }
             _ => return,
         };
-        // A search says what for when it is over.
+        // A search has its query only when it is over.
         if argument.is_empty() && item.query.is_some() {
             return;
         }
@@ -192,11 +191,11 @@ impl Codex {
         }
         self.begun.truncate(MAX_BEGUN - 1);
         self.begun.push_front(id);
-        heard.call(&tool, || argument);
+        builder.call(&tool, || argument);
     }
 
-    /// Counts a turn. Figures are those of the thread up to then, not of the turn; those that become smaller
-    /// are of a version that has them by turn. What was read from the cache is part of what was read.
+    /// Counts a turn. Figures are totals of the thread, not of the turn. If they become smaller, they come from a
+    /// version that has them by turn. Tokens from the cache are part of the tokens that were read.
     fn count(&mut self, usage: Field<'_>) {
         let Some(usage) = json::object::<CodexUsage<'_>>(usage) else { return };
         let (Some(read), Some(written)) = (json::count(usage.input_tokens), json::count(usage.output_tokens)) else {
@@ -217,22 +216,22 @@ impl Codex {
         }
     }
 
-    pub(super) fn finish(&mut self, heard: &mut Heard) {
+    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
         self.end_thread();
-        (heard.tokens_in, heard.tokens_out) = self.earlier.or(self.rollout.tokens()).unzip();
+        (builder.tokens_in, builder.tokens_out) = self.earlier.or(self.rollout.tokens()).unzip();
         if let Some(message) = self.reconnecting.take() {
-            heard.fail("", &message);
+            builder.fail("", &message);
         }
         if let Some(ending) = self.failing.take() {
-            heard.close(ending);
+            builder.close(ending);
         }
     }
 }
 
-fn item(item: &CodexItem<'_>, heard: &mut Heard) -> Result<(), String> {
+fn item(item: &CodexItem<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
     let is_failed = json::is(item.status, "failed") || json::is(item.status, "declined");
     match json::text(item.kind).unwrap_or_default().as_str() {
-        "agent_message" | "assistant_message" => heard.say(&json::text(item.text).unwrap_or_default()),
+        "agent_message" | "assistant_message" => builder.say(&json::text(item.text).unwrap_or_default()),
         "command_execution" => {
             let code = item.exit_code.and_then(|code| code.get().parse::<i64>().ok());
             if is_failed || code.is_some_and(|code| code != 0) {
@@ -244,28 +243,30 @@ fn item(item: &CodexItem<'_>, heard: &mut Heard) -> Result<(), String> {
                 let output = json::text(item.aggregated_output).unwrap_or_default();
                 let line = json::text(item.command).unwrap_or_default();
                 let words = shlex::split(&line).unwrap_or_default();
-                heard.fail(&command(script(&words).unwrap_or(&line)), &format!("{how}\n{output}"));
+                builder.fail(&command(script(&words).unwrap_or(&line)), &format!("{how}\n{output}"));
             }
         }
         "file_change" if !is_failed => json::items(item.changes, &mut |change| {
             let change: FileChange<'_> = json::part(change)?.unwrap_or_default();
-            let Some(path) = json::text(change.path).and_then(|path| heard.files.within(&path)) else { return Ok(()) };
+            let Some(path) = json::text(change.path).and_then(|path| builder.files.within(&path)) else {
+                return Ok(());
+            };
             match json::text(change.kind).unwrap_or_default().as_str() {
-                "add" => heard.files.note(path, Done::Created),
-                "delete" => heard.files.remove(path),
-                _ => heard.files.note(path, Done::Modified),
+                "add" => builder.files.note(path, Done::Created),
+                "delete" => builder.files.remove(path),
+                _ => builder.files.note(path, Done::Modified),
             }
             Ok(())
         })?,
         "file_change" => {
             let how = if json::is(item.status, "declined") { "declined" } else { "failed" };
-            heard.fail("file change", how);
+            builder.fail("file change", how);
         }
         "mcp_tool_call" if is_failed || item.error.is_some() => {
             let name = |field| json::text(field).unwrap_or_default();
-            heard.fail(&format!("{}.{}", name(item.server), name(item.tool)), &message(item.error));
+            builder.fail(&format!("{}.{}", name(item.server), name(item.tool)), &message(item.error));
         }
-        "error" => heard.fail("", &json::text(item.message).unwrap_or_default()),
+        "error" => builder.fail("", &json::text(item.message).unwrap_or_default()),
         _ => {}
     }
     Ok(())
@@ -277,7 +278,7 @@ fn message(error: Field<'_>) -> String {
     bare(message.and_then(|error| json::text(error.message)).or_else(|| json::text(error)).unwrap_or_default())
 }
 
-/// Returns the message in the answer of a server, which Codex passes on as it came where it refused a request.
+/// Returns the message in a server's answer, which Codex passes on unchanged if the server refused a request.
 fn bare(text: String) -> String {
     let answer = json::event::<CodexAnswer<'_>>(&text).ok();
     let inner = answer.and_then(|answer| json::object::<CodexMessage<'_>>(answer.error)?.message);

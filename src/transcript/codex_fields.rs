@@ -1,4 +1,4 @@
-//! What Codex writes alike in its stream and in its rollout files.
+//! Forms that Codex uses both in its stream and in its rollout files.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(super) struct CodexUsage<'a> {
     pub(super) output_tokens: Field<'a>,
 }
 
-/// Returns the script that a shell is given: Codex runs every command through one.
+/// Returns the script of a shell command: Codex runs every command through a shell.
 pub(super) fn script(words: &[String]) -> Option<&str> {
     let [shell, flags, script] = words else { return None };
     let is_shell = matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh"));

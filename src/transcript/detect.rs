@@ -1,27 +1,27 @@
-//! Tells streams from plain text by their first lines.
+//! Distinguishes streams from plain text by their first lines.
 //!
-//! A text may begin with a brace, or with a line of a stream that it quotes. So most of the first lines must be
-//! events, with the fields that tell them from other JSON; a few that are none, such as what a wrapper prints before
-//! the agent begins, are allowed. Where most of them are JSON objects and no events that are known here, it is no
-//! plain text either: what stands in it may be a file that the agent printed, and none of its words.
+//! A text may begin with a brace, or with a quoted line of a stream. So most of the first lines must be events, with
+//! fields that distinguish them from other JSON. A few other lines are allowed, such as the output of a wrapper before
+//! the agent begins. If most lines are JSON objects and no known events, the output is not plain text either: it may be
+//! a file that the agent printed, and not its own text.
 
 use serde::Deserialize;
 
 use super::Format;
 use super::json::{self, Field};
 
-/// How many lines are looked at that say something.
+/// How many lines with content are examined.
 const MAX_LINES: usize = 16;
-/// How much is looked at, in bytes.
+/// How much is examined, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
-/// From how many events on it is decided before that.
+/// The number of events after which the format is decided early.
 const ENOUGH: usize = 2;
 
-/// The beginning of an output whose format is not known yet.
+/// The beginning of an output of unknown format.
 #[derive(Debug, Default)]
 pub(super) struct Detecting {
     bytes: Vec<u8>,
-    /// How many of them are lines that were looked at.
+    /// How many of them are lines that were examined.
     n_seen: usize,
     n_lines: usize,
     n_claude: usize,
@@ -29,18 +29,18 @@ pub(super) struct Detecting {
     n_opencode: usize,
     /// How many lines are JSON objects, events or not.
     n_objects: usize,
-    /// Whether a code fence was met: no stream has one outside of its JSON.
+    /// Whether there is a code fence: no stream has one outside of its JSON.
     has_fence: bool,
 }
 
 impl Detecting {
-    /// Takes the next piece, and returns the format where it can be told.
+    /// Reads the next piece, and returns the format if it is known.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Option<Format> {
         let mut start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         while let Some(at) = self.bytes[start..].iter().position(|byte| *byte == b'\n') {
             let end = start + at;
-            // The same whatever the pieces: such a line would not have been waited for.
+            // The result must not depend on the pieces: a complete line would have been too long.
             if end > MAX_BYTES {
                 return Some(self.verdict());
             }
@@ -59,31 +59,31 @@ impl Detecting {
         if self.bytes.len() <= MAX_BYTES {
             return None;
         }
-        // All events in one line, say.
+        // For example, all events in one line.
         self.look(self.bytes.len());
         Some(self.verdict())
     }
 
-    /// Returns the format, now that nothing more comes.
+    /// Returns the format at the end of the output.
     pub(super) fn at_end(&mut self) -> Format {
         self.look(self.bytes.len());
         self.n_seen = self.bytes.len();
         self.verdict()
     }
 
-    /// Returns the format, by the lines that were looked at.
+    /// Returns the format, according to the examined lines.
     fn verdict(&self) -> Format {
         let is_json = self.n_objects * 2 > self.n_lines && !self.has_fence;
         self.majority().unwrap_or(if is_json { Format::Unknown } else { Format::Text })
     }
 
-    /// Returns the format of all of a text.
+    /// Returns the format of a whole text.
     pub(super) fn of(bytes: &[u8]) -> Format {
         let mut detecting = Detecting::default();
         detecting.push(bytes).unwrap_or_else(|| detecting.at_end())
     }
 
-    /// Returns what came.
+    /// Returns the output so far.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -125,7 +125,7 @@ impl Detecting {
     }
 }
 
-/// The fields that tell events from other JSON.
+/// The fields that distinguish events from other JSON.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct AnyEvent<'a> {
@@ -170,13 +170,13 @@ struct AnyItem<'a> {
     kind: Field<'a>,
 }
 
-/// Returns whose event a line is, or the first of a list of them; the end of the list need not be there.
+/// Returns the client whose event a line is, or the first of a list of events; the end of the list may be missing.
 pub(super) fn speaker_of(line: &str) -> Option<Format> {
     let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
     speaker(&event?)
 }
 
-/// Returns whose event it is; `error` alone is too common a type to tell.
+/// Returns the client whose event it is; the type `error` alone is too common.
 fn speaker(event: &AnyEvent<'_>) -> Option<Format> {
     let kind = json::text(event.kind)?;
     match kind.as_str() {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_known_by_their_first_lines() {
+    fn streams_are_recognised_by_their_first_lines() {
         check(&[INIT, SAID], Format::Claude);
         check(&[INIT], Format::Claude);
         check(&["\u{feff}", "", &format!("  {INIT}\r"), SAID], Format::Claude);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_json_that_nobody_knows_are_no_text() {
+    fn unknown_json_lines_are_not_text() {
         check(&["{}", "{}"], Format::Unknown);
         check(&[r#"{"type":"result","ok":true}"#], Format::Unknown);
         check(&[r#"{"type":"error","message":"boom"}"#], Format::Unknown);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_in_which_clients_keep_sessions_are_known() {
+    fn session_files_of_clients_are_recognised() {
         let queued = r#"{"type":"queue-operation","operation":"enqueue","sessionId":"s"}"#;
         let asked = r#"{"isSidechain":false,"type":"user","message":{},"uuid":"u","sessionId":"s"}"#;
         check(&[queued, asked], Format::Claude);
@@ -263,7 +263,7 @@ mod tests {
         check(&["{"], Format::Text);
         check(&["{}", "I printed that.", "It is empty."], Format::Text);
         check(&["{{task}}", "{% raw %}"], Format::Text);
-        // A stream that is spoken of.
+        // A quoted stream.
         check(&[INIT, "is the first event.", "It has the session."], Format::Text);
         check(&["```json", THREAD, TURN, "```", "These two begin it."], Format::Text);
         let much = format!("{{{}", "x".repeat(MAX_BYTES + 1));

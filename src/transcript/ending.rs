@@ -1,23 +1,23 @@
-//! How an agent's work ended, by what its client says, and the errors that the agent names itself.
+//! How an agent's work ended according to its client, and errors that the agent itself names.
 //!
-//! A limit and a refusal say something of the task: it was too much for one go, or nothing that this model does. An
-//! account without money, a server that is overloaded and a crash say nothing of it.
+//! A limit and a refusal concern the task: it was too large for one attempt, or the model does not do it. An account
+//! without money, an overloaded server and a crash do not concern the task.
 
 /// How the work ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// As it should.
+    /// Normally.
     #[default]
     Well,
     /// A limit of turns, tokens or money was reached, or the model refused.
     Blocked,
-    /// The client, or what it depends on, failed.
+    /// The client, or something it depends on, failed.
     Failed,
-    /// Somebody stopped it.
+    /// A person stopped it.
     Interrupted,
 }
 
-/// What an error of a limit or a refusal says, in small letters.
+/// Texts of limits and refusals, in lower case.
 const BLOCKED: [&str; 21] = [
     "prompt is too long",
     "conversation too long",
@@ -41,9 +41,9 @@ const BLOCKED: [&str; 21] = [
     "content_filter",
     "content filter",
 ];
-/// What stands before the status of a server's answer, in small letters.
+/// Texts before the status of a server's answer, in lower case.
 const BEFORE_STATUS: [&str; 3] = ["api error", "unexpected status", "exceeded retry limit, last status"];
-/// What an error begins with that tells of a connection, or of a server that has no room; behind [`BEFORE_STATUS`] too.
+/// Beginnings of errors about a connection or an overloaded server, also after [`BEFORE_STATUS`].
 const UNREACHED: [&str; 7] = [
     "connection error",
     "connection failed",
@@ -53,7 +53,7 @@ const UNREACHED: [&str; 7] = [
     "repeated 529",
     "internal server error",
 ];
-/// Reasons to stop that are limits or refusals: of Claude, and of what opencode makes of all models.
+/// Stop reasons that are limits or refusals: those of Claude, and those that opencode uses for all models.
 const STOPS: [&str; 5] = ["max_tokens", "model_context_window_exceeded", "refusal", "length", "content-filter"];
 
 impl Ending {
@@ -68,26 +68,25 @@ impl Ending {
     }
 }
 
-/// Returns whether an error tells of a server that failed or was not reached, whatever else it says: the words of a
-/// limit in it are then part of what the server is called, or of what it does.
+/// Returns whether an error is about a server that failed or was not reached, whatever else it contains. The text of a
+/// limit in it then belongs to the server's name or task.
 fn is_of_server(message: &str) -> bool {
     let message = message.trim_start();
     let behind = BEFORE_STATUS.iter().find_map(|before| message.strip_prefix(before));
     let told = behind.unwrap_or(message).trim_start_matches(|next: char| !next.is_alphanumeric());
     let n_digits = told.bytes().take_while(u8::is_ascii_digit).count();
     let is_status = behind.is_some() && n_digits == 3 && told.starts_with('5');
-    // Claude Code's words for a status that it does not print.
+    // Claude Code's text for a status that it does not print.
     is_status || UNREACHED.iter().any(|start| told.starts_with(start)) || message.contains("a server-side issue")
 }
 
-/// Returns whether a reason to stop is a limit or a refusal.
+/// Returns whether a stop reason is a limit or a refusal.
 pub(super) fn is_stop(reason: &str) -> bool {
     STOPS.contains(&reason)
 }
 
-/// Returns the error that a line of the agent's own text begins with, behind the marks of lists and quotes:
-/// `TypeError: x is undefined`, `error[E0308]: mismatched types`. One inside a sentence is what the sentence is about,
-/// and may be gone.
+/// Returns the error that a line of the agent's own text begins with, after the marks of lists and quotes: `TypeError:
+/// x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is its topic, and may be fixed.
 pub(super) fn own_error(line: &str) -> Option<&str> {
     let line = line.trim();
     let unnumbered = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_failed_blocks_nothing() {
+    fn a_failed_server_does_not_block_the_task() {
         for message in [
             "API Error: 500 {\"error\":{\"message\":\"usage policy service unavailable\"}}",
             "API Error (529 content filter is overloaded)",

@@ -1,4 +1,4 @@
-//! What an agent does, for people who watch it: a line each, as it happens.
+//! The agent's actions, for people who watch it: a line each, as they happen.
 
 use std::collections::VecDeque;
 
@@ -8,35 +8,35 @@ use super::json::{self, Field};
 use crate::secret::redact;
 use crate::text::floor;
 
-/// How much of a text is looked at that becomes one line, in bytes.
+/// How much of a text is read to make one line of it, in bytes.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// How many events wait to be taken; of more the oldest are left out.
+/// How many events are queued; beyond that the oldest are dropped.
 const MAX_WAITING: usize = 1_000;
 /// The longest text of an event, in characters: no terminal is wider.
 const MAX_SHOWN: usize = 500;
 
-/// Something that an agent did, as its event stream tells. Texts are one line each, at most 500 characters, without
-/// secrets. They have not been made fit for a terminal.
+/// An action of an agent, from its event stream. Texts are one line each, at most 500 characters, without secrets. They
+/// are not escaped for a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentEvent {
     /// It works with this model, the first or another one.
     Model(String),
-    /// It said something: the first line of it.
+    /// It printed a text: the first line of it.
     Message(String),
     /// It called a tool.
     ToolCall {
         /// The tool.
         tool: String,
-        /// What it was called with first of all: a command, a path, a pattern, an address. Empty where there is no such.
+        /// Its main argument: a command, a path, a pattern, an address. Empty if there is none.
         argument: String,
     },
     /// Something failed, or was refused.
     Failure(String),
 }
 
-/// Events that wait to be taken.
+/// Queued events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<AgentEvent>,
@@ -52,7 +52,7 @@ impl Events {
     }
 
     pub(super) fn message(&mut self, text: &str, allowed: &[String]) {
-        // Before it is cut to a line: some secrets have several.
+        // Redaction comes before the cut to a line: some secrets have several.
         let text = redact(start(text), allowed);
         if let Some(line) = text.lines().map(one_line).find(|line| !line.is_empty()) {
             self.push(AgentEvent::Message(shown(line)));
@@ -88,13 +88,13 @@ fn shown(text: String) -> String {
     if text.chars().nth(MAX_SHOWN).is_none() { text } else { text.chars().take(MAX_SHOWN).collect() }
 }
 
-/// What a tool is called with, by any client.
+/// The main arguments of tools, of any client.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Input<'a> {
     #[serde(borrow)]
     pub(super) file_path: Field<'a>,
-    /// What opencode calls it.
+    /// The name in opencode.
     #[serde(borrow, rename = "filePath")]
     pub(super) opencode_path: Field<'a>,
     /// A patch of opencode.
@@ -119,7 +119,7 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// Returns what says most of the call. Of a tool that is not known it is the first text among `all`.
+    /// Returns the main argument of the call. For an unknown tool it is the first text among `all`.
     pub(super) fn argument(&self, all: Field<'_>) -> String {
         let known = [
             self.command,
@@ -141,7 +141,7 @@ impl Input<'_> {
     }
 }
 
-/// Returns as much of a text as is looked at.
+/// Returns the part of a text that is examined.
 pub(super) fn start(text: &str) -> &str {
     let text = text.trim_start();
     &text[..floor(text, MAX_LINE_BYTES)]
@@ -152,11 +152,11 @@ mod tests {
     use super::super::{Format, Options, Reader};
     use super::*;
 
-    /// Returns what is told of a stream, a line each.
+    /// Returns the events of a stream, a line each.
     fn told(format: Format, lines: &[&str]) -> Vec<String> {
         let mut reader = Reader::new(Options { format, ..Options::default() }).watched();
         let mut told = Vec::new();
-        // In small pieces, as it may come.
+        // In small pieces, as they may arrive.
         for piece in (lines.join("\n") + "\n").as_bytes().chunks(7) {
             reader.push(piece);
             while let Some(event) = reader.take_event() {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_claude_code_does_is_told_as_it_happens() {
+    fn events_of_claude_code_are_reported_as_they_happen() {
         let call = |name: &str, input: &str| {
             format!(
                 r#"{{"type":"assistant","message":{{"model":"opus","content":[{{"type":"tool_use","id":"{name}","name":"{name}","input":{input}}}]}}}}"#
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_codex_does_is_told_once() {
+    fn events_of_codex_are_reported_once() {
         let item = |event: &str, item: &str| format!(r#"{{"type":"item.{event}","item":{{{item}}}}}"#);
         let lines = [
             r#"{"type":"thread.started","thread_id":"t"}"#.to_owned(),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opencode_does_is_told() {
+    fn events_of_opencode_are_reported() {
         let tool = |state: &str| format!(r#"{{"type":"tool_use","part":{{"tool":"edit","state":{{{state}}}}}}}"#);
         let lines = [
             r#"{"type":"step_start","part":{}}"#.to_owned(),
@@ -264,9 +264,9 @@ mod tests {
     }
 
     #[test]
-    fn events_are_short_lines_without_secrets_and_not_kept_for_ever() {
+    fn events_are_short_bounded_and_without_secrets() {
         let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-        // Where a cut would leave half of it.
+        // At a place where a cut would leave half of it.
         let text = format!("{} {token}", "x".repeat(MAX_SHOWN - 20));
         let mut events = Events::default();
         events.message(&text, &[]);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_does_not_watch_pays() {
+    fn an_unwatched_reader_keeps_no_events() {
         let mut reader = Reader::new(Options { format: Format::Codex, ..Options::default() });
         reader.push(b"{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"Done.\"}}\n");
         assert_eq!(reader.take_event(), None);

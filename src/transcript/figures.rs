@@ -1,10 +1,10 @@
-//! What a session of Claude Code cost.
+//! The cost of sessions of Claude Code.
 
 use serde::Deserialize;
 
 use super::json::{self, Field};
 
-/// What a session cost. Each result has the totals of its session.
+/// The cost of a session. Each result has the totals of its session.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Figures {
     pub(super) cost_usd: Option<f64>,
@@ -13,7 +13,7 @@ pub(super) struct Figures {
     pub(super) duration_ms: Option<f64>,
 }
 
-/// Tokens of the main loop, and, in the other style, of one model with those of subagents.
+/// Tokens of the main loop or, in the other style, of one model including its subagents.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct UsageFields<'a> {
@@ -28,7 +28,7 @@ struct UsageFields<'a> {
 }
 
 impl Figures {
-    /// Counts what was read from the cache as well: it is what the model had before it, and what Codex counts.
+    /// Includes tokens from the cache: they are part of the model's input, and Codex counts them too.
     pub(super) fn count(&mut self, usage: Field<'_>) {
         let Some(usage) = json::object::<UsageFields<'_>>(usage) else { return };
         let read = [usage.input, usage.cache_read, usage.cache_creation];
@@ -36,7 +36,7 @@ impl Figures {
         self.tokens_out = sum(self.tokens_out, json::count(usage.output));
     }
 
-    /// Returns the figures of two sessions together.
+    /// Returns the sum of two sessions.
     pub(super) fn and(self, other: Figures) -> Figures {
         let sum_of = |one: Option<f64>, other: Option<f64>| match (one, other) {
             (Some(one), Some(other)) => Some(one + other),
@@ -50,8 +50,8 @@ impl Figures {
         }
     }
 
-    /// Returns the later figures of one session, or the earlier where those say nothing. What it took is told
-    /// turn by turn.
+    /// Returns the later figures of one session, or the earlier ones if those are missing. Durations are reported turn
+    /// by turn, so they are added.
     pub(super) fn or(self, later: Figures) -> Figures {
         Figures {
             cost_usd: later.cost_usd.or(self.cost_usd),

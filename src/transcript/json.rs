@@ -1,5 +1,5 @@
-//! Fields of events, each read on its own: one that is of another kind than expected is not there, and nothing
-//! is built of what is not asked for, however deep or long it is.
+//! Fields of events, each read separately. A field of an unexpected type counts as missing, and unused values are never
+//! built, however deep or long they are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,27 +10,27 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A field's value, not looked into yet; `None` where there is none or it is `null`.
+/// A field's value, not parsed yet; `None` if it is missing or `null`.
 pub(super) type Field<'a> = Option<&'a RawValue>;
 
 /// Reads a line as an event.
 pub(super) fn event<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {
     if !line.starts_with('{') {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     }
-    // Its place in the line helps; what it says is not repeated, since it may be anything.
+    // The position in the line helps; the content is not repeated, since it may be anything.
     parse(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "its JSON ends too early".to_owned(),
-        _ => format!("it is no JSON object, from column {} on", error.column()),
+        _ => format!("it is not a JSON object, from column {} on", error.column()),
     })
 }
 
-/// Reads a field that is an object; one that cannot be read is not there, either.
+/// Reads a field that is an object; an unreadable one counts as missing.
 pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
     part(field).ok().flatten()
 }
 
-/// Reads a field that is an object and may have what matters in it: fails where it cannot be read.
+/// Reads a field that is an object with important parts: fails if it is unreadable.
 pub(super) fn part<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, String> {
     let Some(text) = field.map(RawValue::get).filter(|text| text.starts_with('{')) else { return Ok(None) };
     parse(text).map(Some).map_err(|_| "a part of it cannot be read".to_owned())
@@ -43,15 +43,15 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
     Ok(object)
 }
 
-/// Reads a field that is a text. There is none that cannot be read: half of a pair of surrogates, which is what
-/// JavaScript leaves of an emoji that it cut, stands for U+FFFD.
+/// Reads a field that is a text. Every text is readable: half of a surrogate pair, which JavaScript leaves of a cut
+/// emoji, becomes U+FFFD.
 pub(super) fn text(field: Field<'_>) -> Option<String> {
     serde_json::from_str(field?.get()).ok().map(|BorrowedText(text)| text.into_owned())
 }
 
 /// Returns whether a field is this text.
 pub(super) fn is(field: Field<'_>, expected: &str) -> bool {
-    // Names of events are short, and written without escapes by both.
+    // Names of events are short, and both clients write them without escapes.
     field.is_some_and(|field| field.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(expected))
 }
 
@@ -70,7 +70,7 @@ pub(super) fn amount(field: Field<'_>) -> Option<f64> {
     serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// Calls `each` for the items of a field that is a list. Returns the first failure, behind which it goes on.
+/// Calls `each` for the items of a field that is a list. Returns the first failure, and continues after it.
 pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>) -> Result<(), String>) -> Result<(), String> {
     let mut first = Ok(());
     let mut each = |item: Field<'a>| {
@@ -88,7 +88,7 @@ pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>) -> Res
 /// Calls `each` for the items of a line that is one list.
 pub(super) fn list<'a>(line: &'a str, each: &mut dyn FnMut(&'a str) -> Result<(), String>) -> Result<(), String> {
     let list: &RawValue =
-        serde_json::from_str(line).map_err(|_| "it is no JSON object, and no list of them".to_owned())?;
+        serde_json::from_str(line).map_err(|_| "it is not a JSON object, nor a list of them".to_owned())?;
     items(Some(list), &mut |item| item.map_or(Ok(()), |item| each(item.get())))
 }
 
@@ -129,12 +129,12 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
     }
 }
 
-/// A text in which half of a pair of surrogates may stand, which is no text for serde.
+/// A text that may contain half of a surrogate pair, which serde does not accept as text.
 struct BorrowedText<'a>(Cow<'a, str>);
 
 impl<'a> Deserialize<'a> for BorrowedText<'a> {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<BorrowedText<'a>, D::Error> {
-        // As bytes it is not refused, but comes as it would be in UTF-8 if that had surrogates.
+        // serde accepts it as bytes, in the encoding that UTF-8 would have for surrogates.
         deserializer.deserialize_bytes(Bytes)
     }
 }
@@ -159,7 +159,7 @@ impl<'a> Visitor<'a> for Bytes {
     }
 }
 
-/// Puts one U+FFFD in the place of each surrogate; both have three bytes.
+/// Replaces each surrogate with one U+FFFD; both have three bytes.
 fn without_surrogates(mut bytes: Vec<u8>) -> String {
     for at in 2..bytes.len() {
         if let place @ [0xed, 0xa0..=0xbf, _] = &mut bytes[at - 2..=at] {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_of_surrogates_is_one_replacement() {
+    fn half_a_surrogate_pair_becomes_one_replacement() {
         check(r#""a\ud83d\n""#, Some("a\u{fffd}\n"));
         check(r#""\ude00\ud83d\ud83d\ude00\ud83d""#, Some("\u{fffd}\u{fffd}\u{1f600}\u{fffd}"));
         check(r#""\ud83dé퟿\ud83d\u00e9""#, Some("\u{fffd}é\u{d7ff}\u{fffd}é"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_cannot_be_read_is_told() {
+    fn an_unreadable_part_is_reported() {
         #[derive(Deserialize, Debug)]
         struct Known<'a> {
             #[serde(borrow, rename = "known")]
@@ -258,7 +258,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever JavaScript can write as a text is read, and as JavaScript shows it.
+        /// Every text that JavaScript can write is read, and in the form in which JavaScript shows it.
         #[test]
         fn any_text_is_read(units in prop::collection::vec((prop_oneof![any::<u16>(), 0xd7f0u16..0xe010], any::<bool>()), 0..40)) {
             let mut json = String::from("\"");

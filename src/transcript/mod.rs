@@ -1,14 +1,15 @@
-//! Transcripts: what an agent's output says, be it plain text, or the events of Claude Code, Codex or opencode, as they are
-//! streamed or kept in a session's file.
+//! Transcripts: the content of an agent's output, which may be plain text, or the events of Claude Code, Codex or
+//! opencode, streamed or from a session file.
 //!
-//! Pure. A [`Reader`] takes the output piece by piece, in memory that does not grow with it, and gives a
-//! [`Transcript`]: the agent's own text, in which sigils are looked for, and what its tool calls and its last
-//! words tell of files, errors, decisions, cost and model. Events and fields that it does not know are passed
-//! over, as both makers ask for; a line that is no event is reported and stops nothing.
+//! Pure. A [`Reader`] takes the output piece by piece, in constant memory, and returns a [`Transcript`]: the agent's
+//! own text, which may have sigils, and the files, errors, decisions, cost and model from its tool calls and its final
+//! message. Unknown events and fields are skipped, as both makers recommend; a line that is not an event is reported
+//! and stops nothing.
 //!
-//! Lines are taken apart field by field, without building what nobody asks for: of a tool's result of 5 MB only
-//! whether it failed is looked at.
+//! Lines are parsed field by field, and unused values are never built: of a tool's result of 5 MB only the failure flag
+//! is read.
 
+mod builder;
 mod claude;
 mod codex;
 mod codex_fields;
@@ -16,7 +17,6 @@ mod detect;
 mod ending;
 mod event;
 mod figures;
-mod heard;
 mod json;
 mod opencode;
 mod paths;
@@ -33,11 +33,11 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
+use self::builder::TranscriptBuilder;
 use self::claude::Claude;
 use self::codex::Codex;
 use self::detect::Detecting;
 use self::event::Events;
-use self::heard::Heard;
 use self::opencode::Opencode;
 use self::printed::Printed;
 use self::tail::Tail;
@@ -46,23 +46,23 @@ use crate::entry::Files;
 pub use self::event::AgentEvent;
 pub(crate) use self::summary::without_sigils;
 
-/// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than an agent says in
-/// a session, and little enough that recording any output takes less than 50 MB.
+/// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than any session has, and
+/// little enough that recording any output takes less than 50 MB.
 pub const MAX_TEXT: usize = 8 * 1024 * 1024;
 /// The longest line of a stream that is read, in bytes: several times the largest image that a tool returns.
 pub const MAX_LINE: usize = 8 * 1024 * 1024;
-/// How many lines that are no events are told one by one.
+/// How many lines that are not events are reported one by one.
 pub const MAX_BROKEN: usize = 20;
 
-/// What is wrong with an output of [`Format::Unknown`].
-pub const UNKNOWN_FORMAT: &str = "it is JSON, and has no event that can be read; tried: Claude Code \
+/// The error of an output of [`Format::Unknown`].
+pub const UNKNOWN_FORMAT: &str = "it is JSON without a known event; tried: Claude Code \
     (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`)";
 
-/// How an agent's output is written.
+/// The format of an agent's output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// Whatever it looks like: a stream where most of its first lines are events of one, else plain text.
+    /// Detected: a stream if most of its first lines are events of one client, else plain text.
     #[default]
     Auto,
     /// Plain text.
@@ -73,12 +73,12 @@ pub enum Format {
     Codex,
     /// What `opencode run --format json` prints.
     Opencode,
-    /// Lines of JSON that are events of none of these. Nothing is taken for the agent's own words in them.
+    /// Lines of JSON that are events of none of these. They have no text of the agent.
     Unknown,
 }
 
 impl Format {
-    /// Returns the name of what writes it, for messages.
+    /// Returns the name of its program, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Format::Auto => "any format",
@@ -91,76 +91,75 @@ impl Format {
     }
 }
 
-/// A line of a stream that is no event.
+/// A line of a stream that is not an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broken {
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong with it, without any of what it says.
+    /// The reason, without any content of the line.
     pub reason: String,
 }
 
-/// What an agent's output says.
+/// The content of an agent's output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each of the ways to end is asked for by its name")]
+#[expect(clippy::struct_excessive_bools, reason = "each way to end has its own flag")]
 pub struct Transcript {
-    /// How it was written; never [`Format::Auto`] in what a [`Reader`] gives.
+    /// The format; a [`Reader`] never returns [`Format::Auto`].
     pub format: Format,
-    /// The agent's own text: of a stream what it said itself, in order, with a blank line between two texts. No
-    /// thoughts, no tools, nothing of its subagents. Of one that has no event and says nothing, all that came. At most [`MAX_TEXT`], and
-    /// then the end.
+    /// The agent's own text: in a stream its messages, in order, with a blank line between two of them, without
+    /// thoughts, tools and subagents. If the stream has no event, it is all of the output. At most the last
+    /// [`MAX_TEXT`] bytes are kept.
     pub text: String,
     /// How many bytes of the text's beginning were not kept.
     pub n_dropped: u64,
     /// The project's files that its tools created, modified and read, each in one list.
     pub files: Files,
-    /// What its tools and the agent itself failed with, a line each, in order, without secrets.
+    /// The errors of its tools and of the agent itself, a line each, in order, without secrets.
     pub errors: Vec<String>,
-    /// What it decided, a line each, in order, without secrets: lines that begin, behind the mark of a list, a heading or
-    /// emphasis, with `Decision:`, `Decided:`, `I decided to` and the like. Code fences and quotations are not read.
+    /// Its decisions, a line each, in order, without secrets: lines that begin, after the mark of a list, a heading or
+    /// emphasis, with `Decision:`, `Decided:`, `I decided to` and the like. Code fences and quotations do not count.
     pub decisions: Vec<String>,
-    /// What it says in the end, without sigils; empty of plain text.
+    /// Its final message, without sigils; empty for plain text.
     pub summary: String,
-    /// What it cost, in US dollars.
+    /// Its cost, in US dollars.
     pub cost_usd: Option<f64>,
-    /// How many tokens the model read, those from its cache among them: what it had before it.
+    /// How many tokens the model read, including those from its cache.
     pub tokens_in: Option<u64>,
     /// How many tokens the model wrote.
     pub tokens_out: Option<u64>,
-    /// The model that the agent says it had.
+    /// The model that the agent reports.
     pub model: Option<String>,
-    /// How long it took, in seconds.
+    /// Its duration, in seconds.
     pub duration_secs: Option<f64>,
-    /// Whether the stream says that the agent itself failed, rather than the task.
+    /// Whether the stream reports that the agent itself failed, rather than the task.
     pub is_failed: bool,
-    /// Whether the stream says that a limit of turns, tokens or money ended the work, or that the model refused it.
+    /// Whether the stream reports that a limit of turns, tokens or money ended the work, or that the model refused it.
     #[serde(default)]
     pub is_blocked: bool,
-    /// Whether the stream says that a person stopped the work.
+    /// Whether the stream reports that a person stopped the work.
     #[serde(default)]
     pub is_interrupted: bool,
-    /// Whether there was what a stream ends with.
+    /// Whether the stream has its final event.
     pub is_complete: bool,
     /// How many lines were events.
     pub n_events: u64,
-    /// The lines that were none, the first [`MAX_BROKEN`].
+    /// The lines that were not events, the first [`MAX_BROKEN`].
     pub broken: Vec<Broken>,
     /// How many more there were.
     pub n_more_broken: u64,
 }
 
-/// What a [`Reader`] must know.
+/// The options of a [`Reader`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How the output is written.
+    /// The format of the output.
     pub format: Format,
-    /// The full path of the project's folder, which file names are made relative to. Where the agent says that
-    /// it worked outside of it (in a container, in a second work tree), the folder that it worked in is taken
-    /// for the project's.
+    /// The full path of the project's folder; file names are made relative to it. If the agent worked in another folder
+    /// (in a container, in a second work tree), that folder counts as the project's.
     pub root: String,
-    /// The fingerprints of what looks like a secret and is none.
+    /// The fingerprints of texts that look like a secret and are not.
     pub allowed_secrets: Vec<String>,
 }
 
@@ -181,14 +180,14 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Reader {
     mode: ReaderMode,
-    /// Whether nobody said how the output is written.
+    /// Whether the format has to be detected.
     is_auto: bool,
-    heard: Heard,
-    /// What came of a stream that has had no event yet: it may be plain text.
+    builder: TranscriptBuilder,
+    /// The output of a stream without an event so far: it may be plain text.
     plain: Tail,
-    /// The line that is not complete yet.
+    /// The incomplete last line.
     line: Vec<u8>,
-    /// Whether that line is too long, and the rest of it is passed over.
+    /// Whether that line is too long, and the rest of it is skipped.
     is_over_long: bool,
     n_lines: u64,
     n_events: u64,
@@ -196,7 +195,7 @@ pub struct Reader {
     n_more_broken: u64,
 }
 
-/// How a reader takes what comes.
+/// The mode of a reader.
 #[derive(Debug)]
 enum ReaderMode {
     Detecting(Detecting),
@@ -208,12 +207,12 @@ enum ReaderMode {
 }
 
 impl Reader {
-    /// Returns one that has read nothing yet.
+    /// Returns a reader that has read nothing yet.
     pub fn new(options: Options) -> Reader {
         Reader {
             mode: ReaderMode::of(options.format),
             is_auto: options.format == Format::Auto,
-            heard: Heard::new(&options.root, options.allowed_secrets),
+            builder: TranscriptBuilder::new(&options.root, options.allowed_secrets),
             plain: Tail::new(MAX_TEXT),
             line: Vec::new(),
             is_over_long: false,
@@ -224,7 +223,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next piece of the output, which may end anywhere.
+    /// Reads the next piece of the output, which may end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.mode {
             ReaderMode::Text(tail) | ReaderMode::Unknown(tail) => tail.push(bytes),
@@ -249,7 +248,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// What reading fails with; an interrupted read is tried again.
+    /// The error of reading; an interrupted read is repeated.
     pub fn read(mut self, mut from: impl BufRead) -> io::Result<Transcript> {
         loop {
             let piece = match from.fill_buf() {
@@ -276,15 +275,15 @@ impl Reader {
         }
     }
 
-    /// Notes what the agent does while it is read, for [`Reader::take_event`].
+    /// Makes [`Reader::take_event`] return the agent's actions as they are read.
     #[must_use]
     pub fn watched(mut self) -> Reader {
-        self.heard.events = Some(Events::default());
+        self.builder.events = Some(Events::default());
         self
     }
 
-    /// Returns the next thing that the agent did, by what was pushed of its event stream; nothing of one that is not
-    /// [watched](Reader::watched). Of more than a thousand that nobody took the oldest are lost.
+    /// Returns the next action of the agent in the stream so far; nothing if the reader is not
+    /// [watched](Reader::watched). If over a thousand are queued, the oldest are lost.
     ///
     /// ```
     /// use ralph_memory::transcript::{AgentEvent, Options, Reader};
@@ -295,10 +294,10 @@ impl Reader {
     /// assert_eq!((reader.take_event(), reader.take_event()), (Some(call), None));
     /// ```
     pub fn take_event(&mut self) -> Option<AgentEvent> {
-        self.heard.events.as_mut()?.take()
+        self.builder.events.as_mut()?.take()
     }
 
-    /// Returns what was said, taking what was pushed for all of it.
+    /// Returns the transcript; the output so far is complete.
     pub fn finish(mut self) -> Transcript {
         if let ReaderMode::Detecting(detecting) = &mut self.mode {
             let format = detecting.at_end();
@@ -325,31 +324,31 @@ impl Reader {
         let mut said = match self.mode {
             ReaderMode::Text(tail) => {
                 let (text, n_dropped) = tail.into_text();
-                self.heard.decide(&text);
-                Transcript { text, n_dropped, is_complete: true, ..self.heard.finish(false) }
+                self.builder.decide(&text);
+                Transcript { text, n_dropped, is_complete: true, ..self.builder.finish(false) }
             }
             ReaderMode::Claude(mut claude) => {
-                claude.finish(&mut self.heard);
-                self.heard.finish(true)
+                claude.finish(&mut self.builder);
+                self.builder.finish(true)
             }
             ReaderMode::Codex(mut codex) => {
-                codex.finish(&mut self.heard);
-                self.heard.finish(true)
+                codex.finish(&mut self.builder);
+                self.builder.finish(true)
             }
             ReaderMode::Opencode(mut opencode) => {
-                opencode.finish(&mut self.heard);
-                self.heard.finish(true)
+                opencode.finish(&mut self.builder);
+                self.builder.finish(true)
             }
             ReaderMode::Unknown(tail) => {
                 self.plain = tail;
-                self.heard.finish(true)
+                self.builder.finish(true)
             }
             ReaderMode::Detecting(_) => Transcript::default(),
         };
         let mut is_unknown = false;
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
             (said.text, said.n_dropped) = self.plain.into_text();
-            // Of a format that was found out there is an event, unless it cannot be read after all.
+            // A detected format has an event, unless that is unreadable after all.
             is_unknown = self.is_auto || Detecting::of(said.text.as_bytes()) == Format::Unknown;
         }
         if is_unknown {
@@ -361,7 +360,7 @@ impl Reader {
         said
     }
 
-    /// Goes on in a format that is known now, with what had come before it was.
+    /// Continues in a format that is known now, with the output before it.
     fn decide(&mut self, format: Format) {
         if let ReaderMode::Detecting(detecting) = mem::replace(&mut self.mode, ReaderMode::of(format)) {
             self.push(&detecting.into_bytes());
@@ -386,7 +385,7 @@ impl Reader {
     fn grow_line(&mut self, part: &[u8]) {
         if self.is_over_long || self.line.len() + part.len() > MAX_LINE {
             self.is_over_long = true;
-            // What is given up is not held any longer, either.
+            // Discarded text frees its memory, too.
             self.line = Vec::new();
         } else {
             self.line.extend_from_slice(part);
@@ -401,7 +400,7 @@ impl Reader {
             let mut line = mem::take(&mut self.line);
             self.take_line(&line);
             line.clear();
-            // One long line is no reason to keep that much for the others.
+            // One long line is no reason to keep that much memory for the others.
             if line.capacity() <= 1024 * 1024 {
                 self.line = line;
             }
@@ -416,13 +415,13 @@ impl Reader {
             return;
         }
         let taken = match &mut self.mode {
-            // All of its events at once, which `--output-format json --verbose` prints.
+            // All of its events in one list, as `--output-format json --verbose` prints them.
             ReaderMode::Claude(claude) if line.starts_with("[{") => {
-                json::list(line, &mut |event| claude.take(event, &mut self.heard))
+                json::list(line, &mut |event| claude.take(event, &mut self.builder))
             }
-            ReaderMode::Claude(claude) => claude.take(line, &mut self.heard),
-            ReaderMode::Codex(codex) => codex.take(line, &mut self.heard),
-            ReaderMode::Opencode(opencode) => opencode.take(line, &mut self.heard),
+            ReaderMode::Claude(claude) => claude.take(line, &mut self.builder),
+            ReaderMode::Codex(codex) => codex.take(line, &mut self.builder),
+            ReaderMode::Opencode(opencode) => opencode.take(line, &mut self.builder),
             ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => Ok(()),
         };
         match taken {

@@ -2,17 +2,17 @@
 
 use serde::Deserialize;
 
+use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::Input;
-use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
 use super::rollout::patch;
 
-/// A stream of opencode so far.
+/// The state of a stream of opencode.
 #[derive(Debug, Default)]
 pub(super) struct Opencode {
-    /// What its steps cost. Some prices are not known to it, and 0.
+    /// The cost of its steps. opencode does not know some prices, which are 0.
     cost_usd: f64,
     /// The tokens of its steps: read and written.
     tokens: Option<(u64, u64)>,
@@ -48,7 +48,7 @@ struct MessagePart<'a> {
     cost: Field<'a>,
 }
 
-/// The call of a tool, and what came of it.
+/// The call of a tool, and its result.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ToolState<'a> {
@@ -109,18 +109,18 @@ struct OpencodeFailure<'a> {
 }
 
 impl Opencode {
-    /// Takes a line. Fails where it is no event, and passes over events that are not known.
-    pub(super) fn take(&mut self, line: &str, heard: &mut Heard) -> Result<(), String> {
+    /// Reads a line. Fails if it is not an event, and skips unknown events.
+    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let event: OpencodeEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let part: MessagePart<'_> = json::part(event.part)?.unwrap_or_default();
         match json::text(Some(kind)).unwrap_or_default().as_str() {
-            "step_start" => heard.is_complete = false,
-            // What opencode itself puts in for the model to read is not the agent's.
+            "step_start" => builder.is_complete = false,
+            // Text that opencode itself adds for the model is not the agent's.
             "text" if json::is_true(part.synthetic) => {}
-            "text" => heard.say(&json::text(part.text).unwrap_or_default()),
-            "tool_use" => tool(&part, heard)?,
-            "step_finish" => self.finish_step(&part, heard),
+            "text" => builder.say(&json::text(part.text).unwrap_or_default()),
+            "tool_use" => tool(&part, builder)?,
+            "step_finish" => self.finish_step(&part, builder),
             "error" => {
                 let error: OpencodeFailure<'_> = json::object(event.error).unwrap_or_default();
                 let data: OpencodeFailure<'_> = json::object(error.data).unwrap_or_default();
@@ -132,24 +132,24 @@ impl Opencode {
                     _ if json::count(data.status).is_some_and(|status| status >= 500) => Ending::Failed,
                     _ => Ending::of_error(&message),
                 };
-                // Who was stopped did not fail.
+                // An interrupted agent did not fail.
                 if ending != Ending::Interrupted {
-                    heard.fail(&name, &message);
+                    builder.fail(&name, &message);
                 }
-                heard.close(ending);
+                builder.close(ending);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn finish_step(&mut self, part: &MessagePart<'_>, heard: &mut Heard) {
+    fn finish_step(&mut self, part: &MessagePart<'_>, builder: &mut TranscriptBuilder) {
         let reason = json::text(part.reason).unwrap_or_default();
         if is_stop(&reason) {
-            heard.stop(&reason);
+            builder.stop(&reason);
         } else {
-            heard.close(Ending::Well);
-            heard.is_complete = reason != "tool-calls";
+            builder.close(Ending::Well);
+            builder.is_complete = reason != "tool-calls";
         }
         self.cost_usd += json::amount(part.cost).unwrap_or_default();
         let Some(tokens) = json::object::<TokenCounts<'_>>(part.tokens) else { return };
@@ -164,30 +164,30 @@ impl Opencode {
         ));
     }
 
-    pub(super) fn finish(&mut self, heard: &mut Heard) {
-        heard.cost_usd = Some(self.cost_usd).filter(|cost| *cost > 0.0);
-        (heard.tokens_in, heard.tokens_out) = self.tokens.unzip();
+    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
+        builder.cost_usd = Some(self.cost_usd).filter(|cost| *cost > 0.0);
+        (builder.tokens_in, builder.tokens_out) = self.tokens.unzip();
     }
 }
 
-fn tool(part: &MessagePart<'_>, heard: &mut Heard) -> Result<(), String> {
+fn tool(part: &MessagePart<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
     let state: ToolState<'_> = json::part(part.state)?.unwrap_or_default();
     let input: Input<'_> = json::object(state.input).unwrap_or_default();
     let metadata: PartMetadata<'_> = json::object(state.metadata).unwrap_or_default();
     let name = json::text(part.tool).unwrap_or_default();
-    heard.call(&name, || input.argument(state.input));
-    let path = json::text(input.opencode_path).and_then(|path| heard.files.within(&path));
+    builder.call(&name, || input.argument(state.input));
+    let path = json::text(input.opencode_path).and_then(|path| builder.files.within(&path));
     if json::is(state.status, "error") {
         let subject = path.map(|path| format!("{name} {path}"));
         let subject = subject.or_else(|| json::text(input.command).map(|line| command(&line))).unwrap_or(name);
-        heard.fail(&subject, &json::text(state.error).unwrap_or_default());
+        builder.fail(&subject, &json::text(state.error).unwrap_or_default());
         return Ok(());
     }
     if let Some(line) = json::text(input.command) {
         let code = metadata.exit.and_then(|code| code.get().parse::<i64>().ok()).unwrap_or(0);
         if code != 0 {
             let output = json::text(state.output).unwrap_or_default();
-            heard.fail(&command(&line), &format!("Exit code {code}\n{output}"));
+            builder.fail(&command(&line), &format!("Exit code {code}\n{output}"));
         }
     }
     let done = match name.as_str() {
@@ -195,13 +195,13 @@ fn tool(part: &MessagePart<'_>, heard: &mut Heard) -> Result<(), String> {
         "write" if metadata.exists.is_some_and(|exists| exists.get() == "false") => Done::Created,
         "write" | "edit" | "multiedit" => Done::Modified,
         "apply_patch" | "patch" => {
-            patch(&json::text(input.patch_text).unwrap_or_default(), heard);
+            patch(&json::text(input.patch_text).unwrap_or_default(), builder);
             return Ok(());
         }
         _ => return Ok(()),
     };
     if let Some(path) = path {
-        heard.files.note(path, done);
+        builder.files.note(path, done);
     }
     Ok(())
 }

@@ -1,21 +1,21 @@
-//! Names of files as the project has them, and what was done to each.
+//! File names relative to the project, and what was done to each file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::entry::Files;
 
-/// The longest path that is looked at, in bytes.
+/// The longest path that is examined, in bytes.
 const MAX_PATH: usize = 1024;
-/// How many files are kept of each list. The journal keeps fewer, so that what is created after it was
-/// read finds its place.
+/// How many files are kept of each list. The journal keeps fewer, so a file that is created after it was read still
+/// gets a place.
 const MAX_FILES: usize = 1000;
 /// How many of the files that one search found are noted.
 const MAX_FOUND: usize = 20;
-/// What is no part of the project: the memory itself, and git's own files.
+/// Folders that are not part of the project: the memory itself, and git's own files.
 const OWN: [&str; 2] = [".ralph", ".git"];
 
-/// What was done to a file; the last counts over those before it.
+/// What was done to a file; the last variant counts over those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Done {
     Read,
@@ -23,11 +23,11 @@ pub(super) enum Done {
     Created,
 }
 
-/// The files that tools had to do with.
+/// The files that tools touched.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     root: Vec<String>,
-    /// The folder that the agent works in, where it said so.
+    /// The agent's working folder, if it is known.
     work: Option<Vec<String>>,
     done: BTreeMap<String, (Done, usize)>,
     counts: [usize; 3],
@@ -38,14 +38,14 @@ impl Touched {
         Touched { root: parts(&[], root).unwrap_or_default(), ..Touched::default() }
     }
 
-    /// Says in which folder the agent works.
+    /// Sets the agent's working folder.
     pub(super) fn work_in(&mut self, folder: &str) {
         if folder.starts_with('/') && folder.len() <= MAX_PATH {
             self.work = parts(&[], folder);
         }
     }
 
-    /// Returns a path as the project has it; `None` for what is outside, or none of its own.
+    /// Returns a path relative to the project; `None` for a path that is outside, or empty.
     pub(super) fn within(&self, path: &str) -> Option<String> {
         if path.is_empty() || path.len() > MAX_PATH || path.contains('\0') {
             return None;
@@ -54,7 +54,7 @@ impl Touched {
         let full = if path.starts_with('/') { parts(&[], path)? } else { parts(work, path)? };
         let is_elsewhere = !work.starts_with(&self.root);
         let inside = full.strip_prefix(&self.root[..]).filter(|_| !self.root.is_empty());
-        // A container or a second work tree has the project in another place.
+        // A container or a second work tree has the project at another place.
         let inside =
             inside.or_else(|| full.strip_prefix(&work[..]).filter(|_| is_elsewhere || self.root.is_empty()))?;
         let first = inside.first()?;
@@ -66,10 +66,10 @@ impl Touched {
         self.done.contains_key(path)
     }
 
-    /// Notes what was done to a file.
+    /// Records what was done to a file.
     pub(super) fn note(&mut self, path: String, done: Done) {
         if let Some((known, _)) = self.done.get_mut(&path) {
-            // That it was changed counts however long the list of what was changed is.
+            // A read file moves to the changed ones, however long that list is.
             *known = done.max(*known);
             return;
         }
@@ -80,9 +80,9 @@ impl Touched {
         }
     }
 
-    /// Notes the files that a search looked into, and the first ones that it found.
+    /// Records the files that a search examined, and the first ones that it found.
     pub(super) fn note_found(&mut self, place: &str, names: &[String]) {
-        // A search names a folder more often than a file.
+        // A search more often names a folder than a file.
         let place = Some(place).filter(|place| Path::new(place).extension().is_some());
         for name in place.into_iter().chain(names.iter().map(String::as_str)).take(MAX_FOUND) {
             if let Some(path) = self.within(name) {
@@ -91,7 +91,7 @@ impl Touched {
         }
     }
 
-    /// Notes that a file is gone: one that was made here was never there.
+    /// Records that a file was deleted: a file that was created here disappears from the lists.
     pub(super) fn remove(&mut self, path: String) {
         if self.done.get(&path).is_some_and(|(done, _)| *done == Done::Created) {
             self.done.remove(&path);
@@ -100,7 +100,7 @@ impl Touched {
         }
     }
 
-    /// Returns the lists, in the order in which the files were first met.
+    /// Returns the lists, in the order in which the files first occurred.
     pub(super) fn files(self) -> Files {
         let mut all: Vec<(usize, Done, String)> =
             self.done.into_iter().map(|(path, (done, at))| (at, done, path)).collect();
@@ -117,7 +117,7 @@ impl Touched {
     }
 }
 
-/// Returns the parts of a path below a folder, `.` and `..` resolved by name; `None` where it leads above
+/// Returns the parts of a path below a folder, with `.` and `..` resolved by name; `None` if it leads above the root.
 /// everything.
 fn parts(folder: &[String], path: &str) -> Option<Vec<String>> {
     let mut all = folder.to_owned();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_left_out() {
+    fn paths_outside_of_the_project_are_left_out() {
         check("/p", None, "/p", None);
         check("/p", None, "/pq/a.rs", None);
         check("/p", Some("/p"), "../q/a.rs", None);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_counts_and_each_list_ends() {
+    fn the_last_variant_counts_and_lists_are_bounded() {
         let mut touched = Touched::new("/p");
         for (path, done) in [("a", Done::Read), ("b", Done::Created), ("a", Done::Modified), ("b", Done::Read)] {
             touched.note(path.to_owned(), done);
@@ -185,7 +185,7 @@ mod tests {
         for number in 0..2 * MAX_FILES {
             touched.note(format!("r{number}"), Done::Read);
         }
-        // What was read is changed, and there was no room left for another one that is read.
+        // A read file is changed, and its list had no room for another one.
         touched.note("r1".to_owned(), Done::Modified);
         let files = touched.files();
         let modified = ["a", "c", "r1"].map(str::to_owned);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_of_changes_drops_no_change_of_what_was_read() {
+    fn a_full_list_of_changes_drops_no_change_of_a_read_file() {
         let mut touched = Touched::new("/p");
         touched.note("read".to_owned(), Done::Read);
         for number in 0..MAX_FILES {

@@ -1,5 +1,5 @@
-//! JSON in a plain text. An agent or a wrapper printed it, so what stands in it is none of the agent's words: a file that
-//! has `<task-done>` in it ends no task.
+//! JSON in a plain text. An agent or a wrapper printed it, so it is not the agent's own text: a printed file that
+//! contains `<task-done>` ends no task.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use super::Format;
 use super::detect::speaker_of;
 use crate::sigil::{Tokens, defuse, tokens};
 
-/// How many lines are looked at in vain, some of them again and again.
+/// How many lines are examined in vain, some of them repeatedly.
 const MAX_LINES: usize = 200_000;
-/// From how many events on a text is taken for a stream with other lines in it.
+/// The number of events from which a text counts as a stream with other lines in it.
 const ENOUGH: usize = 2;
 
-/// What a plain text turns out to be.
+/// The kind of a plain text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Printed {
-    /// A plain text, in which JSON says nothing to the memory any more.
+    /// A plain text whose JSON is escaped, so that it has no sigils.
     Text(String),
     /// A stream of this format, with other lines in it.
     Stream(Format, String),
-    /// JSON, and nothing else that says anything.
+    /// JSON without any other text.
     Unknown(String),
 }
 
-/// Looks at a text that was taken for a plain one.
+/// Classifies a text that is not a stream by its first lines.
 pub(super) fn look(text: String) -> Printed {
     let values = values(&text);
     if values.is_empty() {
@@ -59,8 +59,8 @@ pub(super) fn look(text: String) -> Printed {
     }
 }
 
-/// Returns the JSON objects and lists of objects that stand outside of code fences. One that ends too early reaches to the
-/// end of the text.
+/// Returns the JSON objects and lists of objects outside of code fences. One that ends too early extends to the end of
+/// the text.
 fn values(text: &str) -> Vec<Range<usize>> {
     let (mut values, mut at, mut is_fenced) = (Vec::new(), 0, false);
     let mut n_lines = 0;
@@ -78,14 +78,14 @@ fn values(text: &str) -> Vec<Range<usize>> {
                 at = start + length;
                 values.push(start..at);
             }
-            // Whatever begins there may be looked at again from the next line on.
+            // Text that begins there may be examined again from the next line on.
             Err(looked_at) => n_lines += looked_at,
         }
     }
     values
 }
 
-/// Returns where in a line JSON may begin: behind what a terminal or a container puts before each line, too.
+/// Returns the places in a line where JSON may begin, also after the prefix of a terminal or a container.
 fn start(line: &str) -> Option<usize> {
     let bare = line.trim_start_matches('\u{feff}').trim();
     if bare == "{" || bare == "[" {
@@ -94,8 +94,7 @@ fn start(line: &str) -> Option<usize> {
     ["{\"", "[{"].iter().filter_map(|start| line.find(start)).min()
 }
 
-/// Returns how long the value is that a text begins with; where that is no JSON, how many lines were looked at to find it
-/// out.
+/// Returns the length of the value that a text begins with; if it is not JSON, the number of lines that were examined.
 fn length(text: &str) -> Result<usize, usize> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
@@ -113,7 +112,7 @@ mod tests {
     const DONE: &str = "<task-done>t</task-done>";
     const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
 
-    /// An event of Claude Code's in which a tool printed that all is done.
+    /// An event of Claude Code in which a tool printed that all is done.
     fn printed() -> String {
         format!(r#"{{"type":"user","session_id":"s","message":{{"content":[{{"content":"{DONE}"}}]}}}}"#)
     }
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_says_an_agent_did_not_say() {
+    fn json_is_not_the_agents_own_text() {
         let printed = printed();
         let unknown = [
             pretty(&printed),

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::builder::{TranscriptBuilder, command};
 use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
-use super::heard::{Heard, command};
 use super::json::{self, Field};
 use super::paths::Done;
 use crate::text::floor;
@@ -16,7 +16,7 @@ const MAX_CALLS: usize = 256;
 /// How much of a call is kept, in bytes: a patch may have many files.
 const MAX_CALL: usize = 64 * 1024;
 
-/// A rollout so far.
+/// The state of a rollout.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     /// The calls without a result yet: id, and the command or the patch.
@@ -25,7 +25,7 @@ pub(super) struct Rollout {
     has_folder: bool,
 }
 
-/// What stands in a line, whatever its kind.
+/// The content of a line, whatever its kind.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Payload<'a> {
@@ -68,7 +68,7 @@ struct OutputPiece<'a> {
     text: Field<'a>,
 }
 
-/// What a tool is called with.
+/// The arguments of a tool.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Arguments<'a> {
@@ -103,19 +103,24 @@ struct Info<'a> {
 }
 
 impl Rollout {
-    /// Takes what a line holds. Kinds that are not known are passed over.
-    pub(super) fn take(&mut self, kind: &str, payload: Field<'_>, heard: &mut Heard) -> Result<(), String> {
+    /// Reads the content of a line. Unknown kinds are skipped.
+    pub(super) fn take(
+        &mut self,
+        kind: &str,
+        payload: Field<'_>,
+        builder: &mut TranscriptBuilder,
+    ) -> Result<(), String> {
         let payload: Payload<'_> = json::part(payload)?.unwrap_or_default();
         match kind {
             "session_meta" | "turn_context" => {
                 if let Some(folder) = json::text(payload.cwd).filter(|_| !self.has_folder) {
-                    heard.files.work_in(&folder);
+                    builder.files.work_in(&folder);
                     self.has_folder = true;
                 }
-                heard.set_model(json::text(payload.model));
+                builder.set_model(json::text(payload.model));
             }
-            "response_item" => self.item(&payload, heard)?,
-            "event_msg" => self.event(&payload, heard),
+            "response_item" => self.item(&payload, builder)?,
+            "event_msg" => self.event(&payload, builder),
             _ => {}
         }
         Ok(())
@@ -126,12 +131,12 @@ impl Rollout {
         self.tokens
     }
 
-    fn item(&mut self, payload: &Payload<'_>, heard: &mut Heard) -> Result<(), String> {
+    fn item(&mut self, payload: &Payload<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         match json::text(payload.kind).unwrap_or_default().as_str() {
             "message" if json::is(payload.role, "assistant") => json::items(payload.content, &mut |piece| {
                 let piece: OutputPiece<'_> = json::part(piece)?.unwrap_or_default();
                 if json::is(piece.kind, "output_text") {
-                    heard.say(&json::text(piece.text).unwrap_or_default());
+                    builder.say(&json::text(piece.text).unwrap_or_default());
                 }
                 Ok(())
             })?,
@@ -159,9 +164,9 @@ impl Rollout {
                 let is_patch = line.contains("*** Begin Patch");
                 if code != 0 {
                     let what = if is_patch { "file change".to_owned() } else { command(&line) };
-                    heard.fail(&what, &format!("Exit code {code}\n{output}"));
+                    builder.fail(&what, &format!("Exit code {code}\n{output}"));
                 } else if is_patch {
-                    patch(&line, heard);
+                    patch(&line, builder);
                 }
             }
             _ => {}
@@ -169,26 +174,26 @@ impl Rollout {
         Ok(())
     }
 
-    fn event(&mut self, payload: &Payload<'_>, heard: &mut Heard) {
+    fn event(&mut self, payload: &Payload<'_>, builder: &mut TranscriptBuilder) {
         match json::text(payload.kind).unwrap_or_default().as_str() {
-            // Whatever ended the turn before it: the work goes on.
-            "task_started" => (heard.ending, heard.is_complete) = (Ending::Well, false),
-            "turn_aborted" => heard.close(Ending::Interrupted),
+            // However the turn before it ended, the work continues.
+            "task_started" => (builder.ending, builder.is_complete) = (Ending::Well, false),
+            "turn_aborted" => builder.close(Ending::Interrupted),
             "task_complete" => {
-                heard.is_complete = true;
+                builder.is_complete = true;
                 let duration = json::amount(payload.duration_ms).map(|duration| (duration / 100.0).round() / 10.0);
-                heard.duration_secs = duration.or(heard.duration_secs);
+                builder.duration_secs = duration.or(builder.duration_secs);
                 if let Some(text) = json::text(payload.last_agent_message) {
-                    heard.close(Ending::Well);
-                    heard.end(&text, true);
+                    builder.close(Ending::Well);
+                    builder.end(&text, true);
                 }
             }
             "error" => {
                 let message = json::text(payload.message).unwrap_or_default();
-                // The kind of a refusal, where its message does not name it.
+                // The kind of a refusal, if its message does not name it.
                 let kind = json::text(payload.codex_error_info).unwrap_or_default();
-                heard.fail("", &message);
-                heard.close(Ending::of_error(&format!("{message}\n{kind}")));
+                builder.fail("", &message);
+                builder.close(Ending::of_error(&format!("{message}\n{kind}")));
             }
             "token_count" => {
                 // The totals of the session up to then.
@@ -202,7 +207,7 @@ impl Rollout {
     }
 }
 
-/// Returns a tool's exit status, 0 where none is told, and what it printed.
+/// Returns a tool's exit status, 0 if it is unknown, and its output.
 fn result(output: &str) -> (i64, String) {
     if let Ok(RolloutOutput { output: Some(printed), metadata }) = json::event::<RolloutOutput<'_>>(output) {
         let metadata: RolloutMetadata<'_> = json::object(metadata).unwrap_or_default();
@@ -217,16 +222,16 @@ fn result(output: &str) -> (i64, String) {
     (code.unwrap_or(0), printed.to_owned())
 }
 
-/// Notes the files of a patch.
-pub(super) fn patch(text: &str, heard: &mut Heard) {
+/// Records the files of a patch.
+pub(super) fn patch(text: &str, builder: &mut TranscriptBuilder) {
     for line in text.lines() {
-        let file = |mark: &str| line.strip_prefix(mark).and_then(|path| heard.files.within(path.trim()));
+        let file = |mark: &str| line.strip_prefix(mark).and_then(|path| builder.files.within(path.trim()));
         if let Some(path) = file("*** Add File: ").or_else(|| file("*** Move to: ")) {
-            heard.files.note(path, Done::Created);
+            builder.files.note(path, Done::Created);
         } else if let Some(path) = file("*** Update File: ") {
-            heard.files.note(path, Done::Modified);
+            builder.files.note(path, Done::Modified);
         } else if let Some(path) = file("*** Delete File: ") {
-            heard.files.remove(path);
+            builder.files.remove(path);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! An agent's last words without what it said to the memory in them, which the journal has in other places.
+//! An agent's final message without its sigils, which the journal has in other places.
 
 use crate::sigil::{NAMES, SUGGESTIONS_HEADING};
 
-/// Returns a text without its sigils and what stands in them, and without the block of suggestions. One that is
-/// never closed stays, as does everything else.
+/// Returns a text without its sigils and their content, and without the block of suggestions. An unclosed one stays,
+/// like everything else.
 pub(crate) fn without_sigils(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut kept = String::with_capacity(text.len());
-    // Behind the place where one was looked for in vain there is none for the next one, either.
+    // If a search for an end fails, later searches for it fail as well.
     let mut is_unclosed = [false; NAMES.len()];
     let mut at = 0;
     while let Some(found) = lower[at..].find('<') {
@@ -25,7 +25,7 @@ pub(crate) fn without_sigils(text: &str) -> String {
     };
     let mut lines: Vec<&str> = Vec::new();
     for line in kept.lines().take_while(|line| !is_heading(line.trim())) {
-        // What was taken out leaves gaps.
+        // Removed text leaves gaps.
         if !(line.trim().is_empty() && lines.last().is_none_or(|last| last.trim().is_empty())) {
             lines.push(line.trim_end());
         }
@@ -33,7 +33,7 @@ pub(crate) fn without_sigils(text: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Returns where the element ends that begins there.
+/// Returns the end of the element that begins there.
 fn element(lower: &str, start: usize, is_unclosed: &mut [bool]) -> Option<usize> {
     let inner = &lower[start + 1..];
     let is_end = |rest: &str| rest.starts_with(|next: char| next == '>' || next.is_whitespace());

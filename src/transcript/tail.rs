@@ -1,12 +1,12 @@
-//! The end of a text that may be of any length.
+//! The end of a text of any length.
 
-/// The last bytes of what was pushed.
+/// The last bytes of the input.
 #[derive(Debug)]
 pub(super) struct Tail {
     bytes: Vec<u8>,
     limit: usize,
     n_dropped: u64,
-    /// Whether what is kept begins with a line.
+    /// Whether the kept part begins with a line.
     begins_with_line: bool,
 }
 
@@ -15,16 +15,16 @@ impl Tail {
         Tail { bytes: Vec::new(), limit, n_dropped: 0, begins_with_line: true }
     }
 
-    /// Returns the tail of a text before which so many bytes were not kept.
+    /// Returns the tail of a text before which so many bytes were dropped.
     pub(super) fn of(text: String, n_dropped: u64) -> Tail {
         Tail { limit: text.len(), bytes: text.into_bytes(), n_dropped, begins_with_line: true }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        // In pieces, so that a large one does not make it large.
+        // In pieces, so that a large input does not make the buffer large.
         for piece in bytes.chunks((self.limit / 8).max(1)) {
             self.bytes.extend_from_slice(piece);
-            // Seldom, since it moves all that is kept.
+            // Seldom, since it moves all kept bytes.
             if self.bytes.len() > self.limit + self.limit / 8 {
                 self.cut(self.bytes.len() - self.limit);
             }
@@ -35,10 +35,10 @@ impl Tail {
         self.bytes.is_empty() && self.n_dropped == 0
     }
 
-    /// Returns whether the text stands in the last `within` bytes, or so.
+    /// Returns whether the text occurs in about the last `within` bytes.
     pub(super) fn ends_near(&self, text: &str, within: usize) -> bool {
         let start = self.bytes.len().saturating_sub(text.len() + within);
-        // Both are UTF-8, and where the piece begins inside a character only that one is not.
+        // Both are UTF-8; if the window begins inside a character, only that one is not.
         String::from_utf8_lossy(&self.bytes[start..]).contains(text)
     }
 
@@ -50,8 +50,8 @@ impl Tail {
         self.n_dropped += n_bytes as u64;
     }
 
-    /// Returns the text, with what is no UTF-8 replaced, and how many bytes before it were not kept. It begins
-    /// with a line, where one begins in the first half of it: half a line may hold half a secret.
+    /// Returns the text, with invalid UTF-8 replaced, and the number of dropped bytes before it. It begins with a line
+    /// if one begins in its first half: half a line may hold half a secret.
     pub(super) fn into_text(mut self) -> (String, u64) {
         self.cut(self.bytes.len().saturating_sub(self.limit));
         if !self.begins_with_line {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_much_the_end_is_kept_from_a_line_on() {
+    fn of_a_long_text_the_end_is_kept_from_a_line_start() {
         #[track_caller]
         fn check(parts: &[&str], limit: usize, text: &str, n_dropped: u64) {
             let mut tail = Tail::new(limit);

@@ -35,7 +35,7 @@ fn result(session: &str, cost: f64, tokens: u64) -> String {
 fn a_stream_of_claude_code_is_understood() {
     let said = read(CLAUDE, Format::Auto);
     assert_eq!(said.format, Format::Claude);
-    // Of thoughts and subagents nothing, and of the result nothing twice.
+    // Thoughts and subagents are left out, and the result is not repeated.
     assert_eq!(said.text.matches("<task-").count(), 1);
     assert!(said.text.starts_with("I will look at the store first.\n\nDecision: use one lock file"), "{}", said.text);
     assert!(said.text.ends_with("for all entries\n\nThe lock is in place, and the test that hung passes.\n\n<journal>\nThe lock file has to be opened before the folder is listed.\n</journal>\n<learning category=\"pitfall\" tags=\"locks, testing\">A test that holds the lock must drop it before it spawns a child.</learning>\n<task-done>t-lock</task-done>"));
@@ -56,7 +56,7 @@ fn a_stream_of_claude_code_is_understood() {
     assert_eq!((said.model.as_deref(), said.duration_secs), (Some("claude-sonnet-4-5-20250929"), Some(64.2)));
     assert!(!said.is_failed && said.is_complete);
     let broken: Vec<(u64, &str)> = said.broken.iter().map(|broken| (broken.line, broken.reason.as_str())).collect();
-    assert_eq!(broken, [(30, "its JSON ends too early"), (31, "it is no JSON object")]);
+    assert_eq!(broken, [(30, "its JSON ends too early"), (31, "it is not a JSON object")]);
 }
 
 #[test]
@@ -79,17 +79,17 @@ fn a_stream_of_codex_is_understood() {
         said.summary,
         "The lock works, and the tests pass in both modes now.\n\n- **Decision:** the lock is advisory\n- Decided to leave Windows out"
     );
-    // Each turn tells what the thread has come to.
+    // Each turn reports the total of the thread.
     assert_eq!((said.cost_usd, said.tokens_in, said.tokens_out), (None, Some(50_000), Some(400)));
     assert!(!said.is_failed && said.is_complete && said.broken.is_empty());
 }
 
 #[test]
-fn an_agent_that_failed_says_so() {
+fn failures_of_the_agent_are_reported() {
     let said = read(include_str!("../../fixtures/transcripts/claude-max-turns.jsonl"), Format::Auto);
     assert!(said.is_blocked && !said.is_failed && said.is_complete && said.broken.is_empty());
     assert_eq!(said.errors, ["error_max_turns: Reached maximum number of turns (30)"]);
-    // It worked in another place, and what it never heard of may not have happened.
+    // It worked in another place, and changes without a result may not have happened.
     assert_eq!(
         (said.files.created.as_slice(), said.files.modified.as_slice()),
         (&["src/new.rs".to_owned()][..], &["src/parse.rs".to_owned()][..])
@@ -123,7 +123,7 @@ fn plain_text_stays_as_it_is() {
 }
 
 #[test]
-fn fields_of_another_kind_are_not_there() {
+fn fields_of_an_unexpected_type_count_as_missing() {
     let lines = [
         r#"{"type":"system","subtype":"init","session_id":"s","cwd":7,"model":["x"]}"#,
         r#"{"type":"assistant","message":"x","session_id":"s"}"#,
@@ -193,7 +193,7 @@ fn a_text_with_half_a_character_loses_nothing() {
 }
 
 #[test]
-fn a_line_with_a_part_that_cannot_be_read_is_told() {
+fn a_line_with_an_unreadable_part_is_reported() {
     let twice = r#"{"type":"text","text":"lost","text":"lost"}"#;
     let told = read(&[said(&format!(r#"{twice},{{"type":"text","text":"kept"}}"#))].join("\n"), Format::Claude);
     let broken = vec![Broken { line: 1, reason: "a part of it cannot be read".to_owned() }];
@@ -203,7 +203,7 @@ fn a_line_with_a_part_that_cannot_be_read_is_told() {
 }
 
 #[test]
-fn a_result_says_what_was_not_said_already() {
+fn a_result_adds_only_new_text() {
     let end = |text: &str| {
         format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{text}"}}"#)
     };
@@ -212,29 +212,29 @@ fn a_result_says_what_was_not_said_already() {
     assert_eq!(text(&[text_of("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("b")]), "b");
     assert_eq!(text(&[text_of("a"), end("")]), "a");
-    // A part of what was said, and two of it together.
+    // A part of an earlier text, and two texts together.
     assert_eq!(text(&[text_of("a"), text_of("bc"), text_of("d"), end("b")]), "a\n\nbc\n\nd");
     assert_eq!(text(&[text_of("a"), text_of("b"), end(r"a\n\nb")]), "a\n\nb");
-    // One that came before, whole.
+    // An earlier text, whole.
     assert_eq!(text(&[text_of("a"), end("b"), end("b"), end("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("a"), text_of("b"), end("b"), end("a")]), "a\n\nb");
 }
 
 #[test]
-fn what_was_searched_for_one_result_is_not_searched_for_the_next() {
+fn text_is_searched_for_one_result_only() {
     let end = |number: u64| {
         format!(r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"{number}"}}"#)
     };
     let mut lines = vec![text_of("107 of 200")];
-    // One is a part of what was said before the first of them.
+    // One is a part of a text before the first of them.
     lines.extend((100..200).map(end));
     let said = read(&lines.join("\n"), Format::Claude);
-    let heard: Vec<&str> = said.text.split("\n\n").collect();
-    assert_eq!((heard.len(), heard[0], heard[8]), (101, "107 of 200", "107"));
+    let texts: Vec<&str> = said.text.split("\n\n").collect();
+    assert_eq!((texts.len(), texts[0], texts[8]), (101, "107 of 200", "107"));
 }
 
 #[test]
-fn several_results_in_one_event_are_told_apart() {
+fn several_results_in_one_event_are_distinguished() {
     let write = |name: &str| {
         format!(r#"{{"type":"tool_use","id":"{name}","name":"Write","input":{{"file_path":"/repo/project/{name}"}}}}"#)
     };
@@ -250,12 +250,12 @@ fn several_results_in_one_event_are_told_apart() {
     let update = written("b", "The file /repo/project/b has been updated.");
     let create = written("a", "File created successfully at: /repo/project/a");
     assert_eq!(files(&[create, update.clone()]), (names(&["a"]), names(&["b"])));
-    // With one alone it is told of that one.
+    // A single result belongs to that call.
     assert_eq!(files(&[update]), (names(&["b"]), names(&[])));
 }
 
 #[test]
-fn what_follows_the_end_opens_no_stream_again_unless_it_is_work() {
+fn only_work_reopens_a_stream_after_its_end() {
     let is_complete = |more: &[&str]| {
         read(&[&[&*text_of("a"), &result("s", 1.0, 1)], more].concat().join("\n"), Format::Claude).is_complete
     };
@@ -279,10 +279,10 @@ fn figures_are_those_of_all_sessions() {
         (said.cost_usd, said.tokens_in, said.tokens_out, said.duration_secs)
     };
     assert_eq!(figures(&[result("a", 1.0, 10)]), (Some(1.0), Some(10), Some(1), Some(1.0)));
-    // A later result of a session has what the earlier one had.
+    // A later result of a session includes the earlier one.
     assert_eq!(figures(&[result("a", 1.0, 10), result("a", 2.0, 30)]), (Some(2.0), Some(30), Some(1), Some(2.0)));
     assert_eq!(figures(&[result("a", 1.0, 10), result("b", 2.0, 30)]), (Some(3.0), Some(40), Some(2), Some(2.0)));
-    // Sessions that go on in turns; each result has what its session cost until then.
+    // Sessions that alternate; each result has the cost of its session until then.
     let turns = [result("a", 1.0, 10), result("b", 2.0, 30), result("a", 4.0, 15), result("b", 8.0, 31)];
     assert_eq!(figures(&turns), (Some(12.0), Some(46), Some(2), Some(4.0)));
     let many: Vec<String> = (0..200).map(|number| result(&number.to_string(), 1.0, 10)).collect();
@@ -298,7 +298,7 @@ fn figures_are_those_of_all_sessions() {
 }
 
 #[test]
-fn errors_that_were_overcome_are_no_failure() {
+fn recovered_errors_are_not_failures() {
     let failed = |lines: &[&str]| read(&lines.join("\n"), Format::Codex).is_failed;
     let (error, failing) = (r#"{"type":"error","message":"x"}"#, r#"{"type":"turn.failed","error":{"message":"x"}}"#);
     let completed = r#"{"type":"turn.completed","usage":{}}"#;
@@ -307,7 +307,7 @@ fn errors_that_were_overcome_are_no_failure() {
 }
 
 #[test]
-fn a_stream_that_is_cut_behind_an_error_that_was_overcome_is_open() {
+fn a_stream_that_is_cut_after_a_recovered_error_is_incomplete() {
     let ended = |lines: &[&str]| {
         let said = read(&[&[r#"{"type":"turn.started"}"#], lines].concat().join("\n"), Format::Codex);
         (said.is_failed, said.is_complete, said.errors.len())
@@ -317,7 +317,7 @@ fn a_stream_that_is_cut_behind_an_error_that_was_overcome_is_open() {
     let begun = r#"{"type":"item.started","item":{"type":"command_execution","command":"make"}}"#;
     let warning = r#"{"type":"item.completed","item":{"type":"error","message":"Reconnecting... 1/5"}}"#;
     assert_eq!(ended(&[message, error, message, begun]), (false, false, 0));
-    // The last that is heard of it.
+    // The last event about it.
     assert_eq!(ended(&[message, error]), (true, true, 1));
     assert_eq!(ended(&[error, begun]), (true, true, 1));
     assert_eq!(ended(&[error, warning]), (true, true, 1));
@@ -333,7 +333,7 @@ fn lines_that_are_too_long_are_passed_over() {
     assert_eq!(said.text, "a\n\nb");
     assert_eq!(said.broken[0], Broken { line: 2, reason: "it has more than 8 MiB".to_owned() });
     assert_eq!((said.broken.len(), said.n_more_broken), (MAX_BROKEN, 4));
-    // One that fills its room is read.
+    // A line of exactly the limit is read.
     let full = text_of("");
     let full = text_of(&"y".repeat(MAX_LINE - full.len()));
     assert_eq!((full.len(), read(&full, Format::Claude).text.len()), (MAX_LINE, MAX_LINE - text_of("").len()));
@@ -362,7 +362,7 @@ fn everything_has_its_limit() {
     assert!(said.text.starts_with("Decision: ") || said.text.starts_with('x') || said.text.starts_with('\n'));
 }
 
-/// Reads in pieces of a size.
+/// Reads in pieces of this size.
 fn in_pieces(bytes: &[u8], size: usize, format: Format) -> Transcript {
     let options = Options { format, root: "/repo/project".to_owned(), ..Options::default() };
     let mut reader = Reader::new(options);
@@ -382,7 +382,7 @@ proptest! {
         }
     }
 
-    /// Streams that are cut, and whose bytes are changed, are read as far as they go.
+    /// Streams that are cut, or have changed bytes, are read as far as possible.
     #[test]
     fn damaged_streams_are_read(
         is_codex: bool,
@@ -411,7 +411,7 @@ proptest! {
 }
 
 #[test]
-fn a_connection_that_is_tried_again_is_told_where_nothing_else_is() {
+fn a_retried_connection_is_reported_if_nothing_else_is() {
     let error = |message: &str| format!(r#"{{"type":"error","message":"{message}"}}"#);
     let begun = r#"{"type":"thread.started","thread_id":"t"}
 {"type":"turn.started"}"#;
@@ -425,7 +425,7 @@ fn a_connection_that_is_tried_again_is_told_where_nothing_else_is() {
 }
 
 #[test]
-fn an_error_in_the_answer_of_a_server_is_told_without_its_json() {
+fn an_error_in_a_servers_answer_is_reported_without_its_json() {
     let answer = r#"{\"type\": \"error\", \"error\": {\"message\": \"no such model\"}}"#;
     let stream =
         format!("{{\"type\":\"turn.started\"}}\n{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{answer}\"}}}}");
@@ -433,7 +433,7 @@ fn an_error_in_the_answer_of_a_server_is_told_without_its_json() {
 }
 
 #[test]
-fn a_command_is_told_without_the_shell_that_runs_it() {
+fn a_command_is_reported_without_its_shell() {
     let item = |command: &str| {
         let command = serde_json::to_string(command).unwrap();
         let item =
@@ -450,9 +450,9 @@ fn a_command_is_told_without_the_shell_that_runs_it() {
     assert_eq!(read(&format!("{call}\n{output}"), Format::Auto).errors, ["`make all`: Exit code 2: no rule"]);
 }
 
-/// What clients put in themselves, for people or for the model to read, are no words of the agent.
+/// Text that clients add, for people or for the model, is not the agent's text.
 #[test]
-fn the_words_of_a_client_are_not_its_agents() {
+fn text_of_a_client_is_not_its_agents() {
     let part = |part: &str| format!(r#"{{"type":"text","sessionID":"ses_1","part":{part}}}"#);
     let stream = [
         r#"{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}"#.to_owned(),
@@ -469,7 +469,7 @@ fn the_words_of_a_client_are_not_its_agents() {
 }
 
 #[test]
-fn who_was_interrupted_did_not_fail() {
+fn an_interrupted_agent_did_not_fail() {
     let check = |lines: &[&str], is_interrupted: bool| {
         let said = read(&lines.join("\n"), Format::Auto);
         assert_eq!((said.is_interrupted, said.is_failed, said.is_blocked), (is_interrupted, false, false), "{lines:?}");
@@ -486,7 +486,7 @@ fn who_was_interrupted_did_not_fail() {
     let complete = payload(r#"{"type":"task_complete","last_agent_message":"Done."}"#);
     check(&[&begun, &aborted], true);
     check(&[&begun, &aborted, &begun, &complete], false);
-    // One that ends without a word, and one that is still at work.
+    // A session that ends without a message, and one that is still at work.
     check(&[&begun, &aborted, &begun, &payload(r#"{"type":"task_complete","last_agent_message":null}"#)], false);
     check(&[&begun, &aborted, &begun], false);
     let stopped = r#"{"type":"user","message":{"content":"[Request interrupted by user]"},"uuid":"u","sessionId":"s"}"#;
@@ -537,7 +537,8 @@ fn a_patch_of_opencode_names_its_files() {
     assert_eq!(files("apply_patch", "error"), (Vec::new(), Vec::new()));
 }
 
-/// What `claude --output-format json --verbose` prints was taken for plain text, in which a file that the agent printed counts.
+/// The output of `claude --output-format json --verbose` was mistaken for plain text, in which a file that the agent
+/// printed counts.
 #[test]
 fn a_list_of_events_is_a_stream() {
     let file = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"<task-done>t</task-done>"}]},"session_id":"s"}"#;
@@ -548,14 +549,14 @@ fn a_list_of_events_is_a_stream() {
     assert_eq!(read("[x] I ticked it.\n[1, 2]\n", Format::Auto).format, Format::Text);
 }
 
-/// So was what `opencode export` prints, over many lines.
+/// The output of `opencode export`, over many lines, was mistaken as well.
 #[test]
 fn a_document_of_json_is_no_text() {
     let document = "{\n  \"messages\": [\n    {\n      \"output\": \"<task-done>t</task-done>\"\n    }\n  ]\n}\n";
     let said = read(document, Format::Auto);
     assert_eq!((said.format, said.errors), (Format::Unknown, vec![UNKNOWN_FORMAT.to_owned()]));
     assert_eq!(read(document, Format::Text).format, Format::Text);
-    // Nothing that stands behind it says how the work ended.
+    // Nothing after it says how the work ended.
     assert_eq!(read(&format!("{document}This is what it printed."), Format::Auto).format, Format::Unknown);
     let said = read(&format!("{document}This is what it printed.\n<task-failed>t</task-failed>"), Format::Auto);
     assert_eq!((said.format, said.text.matches("<task-").count()), (Format::Text, 1));

@@ -97,7 +97,7 @@ fn first_invisible(knowledge: &Knowledge) -> Option<(String, String)> {
     fields(knowledge).iter().find_map(|(what, text)| {
         let (at, character) = invisible(text).next()?;
         let (line, column) = place(text, at);
-        let reason = format!("U+{:04X} is a character that no reader sees", u32::from(character));
+        let reason = format!("U+{:04X} is an invisible character", u32::from(character));
         Some((format!("{what}, line {line}, column {column}"), reason))
     })
 }

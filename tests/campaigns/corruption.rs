@@ -63,7 +63,7 @@ pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Ou
         let [lock, same] = [&root, &other].map(|root| root.join(".ralph/state/lock"));
         fs::hard_link(lock, same).unwrap();
         ask(&program, &root, &other, outcome.damaged, &mut random, &place);
-        // Whatever it was, the write has mended it.
+        // Whatever it was, the write has repaired it.
         assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", doctor(&program, &root, &place));
         check(program.run(&root, NOW, &["index"], ""), &[0], &place);
         for finding in doctor(&program, &root, &place).as_array().unwrap() {

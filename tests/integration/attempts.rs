@@ -81,7 +81,7 @@ fn a_fact_whose_entry_would_grow_too_large_is_refused_alone() {
     let base = TestBase::new();
     let note = "x".repeat(16 * 1024 - 100);
     greeting(&base, &format!("title: Greetings are short\ntags: [greeting]\nsource: agent\nnote: {note}\n"));
-    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "larger than an entry");
+    check_refused(&base, ".ralph/knowledge/greetings-are-short.md", "over the size limit of an entry");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
         };
         assert_eq!(same(found), same(expected), "{path}");
     }
-    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it held what looks like a secret"));
+    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it had text that looks like a secret"));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn an_answer_that_comes_in_without_a_memory_is_kept() {
 }
 
 #[test]
-fn an_attempt_is_kept_among_temporary_files_where_its_users_folder_cannot_be_written() {
+fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() {
     let base = TestBase::new();
     begin(&base);
     let lock = locked(&base);
@@ -474,7 +474,7 @@ fn an_agent_ends_with_a_run_that_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_is_begun_beside_an_agent_that_outlived_its_run() {
+fn no_iteration_begins_while_an_agent_outlives_its_run() {
     let base = TestBase::new();
     let home = base.home();
     base.write("../home/agent.sh", beating(&home));
@@ -507,7 +507,7 @@ fn nothing_is_begun_beside_an_agent_that_outlived_its_run() {
 }
 
 #[test]
-fn everything_that_no_entry_could_take_is_in_the_notes() {
+fn refused_sigils_are_kept_in_the_notes() {
     let base = TestBase::new();
     begin(&base);
     fs::remove_dir_all(base.at(".ralph/knowledge")).unwrap();

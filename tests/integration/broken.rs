@@ -244,7 +244,7 @@ fn found(memory: &Memory, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_check_says_what_is_wrong_where_and_how_to_mend_it() {
+fn check_reports_the_place_the_problem_and_the_fix() {
     let broken = Broken::new().with_made();
     let memory = broken.memory();
     let checked = quick("the first check", || memory.check());

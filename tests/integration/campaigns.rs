@@ -32,7 +32,7 @@ fn no_coarse_clock_makes_an_answer_stale() {
 }
 
 #[test]
-fn damage_to_cache_and_state_changes_no_answer() {
+fn damage_to_the_cache_or_the_state_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = corruption::run(folder.path(), Path::new(PROGRAM), 12, 6);
     assert_eq!(outcome.damaged, 12);
@@ -86,7 +86,7 @@ fn what_can_only_be_read_is_read() {
 }
 
 #[test]
-fn no_name_and_no_link_leads_outside() {
+fn no_name_or_link_leads_outside_of_the_memory() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = paths::run(folder.path(), Path::new(PROGRAM), 160, 9);
     assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (144, 8, 8));
@@ -95,7 +95,7 @@ fn no_name_and_no_link_leads_outside() {
 }
 
 #[test]
-fn git_is_led_nowhere_by_links() {
+fn git_follows_no_links_in_the_memory() {
     let base = TestBase::new();
     let path = std::env::var_os("PATH").unwrap();
     let mut git = Command::new("git");
@@ -118,7 +118,7 @@ fn git_is_led_nowhere_by_links() {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-fn a_clone_harms_nobody() {
+fn a_hostile_clone_does_no_harm() {
     let half = |seed| {
         let folder = tempfile::tempdir().unwrap();
         hostile_clone::run(folder.path(), Path::new(PROGRAM), 12, false, seed)

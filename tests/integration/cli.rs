@@ -108,7 +108,7 @@ fn init_inside_of_a_memory_asks_for_here() {
     for folder in ["src", ".ralph", ".ralph/knowledge"] {
         let refused = base.with(["init"]).folder(base.at(folder)).run();
         assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains("has a memory, and this folder is inside of it"), "{refused}");
+        assert!(refused.stderr.contains("`, which has a memory"), "{refused}");
         assert!(refused.stderr.contains("`ralph-memory init --here` makes another one"), "{refused}");
         assert!(!base.at(folder).join(".ralph").exists());
     }
@@ -187,7 +187,7 @@ fn add_updates_what_says_the_same_and_restore_brings_it_back() {
     updated knowledge/t
 
     --- stderr
-    the version before is kept as .ralph/archive/knowledge/t.20261120T100000Z.md
+    the previous version is kept as .ralph/archive/knowledge/t.20261120T100000Z.md
     ");
     assert_snapshot!(base.files(".ralph/knowledge").join(" "), @".ralph/knowledge/t.md");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));
@@ -198,7 +198,7 @@ fn add_updates_what_says_the_same_and_restore_brings_it_back() {
     restored knowledge/t
 
     --- stderr
-    the version that was live is now .ralph/archive/knowledge/t.20261120T100000Z.md
+    the version that was live before is now .ralph/archive/knowledge/t.20261120T100000Z.md
     ");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("one\n"));
     base.run(["restore", "knowledge/t.20261120T100000Z"]).says(0, "restored knowledge/t");
@@ -227,7 +227,7 @@ fn add_refuses_what_no_entry_can_hold() {
     assert_snapshot!(add(&["--title", "T", "--tags", " , ", "--body", "b"]), @"
     exit 2
     --- stderr
-    error: tags: there is none, and an entry needs at least one keyword
+    error: tags: an entry needs at least one tag
     ");
     assert_snapshot!(add(&["--title", "T", "--tags", "a"]), @"
     exit 2
@@ -274,13 +274,13 @@ fn add_refuses_what_no_entry_can_hold() {
     assert_snapshot!(from_input(&vec![b'x'; 1024 * 1024 + 1]), @"
     exit 2
     --- stderr
-    error: body: it is over 1 MiB, which no entry can hold
+    error: body: it is over 1 MiB, the limit of an entry
     hint: give it with `--body TEXT` or on standard input, at most 1 MiB
     ");
     assert_snapshot!(from_input(&vec![b'x'; 1024 * 1024 - 10]), @"
     exit 2
     --- stderr
-    error: body: with its frontmatter it is over 1 MiB, which is the most that is read
+    error: body: with its frontmatter it is over the limit of 1 MiB
     hint: give it with `--body TEXT` or on standard input, at most 1 MiB
     ");
     assert_snapshot!(from_input(b"caf\xe9"), @"
@@ -510,7 +510,7 @@ fn show_shows_all_of_an_entry() {
     exit 1
     --- stderr
     error: there is no entry `knowledge/zzzzzzzzzz`
-    hint: `ralph-memory list` shows what there is
+    hint: `ralph-memory list` shows all entries
     ");
 }
 
@@ -660,7 +660,7 @@ fn status_counts() {
       archive      1
       tags         4
       expired      1
-      not indexed  4, and found all the same
+      not indexed  4, but searches find them
       problems     1 error, 0 warnings; run `ralph-memory check`
     ");
     assert_snapshot!(TestBase::new().run(["status"]), @"
@@ -675,7 +675,7 @@ fn status_counts() {
 }
 
 #[test]
-fn check_says_where_what_and_how_to_mend_it() {
+fn check_reports_the_place_the_problem_and_the_fix() {
     let base = sample();
     assert_snapshot!(base.run(["check"]), @"
     exit 0
@@ -820,7 +820,7 @@ fn supersede_hides_the_old() {
     assert_snapshot!(base.run(["supersede", "wal", "journal/run-1/0001"]), @"
     exit 2
     --- stderr
-    error: NEW: what a journal entry says never changes; name a knowledge entry
+    error: NEW: a journal entry never changes; name a knowledge entry
     ");
 }
 
@@ -906,7 +906,7 @@ fn errors_are_json_too() {
     assert_snapshot!(base.run(["--json", "search"]), @r#"
     exit 2
     --- stdout
-    {"schema_version":1,"error":{"message":"the following required arguments were not provided: <QUERY>...","causes":[],"hint":"`ralph-memory help` and `--help` say what there is","exit_code":2},"problems":[]}
+    {"schema_version":1,"error":{"message":"the following required arguments were not provided: <QUERY>...","causes":[],"hint":"`ralph-memory help` lists the commands, and `--help` their options","exit_code":2},"problems":[]}
 
     --- stderr
     error: the following required arguments were not provided:

@@ -92,7 +92,7 @@ fn with(mut value: Value, at: &str, new: Value) -> Value {
 }
 
 #[test]
-fn an_iteration_that_came_with_a_clone_is_never_gone_on_with() {
+fn an_iteration_from_a_clone_is_never_resumed() {
     let base = TestBase::new();
     base.write(ITERATION, sealed(&base, &iteration().to_string()));
     let open = |base: &TestBase| Memory::open(&base.root()).unwrap().open_iterations().len();
@@ -100,12 +100,12 @@ fn an_iteration_that_came_with_a_clone_is_never_gone_on_with() {
     let clone = cloned(&base);
     assert_eq!(open(&clone), 0);
     let ran = run(&clone, &["record", "--run", "run-1"], "hi");
-    assert!(ran.stderr.contains("none is begun that could be meant"), "{ran}");
+    assert!(ran.stderr.contains("no open iteration matches"), "{ran}");
     let doctor = run(&clone, &["doctor", "--json"], "").json(1);
     let finding = doctor["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "error").unwrap();
     assert_eq!(finding["what"], "git-ignore", "{finding}");
-    let mend = finding["hint"].as_str().unwrap();
-    assert!(mend.contains("`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`"), "{finding}");
+    let fix = finding["hint"].as_str().unwrap();
+    assert!(fix.contains("`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`"), "{finding}");
     let problems = |clone: &TestBase| {
         let checked = run(clone, &["check", "--json"], "").json(1);
         let problems = checked["problems"].as_array().unwrap();
@@ -164,7 +164,7 @@ fn a_flood_of_iterations_is_told_in_a_line() {
 }
 
 #[test]
-fn what_no_program_wrote_into_the_state_is_reported_and_not_believed() {
+fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
     let refused = |name: &str, text: &str, what: &str| {
         let base = TestBase::new();
         let text = if text.len() < 1 << 20 { sealed(&base, text) } else { text.to_owned() };

@@ -234,12 +234,12 @@ fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
     assert_eq!(
         refused,
         [
-            "line 3: MEMORY_SUGGESTIONS entry 4: `event_type` is none of submission, rejection, approval, decision, follow_up, hint, dispute",
+            "line 3: MEMORY_SUGGESTIONS entry 4: `event_type` is not one of submission, rejection, approval, decision, follow_up, hint, dispute",
             "line 3: MEMORY_SUGGESTIONS entry 5: `summary` is not a text",
             "line 3: MEMORY_SUGGESTIONS entry 6: `importance` is not a whole number from 0 to 100",
             "line 3: MEMORY_SUGGESTIONS entry 7: `tags` is not a list of texts",
-            "line 3: MEMORY_SUGGESTIONS entry 8: `scope` is none of task, section, feature, project",
-            "line 3: MEMORY_SUGGESTIONS entry 9: it is no object",
+            "line 3: MEMORY_SUGGESTIONS entry 8: `scope` is not one of task, section, feature, project",
+            "line 3: MEMORY_SUGGESTIONS entry 9: it is not an object",
             "line 3: MEMORY_SUGGESTIONS entry 3: scope: the task has no feature",
         ]
     );
@@ -355,7 +355,7 @@ fn what_is_no_event_is_refused_with_its_reason() {
     for (arguments, reason) in [
         (["--event", "gossip", "--summary", "x"], "none of submission, rejection"),
         (["--event", "hint", "--summary", " "], "summary: it is empty"),
-        (["--event", "hint", "--summary", &long], "it has 801 characters, and 800 are the most"),
+        (["--event", "hint", "--summary", &long], "it has 801 characters; the limit is 800"),
     ] {
         let ran = base.run(["note"].into_iter().chain(arguments));
         assert_eq!(ran.code, Some(2), "{ran}");

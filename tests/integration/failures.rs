@@ -89,14 +89,14 @@ fn a_cache_that_cannot_be_written_only_costs_time() {
     --- stderr
     error: cannot lock `[TEMP]/project/.ralph/cache/lock`
     caused by: Not a directory (os error 20)
-    hint: a file stands where a folder must be; move it away
+    hint: a file is where a folder must be; move it away
     ");
     assert_snapshot!(base.run(["index"]), @"
     exit 6
     --- stderr
     error: cannot lock `[TEMP]/project/.ralph/cache/lock`
     caused by: Not a directory (os error 20)
-    hint: a file stands where a folder must be; move it away
+    hint: a file is where a folder must be; move it away
     ");
     assert_eq!(base.read(".ralph/cache"), "in the way");
 }
@@ -111,7 +111,7 @@ fn a_folder_that_is_a_file_is_6() {
     --- stderr
     error: cannot create `[TEMP]/project/.ralph/knowledge/t.md`
     caused by: Not a directory (os error 20)
-    hint: a file stands where a folder must be; move it away
+    hint: a file is where a folder must be; move it away
     ");
     base.run(["search", "x"]).says(1, "nothing found");
     let base = TestBase::without_memory();
@@ -121,7 +121,7 @@ fn a_folder_that_is_a_file_is_6() {
     --- stderr
     error: cannot create `[TEMP]/project/.ralph`
     caused by: Not a directory (os error 20)
-    hint: a file stands where a folder must be; move it away
+    hint: a file is where a folder must be; move it away
     ");
     assert_snapshot!(base.run(["list"]), @"
     exit 3
@@ -223,7 +223,7 @@ fn a_lock_that_stays_taken_is_5() {
     exit 5
     --- stderr
     error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
-    hint: another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS
+    hint: another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS
     ");
     run(&["supersede", "bench", "t"]).says(5, "state/lock");
     run(&["restore", "bench"]).says(5, "state/lock");
@@ -291,7 +291,7 @@ fn links_lead_nowhere() {
     exit 4
     --- stderr
     error: `[TEMP]/project/.ralph` is outside the memory folder or reached through a link
-    hint: the memory holds plain files and folders; replace the link by what it points to
+    hint: the memory contains only plain files and folders; replace the link with its target
     ");
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
 }
@@ -346,7 +346,7 @@ fn a_file_over_the_limit_of_the_shell_is_6_and_no_kill() {
     assert_eq!(
         told.replace(base.root().to_str().unwrap(), "[ROOT]"),
         "error: cannot create `[ROOT]/.ralph/knowledge/t.md`\ncaused by: File too large (os error 27)\n\
-         hint: a file would be larger than this process may write; raise the limit (`ulimit -f`)\n"
+         hint: a file is over the size limit of this process; raise the limit (`ulimit -f`)\n"
     );
     assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/bench.md"]);
     // What is started has the limit's own signal again.

@@ -50,7 +50,7 @@ fn whatever_fails_nothing_is_lost_by_restoring() {
 }
 
 #[test]
-fn whatever_fails_nothing_is_lost_by_tending() {
+fn maintenance_loses_nothing_whichever_operation_fails() {
     campaign(&["prune", "consolidate"], Errors::Sampled);
 }
 

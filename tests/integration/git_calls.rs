@@ -436,7 +436,7 @@ fn a_write_waits_while_git_changes_the_files() {
 }
 
 #[test]
-fn a_lock_that_git_left_is_told_of_and_stops_no_write() {
+fn a_stale_git_lock_is_reported_and_stops_no_write() {
     let base = repository();
     // One that was made just now, and one of yesterday, for which nobody waits.
     for (number, age) in [0, 24 * 60 * 60].into_iter().enumerate() {
@@ -511,7 +511,7 @@ fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
 
 /// A commit in the past has a tree that holds itself ten times over, nine deep; the work tree has none of it.
 #[test]
-fn a_history_without_end_is_not_waited_for() {
+fn an_endless_git_history_hits_the_deadline() {
     let base = repository();
     base.write(
         ".ralph/knowledge/e.md",
@@ -548,7 +548,7 @@ fn a_history_without_end_is_not_waited_for() {
 
 /// Git waits for whoever writes into it, which nobody does.
 #[test]
-fn a_pipe_that_git_reads_is_not_waited_for_without_end() {
+fn a_pipe_that_git_reads_hits_the_deadline() {
     let base = repository();
     let pipe = base.at(".gitignore");
     let _ = fs::remove_file(&pipe);

@@ -19,7 +19,7 @@ fn campaign(way: Way) {
 }
 
 #[test]
-fn whatever_lasts_no_word_of_an_agent_is_lost() {
+fn no_failure_loses_agent_output() {
     for way in WAYS {
         for trouble in TROUBLES {
             let place = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ fn secrets_are_found_and_clean_notes_are_left_alone() {
 }
 
 #[test]
-fn secrets_are_found_where_programs_want_them() {
+fn secrets_are_found_in_the_formats_that_programs_use() {
     let samples = secrets::habits(600, 1);
     let mut of_kind: BTreeMap<&str, (usize, usize, Vec<&str>)> = BTreeMap::new();
     let mut alarms = Vec::new();

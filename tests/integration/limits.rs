@@ -137,7 +137,7 @@ fn a_limit_that_cannot_be_counted_is_warned_of_once() {
     let arguments = ["--agent", &agent(&base, "echo hm"), "--max-iterations", "2", "--max-cost", "1"];
     let ran = run(&base, &arguments);
     assert!(ran.stdout.contains("limit        --max-iterations\n"), "{ran}");
-    assert_eq!(ran.stderr.matches("says nothing of its cost, so `--max-cost` cannot count it").count(), 1, "{ran}");
+    assert_eq!(ran.stderr.matches("does not report its cost, so `--max-cost` cannot count it").count(), 1, "{ran}");
 }
 
 /// A secret, as a scanner would see it.

@@ -133,7 +133,7 @@ fn a_run_that_is_resumed_goes_on_with_its_options() {
 }
 
 #[test]
-fn options_that_came_with_a_repository_are_not_believed() {
+fn options_from_a_repository_are_not_trusted() {
     let base = TestBase::new();
     let evil = format!("touch {}", base.home().join("evil").display());
     run(&base, &["--task", "x", "--agent", &evil, "--max-iterations", "1"]).says(1, "--max-iterations N");

@@ -264,7 +264,7 @@ fn shown(entries: &BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn run_writes_down_what_was_tried_and_learned() {
+fn run_records_attempts_and_learnings() {
     let (driven, ran) = by_run();
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(
@@ -339,9 +339,7 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
     begin("two");
     let several = record(&[], &failed);
     assert_eq!(several.code, Some(2), "{several}");
-    assert!(
-        several.stderr.contains("several are begun and not recorded: 2 of run-0a1b2c3d (one), 3 of run-0a1b2c3d (two)")
-    );
+    assert!(several.stderr.contains("several iterations are open: 2 of run-0a1b2c3d (one), 3 of run-0a1b2c3d (two)"));
     record(&["--run", RUN, "--iteration", "1"], &failed).says(0, "recorded journal/");
     record(&["--run", RUN, "--iteration", "2"], &failed).says(0, "recorded journal/");
     record(&["--iteration", "3"], "").says(0, "recorded journal/");

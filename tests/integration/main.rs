@@ -1,73 +1,74 @@
-//! What the library and the program do together, on real files.
+//! Tests of the library and the program together, on real files.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-#![allow(clippy::too_many_lines, reason = "what is done step by step is read step by step")]
+#![allow(clippy::too_many_lines, reason = "tests of several steps read best in one piece")]
 
 #[path = "../campaigns/agent.rs"]
-mod agent; // an agent's end of the server
-mod answers; // what `--json` prints: one shape for one thing
-mod architecture; // the order of the modules, what is pure, who may name which crate
-mod attempts; // what is kept of an attempt, whatever fails behind its agent
-mod broken; // every kind of bad input is told of, hides nothing and is left alone
+mod agent; // a client that speaks to the MCP server
+mod answers; // JSON answers: each thing has one shape
+mod architecture; // the order of the modules, which are pure, and which may use a crate
+mod attempts; // an attempt is kept, whatever fails after its agent
+mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/calls.rs"]
-mod calls; // the system calls of a program that is traced
-mod campaigns; // clocks that lie, damage, full disks, names that lead elsewhere
+mod calls; // the system calls of a traced program
+mod campaigns; // small sizes of the campaigns: clocks, damage, full disks, hostile paths
 mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]
-mod clocks; // edits that clocks hide
-mod cloned; // what came with a clone is not believed
+mod clocks; // edits that file times do not show
+mod cloned; // state and caches from a clone are not trusted
 #[path = "../campaigns/corruption.rs"]
-mod corruption; // damage to what can be made again
-mod crowded; // kills, crowds and storms
+mod corruption; // damage to files that can be rebuilt
+mod crowded; // small sizes of the campaigns with many processes: kills, crowds, storms
 #[path = "../campaigns/crowds.rs"]
-mod crowds; // many processes at one memory
-mod dependencies; // what the lock file may hold
+mod crowds; // many processes use one memory
+mod dependencies; // which crates the lock file may contain
 mod doc_examples; // every example of the documentation works
-mod docs; // the pages of the documentation, their links and the man pages
-mod endings; // how attempts end, told by what real clients print
-mod events; // what happened, who is told of it, and how much
-mod every_ending; // twenty iterations that end in every way that clients were recorded to end
-mod facts; // alike facts never take each other's place
-mod failures; // what the file system, another process or an odd file does to a command
+mod docs; // pages of the documentation, their links, and man pages
+mod endings; // how attempts end, judged by the output of real clients
+mod events; // which events reach which contexts, and how many
+mod every_ending; // a run of twenty iterations with every recorded kind of ending
+mod facts; // similar facts never replace each other
+mod failures; // failures of the file system, other processes, odd files
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/faults.rs"]
-mod fault_campaign; // each file operation fails once
+mod fault_campaign; // makes each file operation fail once
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod faults; // what holds whichever file operation fails
-mod floods; // files full of faults are told of in a few lines
-mod forms; // names and words in both of the forms of Unicode
+mod faults; // invariants that hold whichever file operation fails
+mod floods; // files full of faults get a few lines of report
+mod forms; // names and words in both forms of Unicode
 #[path = "../campaigns/frames.rs"]
-mod frames; // random lines for the server
+mod frames; // random lines for the MCP server
 #[path = "../campaigns/full_disk.rs"]
-mod full_disk; // a disk that is full, and one that can only be read
+mod full_disk; // full and read-only disks
 #[path = "../campaigns/fuzz.rs"]
-mod fuzz; // what must hold for any bytes
-mod git; // commits of the memory, and files that knowledge speaks of
-mod git_calls; // what git is asked, and what nobody else can make of that
+mod fuzz; // properties that hold for any bytes
+mod git; // commits of the memory, and files that knowledge mentions
+mod git_calls; // which git commands run, and that a repository cannot change them
 #[path = "../campaigns/git_matrix.rs"]
-mod git_matrix; // settings of git and kinds of repository
-mod hostile; // what is kept for the fuzzer
+mod git_matrix; // git settings and kinds of repositories
+mod hostile; // the fuzzer's saved inputs
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/hostile_clone.rs"]
-mod hostile_clone; // repositories in which everything was committed
+mod hostile_clone; // repositories with hostile files in `.ralph/`
+mod invisible; // invisible characters are refused, reported and shown
 mod killed; // a loop that is killed at random moments loses nothing
 #[path = "../campaigns/kills.rs"]
 mod kills; // kills at random moments
-mod knowledge; // what adding, superseding and restoring do to entries that are there
+mod knowledge; // effects of adding, superseding and restoring on existing entries
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/last_step.rs"]
-mod last_step; // what fails behind an agent's end
+mod last_step; // makes the steps after an agent's end fail
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod last_steps; // what holds then
-mod leaks; // how well secrets are found
-mod lessons; // what broke other memories, one test each
-mod limits; // how long a run, its agent and its verification may go on, and what it keeps of them
-mod loop_setup; // programs, models, limits and options of a run, and what is told of a task that is stuck
+mod last_steps; // small sizes of that campaign
+mod leaks; // how many secrets are found
+mod lessons; // faults of other memory tools, one test each
+mod limits; // limits on time, cost, tokens and output of a run
+mod loop_setup; // programs, models, limits and options of a run, and warnings about stuck tasks
 mod loops; // a scripted agent, driven in three ways
-mod mcp; // the server for agents, at the other end of two pipes
-mod meaning; // finding by meaning, and servers that fail
-mod mending; // what is left of crashes
+mod maintenance; // pruning and consolidating lose nothing
+mod mcp; // the MCP server, over pipes
+mod meaning; // semantic search, and servers that fail
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver
@@ -75,35 +76,34 @@ mod merging; // the merge driver
 mod own_disk; // a process that may mount file systems
 mod owners; // a memory of another user is not used
 #[path = "../campaigns/paths.rs"]
-mod paths; // names and links that would lead elsewhere
+mod paths; // names and links that lead outside of the memory
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 mod pty; // the program on a terminal
-mod qdrant; // vectors on a real Qdrant server, or on one that stands in for it
-mod qdrant_failures; // each way in which that server fails
-mod qdrant_tls; // whose certificate is trusted
-mod questions; // what entries answer, and how they are found by it
+mod qdrant; // vectors on a Qdrant server, real or simulated
+mod qdrant_failures; // every way in which that server can fail
+mod qdrant_tls; // which certificates are trusted
+mod questions; // entries are found by the questions they answer
 #[path = "../campaigns/random.rs"]
-mod random; // numbers for campaigns
-mod ranking; // how well entries are found for the tasks that need them
-mod redacting; // secrets are refused, redacted, found, and shown nowhere
+mod random; // random numbers for campaigns
+mod ranking; // how well searches rank the entries that a task needs
+mod recovery; // leftovers of crashes
+mod redacting; // secrets are refused, redacted, found, and never shown
 #[path = "../campaigns/saves.rs"]
 mod saves; // how editors save
-mod schemas; // what tools take and answer, checked
+mod schemas; // arguments and answers of tools match their schemas
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
-mod shown; // what a terminal shows while a command works
-mod standin; // servers that stand in for those nobody has to have
+mod shown; // progress on a terminal while a command works
+mod standin; // simulated Ollama and Qdrant servers
 #[path = "../campaigns/storms.rs"]
-mod storms; // more changes than a queue holds
-mod structure; // names that occur once, no circle of files
-mod support; // a folder, and the program run in it
-mod sync; // a grown cache answers like a new one
-mod tending; // what goes to the archive, and that nothing is lost by it
-mod terminal; // terminals get no orders
-mod transcripts; // the event streams of agents
-mod unseen; // characters that no reader sees are refused, reported and shown
-mod views; // the journal from one side: iterations, failures, files, errors that come back
-mod watching; // what watchers tell
+mod storms; // more changes than the queue of a watcher holds
+mod structure; // type names are unique, and files have no circle of imports
+mod support; // a temporary folder, and the program run in it
+mod sync; // an updated cache answers like a new one
+mod terminal; // control characters never reach a terminal
+mod transcripts; // event streams of agents
+mod views; // views of the journal: iterations, failures, files, recurring errors
+mod watching; // events of watchers
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

@@ -112,7 +112,7 @@ fn every_way_to_begin_is_understood() {
 }
 
 #[test]
-fn what_is_offered_is_described_for_every_client() {
+fn every_tool_is_described_for_every_client() {
     let base = sample();
     let mut old = agent(&base);
     let mut new = Agent::stateless(base.with(["mcp"]).command());
@@ -255,7 +255,10 @@ fn every_tool_answers_what_it_says_it_does() {
     assert_eq!(recent["iterations"][0]["changed_files"], json!(["src/db.rs"]));
     assert!(call("get_recent_iterations", json!({"feature": "login"}))["note"].as_str().unwrap().contains("`login`"));
     let failed = call("get_failed_attempts", json!({"feature": "storage", "task_id": "t-1"}));
-    assert_eq!(failed["iterations"][0]["said"][1], json!({"about": "why it failed", "text": "The table was locked."}));
+    assert_eq!(
+        failed["iterations"][0]["sections"][1],
+        json!({"about": "why it failed", "text": "The table was locked."})
+    );
     assert_eq!(call("get_failed_attempts", json!({}))["iterations"], failed["iterations"]);
     assert_eq!(call("get_failed_attempts", json!({"task_id": "t-2"}))["iterations"], json!([]));
     let files = call("get_feature_files", json!({"feature": "storage"}));
@@ -575,7 +578,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
     }
     agent.write(&b"x".repeat(9 << 20));
     let long = agent.next();
-    assert!(long["error"]["message"].as_str().unwrap().starts_with("a message of 9437184 bytes"), "{long}");
+    assert!(long["error"]["message"].as_str().unwrap().starts_with("the message has 9437184 bytes"), "{long}");
     // It goes on, and lines may end as on Windows.
     agent.write(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"ping\"}\r");
     assert_eq!(agent.answer(&json!(77))["result"], json!({}));
@@ -587,7 +590,7 @@ fn faults_of_the_protocol_are_errors_of_it() {
 
 /// A client that gets an error without an id waits for its answer for ever.
 #[test]
-fn a_request_that_no_parser_takes_is_answered_under_its_id() {
+fn an_unparsable_request_is_answered_under_its_id() {
     let base = sample();
     let mut agent = agent(&base);
     let call = |id: &str, argument: &[u8]| {

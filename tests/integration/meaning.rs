@@ -200,7 +200,7 @@ fn many_are_embedded_by_the_index_command_alone() {
     assert_eq!(hint, "run `ralph-memory index`");
     assert_eq!(ollama.texts(), ["search_query: latency"]);
     let index = base.with(["index"]).env(URL, &ollama.url).run().answer(0);
-    assert_eq!(index, "the index has 23 entries\nvectors are there of 23 entries, 23 new\n");
+    assert_eq!(index, "the index has 23 entries\nthere are vectors of 23 entries, 23 new\n");
     let answer = search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(
         (ids(&answer), answer["problems"].as_array().unwrap().len()),
@@ -367,7 +367,7 @@ fn each_way_to_fail_is_told_once() {
     };
     assert_eq!(fails(404, "no such model"), ["semantic-off"]);
     assert_eq!(fails(404, "no such model"), [""; 0]);
-    assert_eq!(fails(200, "<html>"), ["semantic-off"], "it has another mend");
+    assert_eq!(fails(200, "<html>"), ["semantic-off"], "another fix applies");
     assert_eq!(fails(404, "no such model"), [""; 0]);
 }
 
@@ -642,7 +642,7 @@ fn damaged_vectors_are_made_again() {
         }
         ollama.texts();
         search(&base, &ollama.url, "latency storage").run().json(0);
-        assert_eq!(ollama.texts().len(), 1, "damage {number} is mended");
+        assert_eq!(ollama.texts().len(), 1, "damage {number} is repaired");
     }
     fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);

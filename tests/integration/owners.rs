@@ -40,8 +40,8 @@ fn is_true_root() -> bool {
 }
 
 #[test]
-fn a_memory_of_another_user_in_a_folder_above_is_not_used() {
-    let own = ["--exact", "owners::a_memory_of_another_user_in_a_folder_above_is_not_used", "--nocapture"];
+fn a_memory_of_another_user_in_a_parent_folder_is_not_used() {
+    let own = ["--exact", "owners::a_memory_of_another_user_in_a_parent_folder_is_not_used", "--nocapture"];
     let place = if is_true_root() { None } else { Some(own_disk(SMALL, &own)) };
     if let Some(None) = place {
         return;

@@ -229,7 +229,7 @@ fn no_field_and_no_message_lets_a_secret_pass() {
 
 /// Whatever is wrong with a value, nobody who is told of it is told the value where that is a secret.
 #[test]
-fn what_is_told_of_a_bad_value_holds_no_secret() {
+fn a_message_about_a_bad_value_contains_no_secret() {
     let base = TestBase::new();
     let secret = token();
     // The ways in which a value can be written, some of which break the frontmatter.

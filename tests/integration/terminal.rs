@@ -44,7 +44,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn terminals_get_no_orders_from_anybody() {
+fn control_characters_never_reach_a_terminal() {
     let base = TestBase::new();
     let all = ORDERS.concat();
     let word = format!("zebra{all}stripe");
@@ -115,7 +115,7 @@ fn terminals_get_no_orders_from_anybody() {
 /// What an agent's program prints goes to the same terminal, and a context is for a prompt: fenced, with what
 /// no reader needs made visible.
 #[test]
-fn contexts_carry_no_orders() {
+fn contexts_contain_no_injected_instructions() {
     let base = TestBase::new();
     let word = format!("zebra{}stripe", ORDERS.concat());
     let q = quoted(&word);

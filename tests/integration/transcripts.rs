@@ -93,7 +93,7 @@ fn a_format_can_be_forced() {
     assert_eq!(
         shown,
         "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it holds no event \
-         of Codex; line 1: it is no JSON object, from column 53 on\nhint: leave `--format` out, or say `--format text` \
+         of Codex; line 1: it is not a JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
          for plain text\n"
     );
     // Nothing was lost: the iteration is open still.
@@ -111,7 +111,7 @@ fn a_text_on_a_pipe_that_is_no_stream_of_the_format_is_kept() {
     let said = "I found it.\n<journal>The parser drops a BOM.</journal>\n";
     let ran = base.with(["record", "--format", "claude"]).input(said).run();
     assert_eq!(ran.code, Some(2), "{ran}");
-    assert!(ran.stderr.contains("it holds no event of Claude Code; line 1"), "{ran}");
+    assert!(ran.stderr.contains("it has no event of Claude Code; line 1"), "{ran}");
     let kept = ran.stderr.split('`').find(|part| part.contains("/ralph-memory/")).unwrap_or_else(|| panic!("{ran}"));
     let kept = kept.rsplit(' ').next().unwrap();
     let ran = base.run(["record", kept]);
@@ -254,7 +254,7 @@ fn run_reads_streams_and_shows_what_they_cost() {
     let ran = run(&base, "claude-done.jsonl", &[]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("$0.27") && !ran.stderr.contains("toolu_"), "{ran}");
-    assert!(ran.stderr.contains("warning: agent output:30: this is no event of Claude Code"), "{ran}");
+    assert!(ran.stderr.contains("warning: agent output:30: this is not an event of Claude Code"), "{ran}");
     let written = only_journal(&base);
     let (recorded, _) = record("claude-done.jsonl", &[]);
     let recorded = journal(&recorded);

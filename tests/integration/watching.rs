@@ -111,7 +111,7 @@ fn people_read_lines_without_what_a_terminal_acts_on() {
     assert_eq!(command.line(), "watching 0 entries in 2 folders, by checking every second; Ctrl-C ends it");
     base.entry("a\u{1b}]52;c;x\u{7}\u{202e}", "Alpha", "x", "one");
     let shown = ".ralph/knowledge/a\\u{1b}]52;c;x\\u{7}\\u{202e}.md";
-    let warning = "the name of the file has a character that no reader sees: U+202E";
+    let warning = "the file name has an invisible character: U+202E";
     // One of them comes by another pipe.
     let told: BTreeSet<String> = (0..3).map(|_| command.line()).collect();
     let expected =

@@ -1,7 +1,7 @@
-//! The line that says on a terminal what a command is doing, once that takes longer than half a second.
+//! The line on a terminal that shows what a command is doing, once it takes longer than half a second.
 //!
-//! indicatif draws the line, cuts it to the terminal's width and erases it. What it does not do is here: to show nothing
-//! at first, to say what goes on behind work that tells nothing of itself, and to erase the line at Ctrl-C.
+//! indicatif draws the line, cuts it to the terminal's width and erases it. This module adds the rest: it shows nothing
+//! at first, names the work around a step that does not report itself, and erases the line at Ctrl-C.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,46 +18,46 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::exit::Exit;
 
-/// How long a command may take without a word.
+/// How long a command may run before the line appears.
 const DELAY: Duration = Duration::from_millis(500);
 /// How often the line is drawn.
 const TICK: Duration = Duration::from_millis(100);
 /// The same, times a second.
 const HERTZ: u8 = 10;
 
-/// What the memory is doing. This is never held while something is drawn: a terminal may be paused, and the work must not
-/// wait for it.
+/// What the memory is doing. No lock on this is held while the line is drawn: a terminal may be paused, and the work
+/// must not wait for it.
 static ACTIVITIES: Mutex<Activities> = Mutex::new(Activities::new());
 static CHANGED: Condvar = Condvar::new();
-/// There is one terminal, and so one line. Whoever has this may take [`ACTIVITIES`], and not the other way round.
+/// There is one terminal, and so one line. A thread that holds this may lock [`ACTIVITIES`], never the other way round.
 static LINE: Mutex<ActivityLine> =
     Mutex::new(ActivityLine { own: None, lent: None, is_on_lent: false, is_closed: false });
-/// Whether a line may be there to erase.
+/// Whether a line may have to be erased.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
-/// Whether somebody else does what is to be done at Ctrl-C.
+/// Whether another handler acts on Ctrl-C.
 static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
-/// How long a program that a signal ends waits for its line to be erased.
+/// How long a program that a signal ends waits until its line is erased.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 struct ActivityLine {
     /// The line, while it is shown.
     own: Option<ProgressBar>,
-    /// The line of a run, which has room for this one.
+    /// The line of a run, which can show this one.
     lent: Option<ProgressBar>,
-    /// Whether it is shown there.
+    /// Whether the run's line shows it.
     is_on_lent: bool,
-    /// Whether nothing is to be shown any more.
+    /// Whether nothing may be shown any more.
     is_closed: bool,
 }
 
-/// Returns whether there is a terminal that can show a line which moves: where `TERM` is not set or `dumb`, none can.
+/// Returns whether a terminal can redraw a line: it cannot if `TERM` is not set or is `dumb`.
 pub(crate) fn is_terminal() -> bool {
     !ProgressDrawTarget::stderr().is_hidden()
 }
 
-/// Takes what the memory says that it is doing.
-pub(crate) fn tell(activity: Activity) {
+/// Receives what the memory is doing.
+pub(crate) fn observe(activity: Activity) {
     let mut activities = lock(&ACTIVITIES);
     let was_idle = activities.open.is_empty();
     activities.take(activity, Instant::now());
@@ -70,16 +70,16 @@ pub(crate) fn tell(activity: Activity) {
     }
 }
 
-/// Lets a run's own line say what the memory is doing, as long as there is one.
+/// Makes a run's own line show what the memory is doing, while that line exists.
 pub(crate) fn lend(bar: Option<ProgressBar>) {
     let mut line = lock(&LINE);
     line.show(None);
     line.lent = bar;
 }
 
-/// Erases the line, for good: somebody else is about to write, and may not be able to wait.
+/// Erases the line for good: another writer is about to write, and may not be able to wait.
 pub(crate) fn close() {
-    // Whoever has it may be the one that panics.
+    // The thread that holds it may be the one that panics.
     let mut line = match LINE.try_lock() {
         Ok(line) => line,
         Err(TryLockError::Poisoned(line)) => line.into_inner(),
@@ -88,13 +88,13 @@ pub(crate) fn close() {
     line.close();
 }
 
-/// Returns what SIGINT, SIGTERM and SIGHUP raise from here on, instead of ending the program at once. The one that ends it
-/// erases the line first.
+/// Returns the flag that SIGINT, SIGTERM and SIGHUP raise from here on, instead of ending the program at once. The
+/// thread that then ends the program erases the line first.
 pub(crate) fn interrupt() -> io::Result<Interrupt> {
     LEAVES_SIGNALS.store(true, Ordering::SeqCst);
     Interrupt::listen(|| {
         close();
-        #[expect(clippy::exit, reason = "the other threads may wait for ever")]
+        #[expect(clippy::exit, reason = "the other threads may wait forever")]
         std::process::exit(Exit::Interrupted as i32)
     })
 }
@@ -145,7 +145,7 @@ fn draw() {
 }
 
 impl ActivityLine {
-    /// Draws the line with this text, or erases it where there is none.
+    /// Draws the line with this text, or erases it if there is none.
     fn show(&mut self, text: Option<String>) {
         let Some(text) = text.filter(|_| !self.is_closed) else {
             IS_SHOWN.store(false, Ordering::SeqCst);
@@ -180,8 +180,8 @@ impl ActivityLine {
     }
 }
 
-/// Erases the line when a signal ends the program, which it then does. A signal that this process was started to ignore
-/// stays ignored.
+/// Erases the line when a signal ends the program, and then lets the signal end it. A signal that this process was
+/// started to ignore stays ignored.
 fn erase_at_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -190,7 +190,7 @@ fn erase_at_signals() {
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 if !LEAVES_SIGNALS.load(Ordering::SeqCst) {
-                    // On a terminal that is paused it takes for ever.
+                    // On a paused terminal this takes forever.
                     let (done, is_done) = mpsc::channel();
                     let erasing = thread::Builder::new().name("close".to_owned()).spawn(move || {
                         lock(&LINE).close();
@@ -206,16 +206,16 @@ fn erase_at_signals() {
     });
 }
 
-/// What goes on, and since when.
+/// The current work, and when it began.
 #[derive(Debug)]
 struct Activities {
-    /// Each lies in the one before it.
+    /// Each item lies within the one before it.
     open: Vec<(Activity, Instant)>,
-    /// When somebody began to wait for something.
+    /// When the user began to wait.
     since: Option<Instant>,
-    /// When the last work ended, and with it, perhaps, the waiting.
+    /// When the last work ended, and perhaps the wait with it.
     idle: Option<Instant>,
-    /// How often something began where nothing went on, or the last ended.
+    /// How often work began while there was none, or the last work ended.
     turns: u64,
 }
 
@@ -228,7 +228,7 @@ impl Activities {
         let of = |(open, _): &(Activity, Instant)| open.work == activity.work;
         match activity.step {
             Step::Began => {
-                // What follows at once is waited for by the same person.
+                // Work that follows at once belongs to the same wait.
                 let goes_on = self.idle.is_some_and(|idle| now.saturating_duration_since(idle) < DELAY);
                 if self.open.is_empty() && !goes_on {
                     self.since = Some(now);
@@ -251,14 +251,14 @@ impl Activities {
         }
     }
 
-    /// Returns from when on something is to be shown; nothing where nothing goes on. Short pieces of work that follow
-    /// each other do not make the line flicker.
+    /// Returns when the line should appear, or nothing while there is no work. Short pieces of work that follow each
+    /// other do not make the line flicker.
     fn due(&self) -> Option<Instant> {
         let (_, begun) = self.open.first()?;
         Some((self.since? + DELAY).max(*begun + TICK))
     }
 
-    /// Returns what is shown.
+    /// Returns the text of the line.
     fn text(&self, now: Instant) -> Option<String> {
         self.due().filter(|due| *due <= now)?;
         let (Activity { work, done, total, .. }, begun) = self.open.last()?;
@@ -271,7 +271,7 @@ impl Activities {
     }
 }
 
-/// Returns what work is called, and what of it is counted.
+/// Returns the name of some work, and the name of what it counts.
 fn words(work: Work) -> (&'static str, &'static str) {
     match work {
         Work::Scanning => ("Looking at the files", ""),
@@ -293,7 +293,7 @@ fn words(work: Work) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns a number with a comma behind every thousand.
+/// Returns a number with a comma every three digits.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = (0..digits.len())
@@ -307,7 +307,7 @@ pub(crate) fn grouped(number: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Work that is told at these milliseconds.
+    /// Work that is reported at these milliseconds.
     struct TimedWork {
         start: Instant,
         activities: Activities,
@@ -331,56 +331,56 @@ mod tests {
     }
 
     #[test]
-    fn half_a_second_is_waited_for_without_a_word() {
-        let mut told = TimedWork::new();
-        told.check(0, None);
-        told.at(0, Work::Indexing, Step::Began, 0, Some(20_000));
-        told.at(300, Work::Indexing, Step::Advanced, 12_340, Some(20_000));
-        told.check(499, None);
-        told.check(500, Some("Indexing 12,340 of 20,000 entries"));
-        told.at(700, Work::Indexing, Step::Ended, 20_000, Some(20_000));
-        told.check(700, None);
+    fn the_line_appears_after_half_a_second() {
+        let mut work = TimedWork::new();
+        work.check(0, None);
+        work.at(0, Work::Indexing, Step::Began, 0, Some(20_000));
+        work.at(300, Work::Indexing, Step::Advanced, 12_340, Some(20_000));
+        work.check(499, None);
+        work.check(500, Some("Indexing 12,340 of 20,000 entries"));
+        work.at(700, Work::Indexing, Step::Ended, 20_000, Some(20_000));
+        work.check(700, None);
     }
 
     #[test]
-    fn the_innermost_work_is_told() {
-        let mut told = TimedWork::new();
-        told.at(0, Work::Examining, Step::Began, 0, None);
-        told.at(100, Work::Reading, Step::Began, 0, Some(1_000));
-        told.at(200, Work::WaitingForLock, Step::Began, 0, None);
-        told.check(3_300, Some("Waiting for another process to finish writing · 3 s"));
-        told.at(3_400, Work::WaitingForLock, Step::Ended, 0, None);
-        // More than was thought of.
-        told.at(3_500, Work::Reading, Step::Advanced, 1_001, Some(1_000));
-        told.check(3_500, Some("Reading 1,000 of 1,000 entries"));
-        told.at(3_600, Work::Reading, Step::Ended, 1_001, Some(1_000));
-        told.check(62_000, Some("Examining the memory · 1 min 2 s"));
+    fn the_innermost_work_is_shown() {
+        let mut work = TimedWork::new();
+        work.at(0, Work::Examining, Step::Began, 0, None);
+        work.at(100, Work::Reading, Step::Began, 0, Some(1_000));
+        work.at(200, Work::WaitingForLock, Step::Began, 0, None);
+        work.check(3_300, Some("Waiting for another process to finish writing · 3 s"));
+        work.at(3_400, Work::WaitingForLock, Step::Ended, 0, None);
+        // More than was announced.
+        work.at(3_500, Work::Reading, Step::Advanced, 1_001, Some(1_000));
+        work.check(3_500, Some("Reading 1,000 of 1,000 entries"));
+        work.at(3_600, Work::Reading, Step::Ended, 1_001, Some(1_000));
+        work.check(62_000, Some("Examining the memory · 1 min 2 s"));
     }
 
     #[test]
-    fn work_without_a_count_has_its_time() {
-        let mut told = TimedWork::new();
-        told.at(0, Work::Reading, Step::Began, 0, None);
-        told.check(1_000, Some("Reading entries · 1 s"));
-        told.at(1_000, Work::Reading, Step::Ended, 0, None);
-        told.at(1_000, Work::Checking, Step::Began, 0, Some(0));
-        told.check(2_500, Some("Checking files · 1 s"));
+    fn work_without_a_count_shows_its_time() {
+        let mut work = TimedWork::new();
+        work.at(0, Work::Reading, Step::Began, 0, None);
+        work.check(1_000, Some("Reading entries · 1 s"));
+        work.at(1_000, Work::Reading, Step::Ended, 0, None);
+        work.at(1_000, Work::Checking, Step::Began, 0, Some(0));
+        work.check(2_500, Some("Checking files · 1 s"));
     }
 
     #[test]
     fn short_work_does_not_flicker() {
-        let mut told = TimedWork::new();
-        told.at(0, Work::Reading, Step::Began, 0, None);
-        told.at(450, Work::Reading, Step::Ended, 0, None);
-        // It is waited for as before, and gets a moment.
-        told.at(460, Work::AskingGit, Step::Began, 0, None);
-        told.check(559, None);
-        told.check(560, Some("Waiting for git · 0 s"));
-        told.at(570, Work::AskingGit, Step::Ended, 0, None);
-        // Much later somebody begins to wait again.
-        told.at(9_000, Work::AskingGit, Step::Began, 0, None);
-        told.check(9_499, None);
-        told.check(9_500, Some("Waiting for git · 0 s"));
+        let mut work = TimedWork::new();
+        work.at(0, Work::Reading, Step::Began, 0, None);
+        work.at(450, Work::Reading, Step::Ended, 0, None);
+        // The wait goes on as before, and the line stays for a moment.
+        work.at(460, Work::AskingGit, Step::Began, 0, None);
+        work.check(559, None);
+        work.check(560, Some("Waiting for git · 0 s"));
+        work.at(570, Work::AskingGit, Step::Ended, 0, None);
+        // Much later another wait begins.
+        work.at(9_000, Work::AskingGit, Step::Began, 0, None);
+        work.check(9_499, None);
+        work.check(9_500, Some("Waiting for git · 0 s"));
     }
 
     #[test]

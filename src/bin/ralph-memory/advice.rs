@@ -1,6 +1,6 @@
-//! What to do about each error of the library: one table, with a column for people and one for agents.
+//! What to do about each error of the library: one table, with advice for people and advice for agents.
 //!
-//! Exit codes are not here: they follow the error's kind.
+//! Exit codes are elsewhere: they follow the error's kind.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use ralph_memory::Error;
 use ralph_memory::error::{Argument, ErrorKind};
 use ralph_memory::memory::record_command;
 
-/// Where a bug is reported.
+/// Where to report a bug.
 pub(crate) const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
 /// What can be done about an error.
@@ -17,7 +17,7 @@ pub(crate) const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO
 pub(crate) struct Advice {
     /// By a person at a terminal.
     pub(crate) person: Option<String>,
-    /// By an agent that calls a tool, where that is something else.
+    /// For an agent that calls a tool, if it differs.
     pub(crate) agent: Option<String>,
 }
 
@@ -42,42 +42,42 @@ impl Advice {
             ),
             Error::Conflict { kept, .. } => both(
                 match kept {
-                    None => "see what it says by now, and run the command again",
-                    Some(_) => "compare both versions, and delete the one that was kept",
+                    None => "read its current text, and run the command again",
+                    Some(_) => "compare both versions, and delete the copy",
                 },
-                "call read_entry to see what it says by now, and call again if that is needed",
+                "call read_entry to see its current text, and call again if needed",
             ),
             Error::Locked { .. } => both(
-                "another command is writing; wait for it, or give it longer with RALPH_MEMORY_LOCK__TIMEOUT_MS",
+                "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",
             ),
             Error::ForeignOwner { path, .. } => foreign_owner(path),
             Error::Invalid { what: Argument::Body, .. } => both(
                 "give it with `--body TEXT` or on standard input, at most 1 MiB",
-                "give what is to be known as markdown, at most 1 MiB",
+                "give the knowledge as markdown, at most 1 MiB",
             ),
             Error::Invalid { .. } => {
                 Advice { agent: Some("change that argument, and call again".to_owned()), person: None }
             }
             Error::NotRecorded { root, kept, source } => {
-                let then = format!("`{}` writes it to the journal", record_command(root, kept));
+                let then = format!("`{}` records it", record_command(root, kept));
                 let first = Advice::of(source).person;
-                // Whoever runs the same command again has no second answer for it.
+                // Running the same command again gives no second answer of the agent.
                 let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
                 person(first.map_or_else(|| then.clone(), |first| format!("{first}; then {then}")))
             }
             Error::NotKept { source, .. } => {
-                let then = "what would be kept follows: put it into a file, which `ralph-memory record --kept FILE` \
+                let then = "the attempt follows: put it into a file, which `ralph-memory record --kept FILE` \
                             takes later";
                 let first = Advice::of(source).person;
                 person(first.map_or_else(|| then.to_owned(), |hint| format!("{hint}; {then}")))
             }
             Error::StillWorking { pid, .. } => person(format!(
-                "its changes would be taken for those of the new agent; wait until it has ended, or `kill {pid}`"
+                "its changes would be attributed to the new agent; wait until it has ended, or `kill {pid}`"
             )),
             Error::Unusable { hint, .. } => person(hint.clone()),
             Error::Io { action: "lock", source, .. } if source.kind() == io::ErrorKind::NotFound => person(
-                "`.ralph` went away meanwhile; what was committed of it comes back by `git checkout .ralph`, and \
+                "`.ralph` was removed meanwhile; `git checkout .ralph` restores what was committed, and \
                  `ralph-memory init` creates a new one",
             ),
             Error::Io { source, .. } => Advice { person: io_hint(source).map(str::to_owned), agent: None },
@@ -88,17 +88,19 @@ impl Advice {
     }
 }
 
-/// Returns the advice that is the same whatever the error says.
+/// Returns the advice that does not depend on the error's values.
 fn simple(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
         Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
         Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
-        Error::OutsideRoot { .. } => "the memory holds plain files and folders; replace the link by what it points to",
+        Error::OutsideRoot { .. } => {
+            "the memory contains only plain files and folders; replace the link with its target"
+        }
         Error::Index { .. } => {
             "delete `.ralph/cache`, which is rebuilt from the files, and check that the disk has room and may be written"
         }
-        Error::Git { .. } => "run the `git` command by hand to see what stands in its way",
+        Error::Git { .. } => "run the `git` command by hand to see why it fails",
         _ => return None,
     })
 }
@@ -119,24 +121,24 @@ fn no_such_entry(similar: &[String]) -> Advice {
     let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
     if similar.is_empty() {
         return both(
-            "`ralph-memory list` shows what there is",
-            "call search_memory with words of what you look for; its answers have ids",
+            "`ralph-memory list` shows all entries",
+            "call search_memory with words that describe the entry; its answers have ids",
         );
     }
     both(
         format!("did you mean {}?", similar.join(" or ")),
-        format!("call again with one of the ids that look alike: {}; or call search_memory", similar.join(", ")),
+        format!("call again with one of these similar ids: {}; or call search_memory", similar.join(", ")),
     )
 }
 
 fn secret(fingerprint: &str) -> Advice {
     both(
         format!(
-            "leave it out: entries are committed; if it is no secret, give `--allow-secret {fingerprint}`, or put it \
+            "leave it out: entries are committed; if it is not a secret, give `--allow-secret {fingerprint}`, or put it \
              into `secrets.allowed` of `.ralph/config.toml`"
         ),
         format!(
-            "take it out and call again, since entries are committed: say where the secret is kept instead of what it is; \
+            "take it out and call again, since entries are committed: say where the secret is stored, not its value; \
              if it is not one, only a person can let it pass, by putting {fingerprint} into `secrets.allowed` of \
              `.ralph/config.toml`"
         ),
@@ -147,11 +149,11 @@ fn foreign_owner(path: &Path) -> Advice {
     let folder = path.parent().filter(|_| path.ends_with(".ralph")).unwrap_or(path);
     both(
         format!(
-            "if you trust what it says, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table `[safe]` \
+            "if you trust its content, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table `[safe]` \
              of your own settings file; else `ralph-memory init` creates one of your own in this folder",
             folder.display()
         ),
-        "continue without the memory, and tell the person: whether another user's memory is to be used is theirs to say, \
+        "continue without the memory, and tell the person: they decide whether to use another user's memory, \
          with `--root` or `safe.directories` in their own settings file",
     )
 }
@@ -172,14 +174,14 @@ pub(crate) fn io_hint(error: &io::Error) -> Option<&'static str> {
             Some("the file system is mounted read-only; only reading commands work there")
         }
         io::ErrorKind::FileTooLarge => {
-            Some("a file would be larger than this process may write; raise the limit (`ulimit -f`)")
+            Some("a file is over the size limit of this process; raise the limit (`ulimit -f`)")
         }
-        io::ErrorKind::NotADirectory => Some("a file stands where a folder must be; move it away"),
-        io::ErrorKind::IsADirectory => Some("a folder stands where a file must be; move it away"),
+        io::ErrorKind::NotADirectory => Some("a file is where a folder must be; move it away"),
+        io::ErrorKind::IsADirectory => Some("a folder is where a file must be; move it away"),
         // These have no kind. Their numbers are the same on every Unix.
         _ => match error.raw_os_error() {
-            Some(5) => Some("the disk or the way to it fails; see what the system's log says of it"),
-            Some(23 | 24) => Some("end what has many files open, or raise the limit (`ulimit -n`)"),
+            Some(5) => Some("the disk or its connection fails; see the system's log"),
+            Some(23 | 24) => Some("close programs that have many files open, or raise the limit (`ulimit -n`)"),
             _ => None,
         },
     }

@@ -1,6 +1,6 @@
-//! What several commands answer with `--json`, in one shape each.
+//! The shapes of `--json` answers that several commands share.
 //!
-//! `docs/src/reference/json.md` says what they mean, and `docs/json-schema.json` how they look.
+//! `docs/src/reference/json.md` explains them, and `docs/json-schema.json` is their schema.
 
 use ralph_memory::entry::timestamp;
 use ralph_memory::entry::{EntryPath, EntrySummary};
@@ -17,11 +17,11 @@ const EXCERPT: usize = 200;
 pub(crate) struct ListedEntry {
     #[serde(flatten)]
     pub(crate) entry: EntrySummary,
-    /// The line of its text that has most to do with what was asked, else its first.
+    /// The line of its text that matches the query best, else its first line.
     pub(crate) excerpt: String,
 }
 
-/// Returns the entries as they are listed. Where words were looked for, `query` has them.
+/// Returns the entries as a list shows them. `query` has the words of a search, if there was one.
 pub(crate) fn listed<'a>(
     memory: &Memory,
     entries: impl Iterator<Item = &'a EntrySummary> + Clone,
@@ -31,7 +31,7 @@ pub(crate) fn listed<'a>(
     entries.zip(excerpts).map(|(entry, excerpt)| ListedEntry { entry: entry.clone(), excerpt }).collect()
 }
 
-/// Returns the same for an agent, with the characters that no reader sees shown. Programs get texts as they are.
+/// Returns the same for an agent, with invisible characters made visible. Programs get texts unchanged.
 pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<ListedEntry> {
     let mut listed = listed(memory, entries.iter(), query);
     for ListedEntry { entry, excerpt } in &mut listed {
@@ -43,14 +43,14 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
     listed
 }
 
-/// What became of an entry that was written.
+/// The result of writing an entry.
 #[derive(Serialize)]
 pub(crate) struct EntryChange<'a> {
     pub(crate) action: AddAction,
     pub(crate) id: &'a Id,
     pub(crate) title: &'a str,
     pub(crate) path: &'a EntryPath,
-    /// Where its version before is.
+    /// Where its previous version is.
     pub(crate) previous: Option<&'a EntryPath>,
     pub(crate) similar: &'a [Id],
 }
@@ -68,7 +68,7 @@ impl EntryChange<'_> {
     }
 }
 
-/// An iteration that was begun.
+/// An iteration that has begun.
 #[derive(Serialize)]
 pub(crate) struct Begun<'a> {
     /// The id that its entry in the journal gets.
@@ -84,7 +84,7 @@ pub(crate) struct Begun<'a> {
     pub(crate) model: &'a str,
     pub(crate) rationale: &'a str,
     pub(crate) started_at: String,
-    /// The git tree of the work tree then.
+    /// The git tree of the work tree at that time.
     pub(crate) tree: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! The commands, and how one of them is run.
+//! The commands, and how each of them runs.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     result.unwrap_or_else(|error| {
         let exit = error::exit(&error);
         if exit != Exit::Done {
-            // Where the answer could not be written, this cannot be, either.
+            // If the answer could not be written, this cannot be written either.
             let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
             if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
                 ui.note(text);
@@ -135,17 +135,17 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-/// Shows what clap has to say: help, the version, or why it does not understand.
+/// Shows clap's message: help, the version, or why it does not understand the arguments.
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
     let text = error.render();
     let plain = text.to_string();
-    // It repeats arguments, which may be anybody's text.
+    // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
     let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
     let _ = to.flush();
-    // What an agent said comes in once.
+    // clap repeats the agent's text; it is shown once.
     if to_err && let Some(hint) = record::rescue(arguments) {
         ui.note(&format!("hint: {hint}"));
     }
@@ -153,7 +153,7 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
         // The usage below it is for people.
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
-        let hint = Some("`ralph-memory help` and `--help` say what there is".to_owned());
+        let hint = Some("`ralph-memory help` lists the commands, and `--help` their options".to_owned());
         let report = ErrorReport { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
         let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
     }

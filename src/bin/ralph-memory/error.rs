@@ -1,5 +1,4 @@
-//! What a person reads when something goes wrong, and the exit code: the one place that maps
-//! errors to them.
+//! Error messages for people, and exit codes: the one place that maps errors to them.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +11,7 @@ use crate::activity;
 use crate::advice::{self, Advice, ISSUES, io_hint};
 use crate::exit::Exit;
 
-/// A command line that was understood and makes no sense.
+/// A command line that parses but makes no sense.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct UsageError {
@@ -20,26 +19,26 @@ pub(crate) struct UsageError {
     pub(crate) hint: String,
 }
 
-/// An error as it is shown.
+/// An error in its displayed form.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ErrorReport {
-    /// What was attempted, and on what.
+    /// The attempted action, and its object.
     pub(crate) message: String,
     /// Why, from the outermost cause to the innermost.
     pub(crate) causes: Vec<String>,
-    /// What to do now.
+    /// What to do next.
     pub(crate) hint: Option<String>,
     /// The exit code.
     pub(crate) exit_code: u8,
 }
 
-/// Returns how the program ends after this error.
+/// Returns the exit code of this error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
-        // The library names the file of every failure, so this is one of writing the answer.
+        // The library names the file in every failure, so this one comes from writing the answer.
         return if output.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Io };
     }
     error.downcast_ref::<Error>().map_or(Exit::Bug, exit_of)
@@ -57,13 +56,13 @@ fn exit_of(error: &Error) -> Exit {
     }
 }
 
-/// Returns the error as it is shown.
+/// Returns the displayed form of the error.
 pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     if error.is::<io::Error>() {
         causes.insert(0, "cannot write the answer".to_owned());
     }
-    // What a file says may be in any of them.
+    // Each of these may quote a file.
     let safe = |text: String| Message::from(text).to_string();
     let mut causes: Vec<String> = causes.into_iter().map(safe).collect();
     let message = causes.remove(0);
@@ -83,12 +82,12 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// Lets a panic say that it is a bug, and where to report it.
+/// Makes a panic say that it is a bug, and where to report it.
 pub(crate) fn report_panics() {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         use io::Write as _;
-        // A cache that makes it panic is rebuilt.
+        // A cache that causes a panic is rebuilt.
         if ralph_memory::memory::is_guarded() {
             return;
         }
@@ -135,7 +134,7 @@ mod tests {
         check(Error::Panicked { message: "a".into() }, Exit::Bug);
         assert_eq!(exit(&io().into()), Exit::Io);
         assert_eq!(exit(&io::Error::from(io::ErrorKind::BrokenPipe).into()), Exit::Done);
-        assert_eq!(exit(&anyhow::anyhow!("what nobody thought of")), Exit::Bug);
+        assert_eq!(exit(&anyhow::anyhow!("an unforeseen error")), Exit::Bug);
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_why_and_what_to_do() {
+    fn an_error_has_a_message_causes_and_a_hint() {
         let source = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
         let shown = report(&Error::Io { action: "create", path: "a.md".into(), source }.into());
         assert_eq!(shown.message, "cannot create `a.md`");

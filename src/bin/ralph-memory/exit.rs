@@ -6,7 +6,7 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// It did what it was asked; an empty list and a closed pipe are no failures.
+    /// The command succeeded; an empty list and a closed pipe are not failures.
     Done = 0,
     /// The answer is no: nothing was found, or a check found something.
     No = 1,
@@ -18,11 +18,11 @@ pub(crate) enum Exit {
     Refused = 4,
     /// Another process kept its lock.
     Locked = 5,
-    /// The file system said no.
+    /// The file system refused.
     Io = 6,
     /// A bug in this program.
     Bug = 70,
-    /// Somebody stopped it.
+    /// A person interrupted it.
     Interrupted = 130,
 }
 

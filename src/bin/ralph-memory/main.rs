@@ -29,8 +29,8 @@ use activity::Erasing;
 
 fn main() -> ExitCode {
     error::report_panics();
-    // With a handler, a file that becomes larger than `ulimit -f` allows is an error of writing, like a full disk, and
-    // not the end of the process. Commands that are started have the default again.
+    // With a handler, a file over the limit of `ulimit -f` is a write error, like a full disk, instead of the end of
+    // the process. Child processes get the default handler again.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let mut out = BufWriter::new(Erasing(io::stdout().lock()));
     // A panic of another thread must be able to write, so this is not locked.

@@ -1,4 +1,4 @@
-//! What `prune` and `consolidate` did, for people and programs.
+//! Results of `prune` and `consolidate`, for people and programs.
 
 use std::io;
 
@@ -14,7 +14,7 @@ struct MaintenanceOutput<'a> {
     done: MaintenanceAnswer<'a>,
 }
 
-/// What was moved and merged, or would be.
+/// The archived and merged entries, or those of a dry run.
 #[derive(Serialize)]
 pub(crate) struct MaintenanceAnswer<'a> {
     moved: &'a [ArchivedEntry],
@@ -27,7 +27,7 @@ impl MaintenanceAnswer<'_> {
     }
 }
 
-/// Shows what was moved and merged, or would be.
+/// Shows the archived and merged entries, or those of a dry run.
 pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -> io::Result<()> {
     if ui.json {
         return ui.json(MaintenanceOutput { dry_run, done: MaintenanceAnswer::of(report) }, &report.problems);
@@ -47,7 +47,7 @@ pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -
     Ok(())
 }
 
-/// Returns how much was moved and merged, in a line.
+/// Returns the numbers of archived and merged entries, in a line.
 pub(crate) fn sum(report: &MaintenanceReport, dry_run: bool) -> String {
     let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
     let n_merged: usize = report.merged.iter().map(|merged| merged.ids.len()).sum();

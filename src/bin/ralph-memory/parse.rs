@@ -1,4 +1,4 @@
-//! What the values of options look like.
+//! Parsers for the values of options.
 
 use chrono::{DateTime, Duration, Utc};
 use clap::ValueEnum;
@@ -46,7 +46,7 @@ pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
     Strategy::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
 }
 
-/// Reads a way to tell of progress.
+/// Reads a way to report progress.
 pub(crate) fn progress(text: &str) -> Result<ProgressKind, String> {
     let names: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
     ProgressKind::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
@@ -58,10 +58,10 @@ pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
     Outcome::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
 }
 
-/// How an agent's output is written.
+/// The format of an agent's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Whatever its first lines look like
+    /// Whatever the first lines look like
     Auto,
     /// Plain text
     Text,
@@ -85,7 +85,7 @@ impl From<OutputFormat> for transcript::Format {
     }
 }
 
-/// When an entry stops being true: at a time, or a while from now.
+/// When an entry stops being true: at a time, or after a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// At this time.
@@ -99,7 +99,7 @@ impl Expiry {
     pub(crate) fn from(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Expiry::At(time) => time,
-            // Past the last day of the calendar it never stops being true.
+            // An expiry past the last day of the calendar never comes.
             Expiry::In(duration) => now.checked_add_signed(duration).unwrap_or(DateTime::<Utc>::MAX_UTC),
         }
     }
@@ -117,7 +117,7 @@ pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
     }
 }
 
-/// Reads how long something may take.
+/// Reads a duration.
 pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let seconds = amount(text.trim(), &[('s', 1), ('m', 60), ('h', 3600)]).filter(|seconds| *seconds > 0);
     let seconds =
@@ -125,16 +125,16 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     Ok(std::time::Duration::from_secs(seconds.into()))
 }
 
-/// Reads a whole number and its unit, and returns how many of the smallest unit that is.
+/// Reads a whole number and its unit, and returns the number of the smallest unit.
 fn amount(text: &str, units: &[(char, u32)]) -> Option<u32> {
     let (at, unit) = text.char_indices().last()?;
     let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
-    // Five digits of weeks are 2,000 years, which every calendar here can still count.
+    // Five digits of weeks are 2,000 years, which every calendar here can represent.
     let number = text[..at].parse::<u32>().ok().filter(|number| *number < 100_000)?;
     number.checked_mul(*size)
 }
 
-/// Reads how many at most.
+/// Reads a limit.
 pub(crate) fn limit(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "not a whole number over 0".to_owned())
 }
@@ -155,7 +155,7 @@ pub(crate) fn weight(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "not a number from 0 to 100".to_owned())
 }
 
-/// Reads the share of meaning in a score.
+/// Reads the share of semantic similarity in a score.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=0.99).contains(share));
     share.ok_or_else(|| "not a number from 0 to 0.99".to_owned())
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expiries_are_times_or_whiles() {
+    fn expiries_are_times_or_durations() {
         let check = |text: &str, expected: Option<Expiry>| assert_eq!(expiry(text).ok(), expected, "{text}");
         check("12h", Some(Expiry::In(Duration::hours(12))));
         check("30d", Some(Expiry::In(Duration::days(30))));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_they_must_be() {
+    fn invalid_values_are_refused() {
         assert!(task_id("t-1.a_B").is_ok() && task_id(&"x".repeat(64)).is_ok());
         for text in ["", "a b", "../x", "é", &"x".repeat(65)] {
             assert!(task_id(text).is_err(), "{text}");

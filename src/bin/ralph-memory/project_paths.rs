@@ -1,4 +1,4 @@
-//! Files that are named on the command line, as the project names them.
+//! Project files that are named on the command line.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,12 +7,12 @@ use ralph_memory::error::{Problem, Severity};
 
 use crate::error::UsageError;
 
-/// Returns the paths relative to the project's folder, with `/` between their parts. They are meant as the shell completes
-/// them: relative to the folder where the command stands, where that is inside of the project.
+/// Returns the paths relative to the project's folder, with `/` between their parts. Arguments are relative to the
+/// working folder, as a shell completes them, if that folder is inside the project.
 ///
 /// # Errors
 ///
-/// [`UsageError`] where one lies outside of the project.
+/// [`UsageError`] if a path lies outside of the project.
 pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String>, UsageError> {
     let canonical = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let root = canonical(memory.root());
@@ -22,7 +22,7 @@ pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String
     given.map(|path| relative(&root, memory.root(), &folder, path)).collect()
 }
 
-/// Returns a problem for each of these paths under which the project has nothing.
+/// Returns a problem for each of these paths that does not exist in the project.
 pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
     let missing = paths.iter().filter(|path| memory.root().join(path).symlink_metadata().is_err());
     let problem = |path: &String| Problem {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_to_where_the_command_stands() {
+    fn paths_are_relative_to_the_working_folder() {
         let of = |path: &str| relative(Path::new("/p"), Path::new("/link"), Path::new("/p/src"), path);
         assert_eq!(of("db.rs").unwrap(), "src/db.rs");
         assert_eq!(of("./a/../db.rs").unwrap(), "src/db.rs");

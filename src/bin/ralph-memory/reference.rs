@@ -1,7 +1,8 @@
-//! The reference of commands in the book, which is made from the help.
+//! The reference of commands in the book, which is generated from the help.
 //!
-//! It knows clap's model of the commands and a little markdown. A test keeps `docs/src/reference/commands.md` the same as
-//! what this makes, so neither the help nor the book can forget a command or an option.
+//! This module knows clap's model of the commands and a little markdown. A test compares
+//! `docs/src/reference/commands.md` with the generated page, so every command and option is in both the help and the
+//! book.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use crate::cli::Cli;
 
 /// The page, relative to the root of the repository.
 const PAGE: &str = "docs/src/reference/commands.md";
-/// What stands between the explanation of a command and its examples.
+/// The heading between the explanation of a command and its examples.
 const EXAMPLES: &str = "Examples:\n";
 
 /// Returns the page: the program, then each command that is not hidden.
@@ -52,7 +53,7 @@ fn section(page: &mut String, mut command: Command) {
     page.push_str(&after_help(&command));
 }
 
-/// Writes a list of arguments and options, those that are hidden left out.
+/// Writes a list of arguments and options, without the hidden ones.
 fn arguments(page: &mut String, list: &[&Arg]) {
     for arg in list.iter().filter(|arg| !arg.is_hide_set()) {
         let mut name = arg.to_string();
@@ -82,8 +83,7 @@ fn arguments(page: &mut String, list: &[&Arg]) {
     }
 }
 
-/// Returns what the help says below the options: prose, and examples as a block for a shell. Lines that are
-/// indented stay as they are.
+/// Returns the help below the options: prose, and examples as a block for a shell. Indented lines stay unchanged.
 fn after_help(command: &Command) -> String {
     let text = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let (explained, examples) = text.split_once(EXAMPLES).unwrap_or((&text, ""));
@@ -105,8 +105,8 @@ fn after_help(command: &Command) -> String {
     format!("{}\n", page.trim_end())
 }
 
-/// Returns text of the help as one line of markdown: what looks like an element of HTML or emphasis is escaped outside
-/// of code.
+/// Returns text of the help as one line of markdown. Anything that looks like an HTML element or emphasis is escaped
+/// outside of code.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let mut escaped = String::with_capacity(text.len());
@@ -121,7 +121,7 @@ fn prose(text: &str) -> String {
 }
 
 #[test]
-fn the_reference_of_commands_is_the_help() {
+fn the_reference_of_commands_matches_the_help() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, page()).unwrap();

@@ -1,4 +1,4 @@
-//! What every command needs: the memory that is meant, the settings and the time.
+//! The input of every command: the selected memory, the settings and the time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ impl Globals {
         self.now.unwrap_or_else(Utc::now)
     }
 
-    /// Returns whether a folder was named.
+    /// Returns whether the user named a folder.
     pub(crate) fn names_root(&self) -> bool {
         self.root.is_some()
     }
 
-    /// Returns the folder that was named, else the working folder.
+    /// Returns the named folder, else the working folder.
     pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
         match &self.root {
             Some(root) => Ok(root.clone()),
@@ -53,15 +53,15 @@ impl Globals {
         !self.json && !self.quiet && activity::is_terminal()
     }
 
-    /// Returns whether nothing is to be said of how a run gets on.
+    /// Returns whether a run's progress should not be reported.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Opens the memory that is meant, with the user's settings. What it does is shown where it takes long.
+    /// Opens the selected memory, with the user's settings. Long work shows progress.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
         let memory = self.open_silently()?;
-        Ok(if self.shows_progress() { memory.with_observer(activity::tell) } else { memory })
+        Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
     }
 
     fn open_silently(&self) -> anyhow::Result<Memory> {
@@ -69,8 +69,8 @@ impl Globals {
         self.open_from(&start)
     }
 
-    /// Does what [`Globals::open`] does for a server of an agent, which the agent's program starts where it likes
-    /// and tells of the project.
+    /// Does what [`Globals::open`] does for a server of an agent. The client may start it in any folder, and names the
+    /// project in a variable.
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
         match project {
@@ -79,7 +79,7 @@ impl Globals {
         }
     }
 
-    /// Opens the memory in the folder that was named, else in the nearest one upward from `start`.
+    /// Opens the memory in the named folder, else in the nearest one upward from `start`.
     fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
         let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
         let user = match &path {
@@ -87,7 +87,7 @@ impl Globals {
             None => None,
         };
         let user = user.as_ref().map(|(text, path)| (text.as_str(), path.as_str()));
-        // A variable of another program need not be UTF-8.
+        // A variable of another program may not be UTF-8.
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| name.starts_with(ENV_PREFIX))
@@ -102,18 +102,18 @@ impl Globals {
     }
 }
 
-/// Returns where attempts are kept that cannot be written to the journal.
+/// Returns the folder for attempts that cannot be written to the journal.
 pub(crate) fn state_folders() -> StateFolders {
     StateFolders::of_user(&|name| std::env::var_os(name))
 }
 
-/// Returns the run that a loop says it is in.
+/// Returns the run that a loop names in the environment.
 pub(crate) fn run_of_environment() -> Option<String> {
     std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
 }
 
-/// The variables by which a process knows that a coding agent runs it: a loop's own; those that Claude Code, Codex,
-/// Cursor, Gemini CLI and opencode set for the commands that they run; and the one that is proposed for all of them.
+/// The variables that tell a process that a coding agent runs it: a loop's own; those that Claude Code, Codex, Cursor,
+/// Gemini CLI and opencode set for the commands that they run; and the one that is proposed for all of them.
 const OF_AGENTS: [&str; 9] = [
     "RALPH_RUN_ID",
     "CLAUDECODE",
@@ -126,13 +126,13 @@ const OF_AGENTS: [&str; 9] = [
     "AI_AGENT",
 ];
 
-/// Returns who writes: whom the option names, else an agent where one runs this process, else a person.
+/// Returns the author: the one that the option names, else an agent if one runs this process, else a person.
 pub(crate) fn writer(named: Option<Source>) -> Source {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
     named.unwrap_or(if OF_AGENTS.iter().any(is_set) { Source::Agent } else { Source::Human })
 }
 
-/// Returns the iteration that a loop says is going on: its run, and its number.
+/// Returns the iteration that a loop names in the environment: its run, and its number.
 pub(crate) fn iteration_of_environment() -> Option<(String, u32)> {
     let number = std::env::var("RALPH_ITERATION").ok()?.parse().ok()?;
     Some((run_of_environment()?, number))
@@ -148,7 +148,7 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
     if let Some(path) = set("RALPH_MEMORY_CONFIG") {
         return Some(path);
     }
-    // The base directory specification has relative paths ignored.
+    // The base directory specification says that relative paths are ignored.
     let folder = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let folder = folder.or_else(|| set("HOME").map(|home| home.join(".config")))?;
     Some(folder.join("ralph-memory").join("config.toml"))
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_file_is_where_it_was_named() {
+    fn the_users_settings_file_is_found() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let variable =
                 |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value));

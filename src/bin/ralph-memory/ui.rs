@@ -1,4 +1,4 @@
-//! Where answers go: data to one side, everything else to the other.
+//! Where output goes: data to standard output, everything else to standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,27 +11,27 @@ use serde::Serialize;
 
 use crate::error::ErrorReport;
 
-/// The version of the JSON that is printed.
+/// The version of the printed JSON.
 const SCHEMA_VERSION: u32 = 1;
-/// How many problems a command shows that was not asked for them.
+/// How many problems a command shows if it was not asked for problems.
 const MAX_PROBLEMS: usize = 5;
 
-/// What stands out in a title.
+/// Important parts of a title.
 pub(crate) const TITLE: Style = Style::new().bold();
-/// What a reader may copy: ids.
+/// Text to copy: ids.
 pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
-/// What nothing is said about.
+/// Text of no importance for the state: neither good nor bad.
 pub(crate) const PLAIN: Style = Style::new();
-/// What matters less.
+/// Less important text.
 pub(crate) const QUIET: Style = Style::new().dimmed();
-/// What failed.
+/// Failures.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// The two outputs, and how they are written to.
+/// The two outputs, and their form.
 pub(crate) struct Ui<'a> {
-    /// Data: what was asked for.
+    /// Data: the answer of the command.
     pub(crate) out: &'a mut dyn Write,
     /// Everything else.
     pub(crate) err: &'a mut dyn Write,
@@ -63,13 +63,12 @@ impl Ui<'_> {
         writeln!(self.out)
     }
 
-    /// Returns the text as it may stand in a line on a terminal, in this style where the output
-    /// takes one.
+    /// Returns the text in a form that is safe in a line on a terminal, in this style if the output has colours.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
         paint(self.out_colour, style, &one_line(text))
     }
 
-    /// Writes a line of data that a person reads, of texts that are safe already.
+    /// Writes a line of data for a person, from texts that are safe already.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
@@ -86,12 +85,12 @@ impl Ui<'_> {
         write!(self.out, "{}", for_terminal(text))
     }
 
-    /// Writes a message beside the data. That nobody can read it stops nothing.
+    /// Writes a message beside the data. The command goes on if nobody can read it.
     pub(crate) fn note(&mut self, text: &str) {
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 
-    /// Shows problems that were met on the way, the first few of them; in JSON they are in the answer.
+    /// Shows the first few problems that were found on the way; in JSON they are in the answer.
     pub(crate) fn problems(&mut self, problems: &[Problem]) {
         if self.json {
             return;
@@ -129,25 +128,25 @@ impl Ui<'_> {
     }
 }
 
-/// Says in how many contexts it stood, and what became of them.
+/// Says in how many contexts an entry was included, and how those attempts ended.
 pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
 }
 
-/// Returns a number and what it counts.
+/// Returns a number and the name of what it counts.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Returns the text without what a terminal acts on. A line break would let an entry forge lines of
-/// this program.
+/// Returns the text without characters that a terminal acts on. A line break would let an entry forge lines of this
+/// program.
 pub(crate) fn one_line(text: &str) -> String {
     for_terminal(&text.replace(['\n', '\t'], " "))
 }
 
-/// Returns the text in this style, where it may be coloured.
+/// Returns the text in this style, if colours are allowed.
 pub(crate) fn paint(coloured: bool, style: Style, text: &str) -> String {
     if coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

@@ -34,7 +34,7 @@ fn status_of(material: &Material, characters: usize) -> String {
 }
 
 #[test]
-fn errors_are_told_where_nothing_else_is() {
+fn recurring_errors_are_shown_if_nothing_else_is() {
     let errors =
         vec![error(&[7, 8, 9], "error[E0308]: <journal> `a`\n# b"), error(&[1, 2], "boom"), error(&[3, 4], "no")];
     let material = Material { recurring: Recurring { errors, ..Recurring::default() }, ..Material::default() };
@@ -47,7 +47,7 @@ fn errors_are_told_where_nothing_else_is() {
 }
 
 #[test]
-fn an_error_that_stands_above_is_named_by_its_attempt() {
+fn an_error_shown_above_is_named_by_its_attempt() {
     let attempts = attempts(&[("other", &[]), ("thread  panicked\nerror: <b> no", &[])]);
     let check = |iterations: &[u32], line: &str, expected: &str| {
         let recurring = Recurring { errors: vec![error(iterations, line)], ..Recurring::default() };
@@ -64,7 +64,7 @@ fn an_error_that_stands_above_is_named_by_its_attempt() {
 }
 
 #[test]
-fn what_the_warning_says_is_not_said_twice() {
+fn the_warning_is_not_repeated() {
     let told = |streak, same_error, iterations: &[u32]| {
         let stuck = Stuck { same_error, ..stuck() };
         let status = Some(Status { streak, stuck: Some(stuck), ..status() });
@@ -81,7 +81,7 @@ fn what_the_warning_says_is_not_said_twice() {
 }
 
 #[test]
-fn files_are_suggested_that_no_attempt_above_names() {
+fn files_named_by_attempts_above_are_not_suggested() {
     let check = |attempts: &[Past], paths: &[&str], expected: &str| {
         let material = Material { attempts: attempts.to_vec(), recurring: files(paths), ..Material::default() };
         let expected = if expected.is_empty() {
@@ -103,7 +103,7 @@ fn files_are_suggested_that_no_attempt_above_names() {
 }
 
 #[test]
-fn what_comes_back_takes_what_the_rest_leaves() {
+fn recurring_errors_and_files_get_the_remaining_room() {
     let error = error(&[1, 2], "boom");
     let recurring = Recurring { errors: vec![error], ..files(&["src/a.rs", "src/b.rs", "src/c.rs"]) };
     let material = Material { status: Some(status()), recurring, ..Material::default() };

@@ -259,7 +259,7 @@ fn a_multi_byte_text_at_each_cut() {
 }
 
 #[test]
-fn an_attempt_stands_in_one_place() {
+fn an_attempt_is_shown_once() {
     let own: Vec<Past> = (1..=7)
         .map(|number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(80)))
         .collect();
@@ -287,7 +287,7 @@ fn an_attempt_stands_in_one_place() {
 }
 
 #[test]
-fn knowledge_stands_in_one_place() {
+fn knowledge_is_shown_once() {
     let shared = reference("shared", Some("pitfall"), "Of use in both.");
     let said_again = reference("again", Some("pitfall"), "Of use in both!");
     let material = Material {
@@ -302,7 +302,7 @@ fn knowledge_stands_in_one_place() {
 }
 
 #[test]
-fn of_learnings_that_say_the_same_the_newest_is_shown() {
+fn of_similar_learnings_the_newest_is_shown() {
     let check = |learnings: &[(&str, &str, i64)], expected: &[&str]| {
         let learnings: Vec<Reference> = learnings
             .iter()
@@ -334,7 +334,7 @@ fn of_learnings_that_say_the_same_the_newest_is_shown() {
 }
 
 #[test]
-fn five_learnings_are_shown_and_the_others_named() {
+fn five_learnings_are_shown_and_the_others_listed() {
     let learnings: Vec<Reference> =
         (0..8).map(|number| reference(&format!("l{number}"), Some("other"), &format!("Number {number}."))).collect();
     let text = learnings_in(&learnings, room(1_500));
@@ -383,7 +383,7 @@ fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
 }
 
 #[test]
-fn a_suggestion_that_is_shorter_whole_than_cut_stands_in_every_room() {
+fn a_suggestion_that_is_shorter_whole_than_cut_always_fits() {
     let attempt = telling(1, Outcome::Failed, |attempt| {
         attempt.sections.feedback = "word ".repeat(100);
         attempt.sections.retry_suggestion = "===".into();
@@ -414,7 +414,7 @@ fn feedback_is_cut_last() {
 }
 
 #[test]
-fn a_warning_says_why() {
+fn a_warning_gives_the_reason() {
     let check = |streak: u32, same_error: bool, tree_seen: bool, expected: &str| {
         let stuck = Stuck { threshold: 3, same_error, tree_seen, ..stuck() };
         let told = Status { streak, stuck: Some(stuck), ..status() };
@@ -430,7 +430,7 @@ fn a_warning_says_why() {
 }
 
 #[test]
-fn the_warning_and_the_newest_attempt_are_there_within_the_least_budget() {
+fn the_warning_and_the_newest_attempt_fit_the_minimum_budget() {
     let mut material = of_task(every_kind_of_attempt());
     material.attempts.truncate(4);
     material.attempts[3].attempt.head.model = Some("語".repeat(100));
@@ -454,7 +454,7 @@ fn the_warning_and_the_newest_attempt_are_there_within_the_least_budget() {
 }
 
 #[test]
-fn refused_sigils_are_told_one_by_one_as_far_as_there_is_room() {
+fn refused_sigils_are_listed_as_far_as_there_is_room() {
     let refused: Vec<String> = (0..7).map(|number| format!("line {number}: <journal> is empty")).collect();
     let told = Status { refused, ..status() };
     let check = |amount: usize, expected: &[&str]| {
@@ -490,7 +490,7 @@ fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Ev
 }
 
 #[test]
-fn events_stand_by_scope_the_most_important_first() {
+fn events_are_grouped_by_scope_the_most_important_first() {
     let events = [
         event("old", "project", 50, 1, "Old."),
         event("new", "project", 50, 2, "New."),
@@ -519,7 +519,7 @@ fn events_stand_by_scope_the_most_important_first() {
 }
 
 #[test]
-fn events_stand_under_their_heading_before_the_instructions() {
+fn events_come_under_their_heading_before_the_instructions() {
     let material = Material { events: vec![event("a", "project", 50, 1, "It happened.")], ..of_task(Vec::new()) };
     let context = build(&material, default_budget(27_000, &material.instructions), 500);
     let (events, instructions) = context.text.split_once("\n\n## What to Report\n\n").unwrap();

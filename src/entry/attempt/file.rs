@@ -1,4 +1,4 @@
-//! A journal file: how an attempt is made fit to be written, written, and read back to the byte.
+//! Journal files: how an attempt is prepared, written, and read back to the byte.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::text::{floor, with_invisible_shown};
 
 /// The largest section, in bytes.
 pub(crate) const MAX_SECTION_BYTES: usize = 16 * 1024;
-/// The largest notes, in bytes: they hold what the agent wrote down, with the facts that no entry could take.
+/// The largest notes, in bytes: they hold the agent's notes, with the facts that no entry could take.
 const MAX_NOTES_BYTES: usize = 16 * MAX_SECTION_BYTES;
 /// The longest list.
 pub(crate) const MAX_LIST: usize = 200;
@@ -25,24 +25,24 @@ const MAX_COMMAND: usize = 500;
 const MAX_ITEM: usize = 300;
 /// The longest other text of the frontmatter, in characters.
 const MAX_TEXT: usize = 100;
-/// How much of a text is looked at that becomes one line, in bytes.
+/// How much of a text is read to make one line of it, in bytes.
 const MAX_LINE_BYTES: usize = 4_096;
-/// What stands where a part was cut off.
+/// Marks a part that was cut off.
 const TRUNCATED: &str = "[truncated]";
 /// How far before a cut a line end is looked for, in bytes.
 const NEAR: usize = 200;
 
-/// Which part of a text stays when it is too long.
+/// Which part of a text remains when it is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Its beginning: what people write.
+    /// Its beginning: for text from people.
     Start,
-    /// Its end: what commands print, whose last lines say why they failed.
+    /// Its end: for output of commands, whose last lines say why they failed.
     End,
 }
 
-/// Returns a text as a section holds it: secrets redacted but those with an allowed fingerprint, line ends as `\n`,
-/// control characters and those that no reader sees as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
+/// Returns a text in the form of a section: secrets redacted except those with an allowed fingerprint, line ends as `\n`,
+/// control and invisible characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
 ///
 /// ```
 /// use ralph_memory::entry::attempt::{Keep, prepare_text};
@@ -54,14 +54,14 @@ pub(crate) fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String
 
 fn prepare(text: &str, keep: Keep, limit: usize, allowed: &[String]) -> String {
     let mut safe = String::with_capacity(text.len().min(2 * limit));
-    // Some characters become longer, none is lost: what is cut away here would be cut away below.
+    // Escaping only makes text longer, so anything cut here would be cut below.
     let most = 8 * limit;
     let text = without_blank_ends(text);
     let text = match keep {
         Keep::Start => &text[..floor(text, most)],
         Keep::End => &text[ceil(text, text.len().saturating_sub(most))..],
     };
-    // Before the cut below, which could leave half of one.
+    // Before the cut below, which could leave half a secret.
     let text = with_invisible_shown(&redact(text, allowed));
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -97,7 +97,7 @@ fn prepare(text: &str, keep: Keep, limit: usize, allowed: &[String]) -> String {
     }
 }
 
-/// Takes away blank lines before a text, and white space behind it.
+/// Removes blank lines before a text, and white space after it.
 fn without_blank_ends(text: &str) -> &str {
     let text = text.trim_end();
     let first = text.len() - text.trim_start().len();
@@ -109,14 +109,14 @@ fn ceil(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// Returns a text as a value of the frontmatter holds it: one line, control characters as `\u{1b}`, at
-/// most so many characters.
+/// Returns a text in the form of a frontmatter value: one line, control characters as `\u{1b}`, at most so many
+/// characters.
 fn line(text: &str, limit: usize) -> String {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     cut(&without_controls(&folded), limit)
 }
 
-/// Does the same for a path, whose spaces say something.
+/// Does the same for a path, whose spaces are significant.
 fn path(text: &str) -> String {
     cut(&without_controls(text), MAX_ITEM)
 }
@@ -143,7 +143,7 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Returns the items as a list holds them: each once, none empty, the first [`MAX_LIST`].
+/// Returns the items in the form of a list: each once, none empty, the first [`MAX_LIST`].
 fn items(all: &[String], fit: impl Fn(&str) -> String) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for item in all {
@@ -155,15 +155,15 @@ fn items(all: &[String], fit: impl Fn(&str) -> String) -> Vec<String> {
     items
 }
 
-/// Returns a number that makes sense as a duration or a cost.
+/// Returns the number if it makes sense as a duration or a cost.
 fn amount(number: Option<f64>) -> Option<f64> {
     number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 impl Attempt {
-    /// Returns the attempt as it is written: secrets redacted but those with an allowed fingerprint, texts on as many
-    /// lines as they may have, lists and sections within their limits, control characters escaped. What has been
-    /// prepared stays as it is.
+    /// Returns the attempt in the form in which it is written: secrets redacted except those with an allowed
+    /// fingerprint, texts on one line where they must be, lists and sections within their limits, control characters
+    /// escaped. A prepared attempt stays unchanged.
     #[must_use]
     pub fn prepared(&self, allowed: &[String]) -> Attempt {
         let head = &self.head;
@@ -282,7 +282,7 @@ impl Attempt {
         text
     }
 
-    /// Returns what a journal file says; `None` for what is no attempt, or has none of what it must.
+    /// Reads a journal file; `None` if it is not an attempt, or lacks a required value.
     pub fn of(entry: &Entry) -> Option<Attempt> {
         let head = &entry.head;
         Some(Attempt {
@@ -299,12 +299,12 @@ impl Attempt {
 }
 
 impl AttemptHead {
-    /// Returns the hash of what it failed with.
+    /// Returns the hash of its error.
     pub(in crate::entry) fn fingerprint_of(&self, sections: &Sections) -> Option<u64> {
         self.error(sections).and_then(error_fingerprint)
     }
 
-    /// Returns what it failed with: what verification printed, else the error output.
+    /// Returns its error: the output of verification, else the error output.
     pub(super) fn error<'a>(&self, sections: &'a Sections) -> Option<&'a str> {
         if self.outcome.is_success() != Some(false) {
             return None;
@@ -316,7 +316,7 @@ impl AttemptHead {
 }
 
 impl Sections {
-    /// Returns whether the notes are a part of what was to be noted.
+    /// Returns whether the notes are only a part of what was reported.
     pub(crate) fn has_cut_notes(&self) -> bool {
         self.notes.len() + NEAR + TRUNCATED.len() + 2 >= MAX_NOTES_BYTES && self.notes.ends_with(TRUNCATED)
     }
@@ -357,7 +357,7 @@ fn files(files: &Files) -> Option<String> {
 
 fn unique(ids: &[Id]) -> Vec<Id> {
     let mut unique: Vec<Id> = Vec::new();
-    // A name that is read as another one cannot be meant by it.
+    // An id that reads back as another one cannot occur.
     for id in ids.iter().filter_map(|id| Id::parse(id.as_str())) {
         if unique.len() < MAX_LIST && !unique.contains(&id) {
             unique.push(id);

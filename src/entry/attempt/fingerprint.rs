@@ -1,18 +1,18 @@
-//! Whether two errors are the same, whatever differs from one run of a command to the next.
+//! Whether two errors are the same, apart from details that change from run to run.
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::text::words;
 
-/// From how many hexadecimal digits on a word of them is an address or a hash, if one is a digit.
+/// The length from which a word of hexadecimal digits counts as an address or a hash, if one is a digit.
 const LONG_HEX: usize = 8;
 /// The words by which programs call an error.
 const WORDS_OF_ERRORS: [&str; 7] = ["error", "failed", "failure", "fatal", "panicked", "panic", "exception"];
 /// The units of durations and sizes, which change with the number before them.
 const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "min", "mins", "h", "b", "kb", "mb"];
 
-/// Returns a hash of what an error says, equal for texts that differ in case, white space, paths,
-/// numbers and addresses alone; `None` for a text without a letter.
+/// Returns a hash of an error's text, equal for texts that differ only in case, white space, paths, numbers and
+/// addresses; `None` for a text without a letter.
 ///
 /// ```
 /// use ralph_memory::entry::attempt::error_fingerprint;
@@ -32,8 +32,8 @@ pub(crate) fn error_fingerprint(text: &str) -> Option<u64> {
     Some(hash.digest())
 }
 
-/// Returns the line of an error's text that says most of it, without its outer white space: the first that
-/// calls itself an error, else the last one with a letter, where most programs say why they gave up.
+/// Returns the most telling line of an error's text, without its outer white space: the first line that calls itself an
+/// error, else the last one with a letter, where most programs say why they gave up.
 ///
 /// ```
 /// use ralph_memory::entry::attempt::error_line;
@@ -58,7 +58,7 @@ fn says_error(line: &str) -> bool {
     says || line.split_whitespace().any(is_exception)
 }
 
-/// Returns a word without what may differ from one run to the next.
+/// Returns a word without the parts that may change from run to run.
 fn folded(word: &str) -> String {
     let word = word.to_lowercase();
     let is_edge = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '\\' | '.' | '~' | '_');
@@ -77,7 +77,7 @@ fn folded(word: &str) -> String {
         rest = next;
     }
     kept.push_str(after);
-    // What is left of a number with a fraction, a version or a time of day.
+    // The rest of a number with a fraction, a version or a time of day.
     while kept.contains("0.0") || kept.contains("0:0") {
         kept = kept.replace("0.0", "0").replace("0:0", "0");
     }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_run_to_run_is_folded() {
+    fn details_that_change_from_run_to_run_are_folded() {
         check("error[E0308]: mismatched types", "ERROR[E0308]:   mismatched types\n", true);
         check("at src/a.rs:10:5", "at src/other/b.rs:7", true);
         check("a.rs:10: no", "b.rs:11: no", true);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_else_differs() {
+    fn different_errors_have_different_fingerprints() {
         check("mismatched types", "unresolved import", false);
         check("assertion failed: expected Ok", "assertion failed: expected Err", false);
         check("deadbeef", "feedface", false);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_says_most() {
+    fn the_most_telling_line_is_found() {
         let check = |text: &str, expected: Option<&str>| assert_eq!(error_line(text), expected, "{text:?}");
         check("\n  only this  \n", Some("only this"));
         check("first\nlast\n---\n12\n", Some("last"));

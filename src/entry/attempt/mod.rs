@@ -1,7 +1,7 @@
-//! What a journal file says: one attempt at a task.
+//! The content of a journal file: one attempt at a task.
 //!
-//! The frontmatter holds what machines compare, the body what people read. Attempts are written once and
-//! never changed.
+//! The frontmatter has values that programs compare, the body has text for people. An attempt is written once and never
+//! changes.
 
 mod file;
 mod fingerprint;
@@ -64,7 +64,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the word that stands for it in a file.
+    /// Returns the word for it in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Done => "done",
@@ -77,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that a word in a file stands for, aliases included.
+    /// Returns the outcome for a word in a file, aliases included.
     pub fn parse(text: &str) -> Option<Outcome> {
         Some(match text {
             "done" | "success" => Outcome::Done,
@@ -92,7 +92,7 @@ impl Outcome {
     }
 }
 
-/// How hard a task is, as the agent that worked on it found.
+/// How hard the agent found the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -109,7 +109,7 @@ impl Difficulty {
     pub const ALL: [Difficulty; 5] =
         [Difficulty::Trivial, Difficulty::Easy, Difficulty::Moderate, Difficulty::Hard, Difficulty::Blocked];
 
-    /// Returns the word that stands for it in a file.
+    /// Returns the word for it in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Difficulty::Trivial => "trivial",
@@ -120,20 +120,20 @@ impl Difficulty {
         }
     }
 
-    /// Returns the difficulty that the word stands for.
+    /// Returns the difficulty for a word in a file.
     pub fn parse(text: &str) -> Option<Difficulty> {
         Difficulty::ALL.into_iter().find(|difficulty| difficulty.as_str() == text)
     }
 }
 
-/// The project paths that an attempt had to do with, `/` between their parts.
+/// The project paths that an attempt touched, `/` between their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Files {
     pub created: Vec<String>,
     pub modified: Vec<String>,
     pub read: Vec<String>,
-    /// Those that a failure report names.
+    /// The paths that a failure report names.
     pub relevant: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ impl Files {
     }
 }
 
-/// How the command went that says whether a task is done.
+/// The result of the command that decides whether a task is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validation {
     /// The command line.
@@ -166,7 +166,7 @@ pub struct Validation {
     pub duration_ms: u64,
 }
 
-/// What only an attempt's frontmatter has, and what was measured of its body.
+/// The values that only an attempt's frontmatter has, and measurements of its body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptHead {
     /// `iteration`: its number in the run, from 1.
@@ -199,17 +199,17 @@ pub struct AttemptHead {
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
-    /// `context`: the knowledge that was put before the agent.
+    /// `context`: the knowledge that its context included.
     pub context: Vec<Id>,
-    /// `refused`: what the agent said in a way that could not be taken over.
+    /// `refused`: the sigils of the agent that were refused.
     pub refused: Vec<String>,
-    /// A hash of what it failed with, equal for two attempts whose errors differ in paths, numbers and
-    /// addresses alone; `None` where nothing says.
+    /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
+    /// there is no error text.
     pub error_fingerprint: Option<u64>,
 }
 
 impl AttemptHead {
-    /// Returns a head that says nothing more than this.
+    /// Returns a head with only these values.
     pub fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
         AttemptHead {
             iteration,
@@ -233,7 +233,7 @@ impl AttemptHead {
         }
     }
 
-    /// Returns how many tokens it took, in and out, where it says so.
+    /// Returns its tokens, in and out, if it reports them.
     pub fn tokens(&self) -> Option<u64> {
         let (read, written) = (self.tokens_in, self.tokens_out);
         let sum = read.unwrap_or_default().saturating_add(written.unwrap_or_default());
@@ -241,10 +241,10 @@ impl AttemptHead {
     }
 }
 
-/// What the body of a journal file says, part by part; what is empty is not there.
+/// The body of a journal file, part by part; empty parts are not written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sections {
-    /// What stands before the first heading: the agent's notes.
+    /// The text before the first heading: the agent's notes.
     pub notes: String,
     /// `## Summary`.
     pub summary: String,
@@ -264,11 +264,11 @@ pub struct Sections {
     pub validation_output: String,
     /// `## Progress`: a summary of the run so far.
     pub progress: String,
-    /// `## Feedback`: what a person typed.
+    /// `## Feedback`: text from a person.
     pub feedback: String,
 }
 
-/// One attempt at a task, as a journal file has it.
+/// One attempt at a task, in the form of a journal file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// `run_id`.
@@ -290,7 +290,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Returns the line that says most of what it failed with, as [`error_line`] has it.
+    /// Returns the most telling line of its error; see [`error_line`].
     pub fn error_line(&self) -> Option<&str> {
         self.head.error(&self.sections).and_then(error_line)
     }

@@ -1,14 +1,14 @@
 //! The body of a journal file: its sections, written in blockquotes and found by their headings.
 //!
-//! What an agent wrote stands in blockquotes, so nothing in it can be taken for a heading or an open
-//! fence of the file itself. What a person edited by hand need not.
+//! Text of an agent is in blockquotes, so nothing in it can look like a heading or an open fence of the file itself.
+//! Text that a person edited may lack them.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::Sections;
 use crate::text::fold;
 
-/// The headings, and the part that each has.
+/// The headings, and the part that belongs to each.
 type SectionPart = (&'static str, fn(&mut Sections) -> &mut String);
 const PARTS: [SectionPart; 10] = [
     ("Summary", |sections| &mut sections.summary),
@@ -24,8 +24,8 @@ const PARTS: [SectionPart; 10] = [
 ];
 
 impl Sections {
-    /// Reads the body of a journal file. Headings that no section has are skipped with what stands below
-    /// them; of two alike the first one counts.
+    /// Reads the body of a journal file. Unknown headings are skipped with the text below them; of two equal headings
+    /// the first one counts.
     pub fn read(body: &str) -> Sections {
         let mut sections = Sections::default();
         let headings = headings(body);
@@ -63,7 +63,7 @@ impl Sections {
 /// A heading of the file itself, of the first or second level.
 struct Heading {
     level: HeadingLevel,
-    /// What it says, folded.
+    /// Its text, folded.
     name: String,
     start: usize,
     end: usize,
@@ -73,7 +73,7 @@ fn headings(body: &str) -> Vec<Heading> {
     let mut headings: Vec<Heading> = Vec::new();
     let mut depth = 0usize;
     let mut is_inside = false;
-    // Without extensions: a table or a footnote is no heading either way.
+    // Without extensions: neither a table nor a footnote is a heading.
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level: level @ (HeadingLevel::H1 | HeadingLevel::H2), .. }) if depth == 0 => {
@@ -112,8 +112,8 @@ fn quote_into(body: &mut String, text: &str) {
     }
 }
 
-/// Takes one `>` from every line, where all lines that say something have one; else returns the text as
-/// it is, without its outer blank lines.
+/// Removes one `>` from every line, if every line with text has one; else returns the text unchanged, without its outer
+/// blank lines.
 fn unquoted(text: &str) -> String {
     let text = text.trim_matches(['\n', '\r']).trim_end();
     let is_quoted = text.lines().all(|line| line.is_empty() || line.starts_with('>'));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_heading_inside_is_none() {
+    fn text_inside_a_quotation_is_no_heading() {
         let inside = "## Summary\n\n```sh\nopen\n\n## Errors";
         let sections = Sections { notes: inside.into(), tried: inside.into(), ..Sections::default() };
         assert_eq!(Sections::read(&sections.to_body()), sections);
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(Sections::read(by_hand).errors, "");
     }
 
-    /// An unclosed fence in the notes swallows nothing that comes behind it.
+    /// An unclosed fence in the notes swallows nothing after it.
     #[test]
     fn an_open_fence_ends_with_its_section() {
         let sections = Sections {

@@ -1,4 +1,4 @@
-//! Attempts are read as they were written, to the byte.
+//! Attempts are read back to the byte.
 
 use proptest::prelude::*;
 
@@ -107,12 +107,12 @@ fn check(attempt: &Attempt) -> Attempt {
     let file = prepared.to_file();
     assert!(file.len() <= MAX_FILE_BYTES);
     let entry = read(PATH, file.as_bytes());
-    // An id is a file's name, and is written as it is.
+    // An id is a file's name, and is written unchanged.
     let is_fault = |problem: &&Problem| problem.code != "invisible-character";
     assert_eq!(entry.head.problems.iter().find(is_fault), None);
     assert!(entry.head.valid);
     let found = Attempt::of(&entry).unwrap();
-    // Part by part: what differs is easier seen.
+    // Comparing parts makes a difference easier to see.
     assert_eq!(found.head.validation, prepared.head.validation);
     assert_eq!(found.head.context, prepared.head.context);
     assert_eq!(found.head.files, prepared.head.files);
@@ -140,7 +140,7 @@ fn a_failure_has_the_fingerprint_of_its_error() {
 }
 
 #[test]
-fn too_much_is_cut_and_never_refused() {
+fn too_long_parts_are_cut_and_never_refused() {
     let long = "wide \u{1f980} ".repeat(5_000);
     let many: Vec<String> = (0..500).map(|n| format!("src/{n}/{}.rs", "x".repeat(100))).collect();
     let mut attempt = example();
@@ -177,7 +177,7 @@ fn numbers_that_make_no_sense_are_left_out() {
 }
 
 #[test]
-fn odd_values_are_told_and_hide_nothing() {
+fn odd_values_are_reported_and_hide_nothing() {
     let head = "run_id: run-1\niteration: 1\noutcome: failed\nstarted_at: \"2026-02-17T12:00:00Z\"\n";
     let check = |line: &str, code: &str| {
         let entry = read(PATH, format!("---\n{head}{line}\n---\n").as_bytes());
@@ -199,7 +199,7 @@ fn odd_values_are_told_and_hide_nothing() {
     assert_eq!(check("validation:\n  exit_code: -1", "").validation.unwrap().exit_code, -1);
 }
 
-/// Texts that are easily taken for something else.
+/// Texts that are easily mistaken for something else.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("## Errors\n".to_owned()),
@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn whatever_is_written_is_read_back(attempt in attempts()) {
+    fn every_attempt_is_read_back(attempt in attempts()) {
         check(&attempt);
     }
 

@@ -4,13 +4,13 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::entry::body::{bare, parts};
 
-/// A version of a body, and what it made of the base's blocks.
+/// A version of a body, compared with the blocks of the base.
 struct Side<'a> {
     parts: Vec<&'a str>,
     folded: Vec<String>,
-    /// For each block of the base, which of the parts it is; `None` where it was taken out.
+    /// For each block of the base, which of the parts it is; `None` if it was removed.
     kept: Vec<Option<usize>>,
-    /// The parts that were put before each block of the base, and behind the last.
+    /// The parts that were added before each block of the base, and after the last.
     added: Vec<Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Side<'a> {
         side
     }
 
-    /// Returns what it has for the blocks of the base from `start` up to `end`, with what it put before each.
+    /// Returns its text for the blocks of the base from `start` up to `end`, with the additions before each.
     fn version(&self, start: usize, end: usize) -> Vec<usize> {
         (start..end).flat_map(|at| self.added[at].iter().copied().chain(self.kept[at])).collect()
     }
@@ -48,16 +48,16 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Returns a block as it is compared: line ends, and white space at the ends of lines, say nothing.
+/// Returns a block in the form for comparisons: line ends and trailing white space do not count.
 fn fold(part: &str) -> String {
     bare(part).lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the merged body, and how many conflicts stand in it, between markers of `marker_size` characters.
+/// Returns the merged body, and the number of its conflicts, between markers of `marker_size` characters.
 ///
-/// What one side alone changed is taken over. What both put in the same place stands there one after the
-/// other, ours first, equal blocks once. Blocks that both changed, or that one changed and the other took
-/// out, are a conflict. `newline` ends the lines that are not ours.
+/// A change of one side alone is taken over. Additions of both at one place follow each other, ours first, equal blocks
+/// once. Blocks that both changed, or that one side changed and the other removed, are a conflict. `newline` ends the
+/// lines that are not ours.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, newline: &str) -> (String, usize) {
     let base: Vec<String> = parts(base).into_iter().map(fold).collect();
     let (ours_side, theirs_side) = (Side::new(&base, ours), Side::new(&base, theirs));
@@ -66,7 +66,7 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, ne
     let mut n_conflicts = 0;
     let mut at = 0;
     loop {
-        // The blocks from here on of which each was taken out by one side at least.
+        // The blocks from here on that at least one side removed.
         let is_out = |at: &usize| ours_side.kept[*at].is_none() || theirs_side.kept[*at].is_none();
         let end = at + (at..base.len()).take_while(is_out).count();
         if end > at {
@@ -91,7 +91,7 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, ne
                 let yours: Vec<&str> = yours.iter().map(|part| theirs_side.parts[*part]).collect();
                 merged.conflict(&mine, &yours, marker_size);
             } else {
-                // What one took out, the other left alone: only what was put between is left.
+                // The other side left the removed blocks alone, so only additions between them remain.
                 (at..end).for_each(|at| merged.push_added(&ours_side, &theirs_side, at));
             }
             at = end;
@@ -105,16 +105,16 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str, marker_size: usize, ne
     (merged.ended_like(ours), n_conflicts)
 }
 
-/// A body that is being put together.
+/// A body under construction.
 struct MergedBlocks<'a> {
     text: String,
     newline: &'a str,
-    /// Whether a blank line stands between the frontmatter and the first block.
+    /// Whether a blank line is between the frontmatter and the first block.
     begins_blank: bool,
 }
 
 impl MergedBlocks<'_> {
-    /// Adds a part, with a blank line before it where there is none.
+    /// Adds a part, with a blank line before it if there is none.
     fn push(&mut self, part: &str) {
         let ends_blank = self.text.ends_with("\n\n") || self.text.ends_with("\n\r\n");
         if !self.text.trim().is_empty() && !ends_blank {
@@ -136,7 +136,7 @@ impl MergedBlocks<'_> {
         }
     }
 
-    /// Adds what both put before a block of the base, equal blocks once.
+    /// Adds the additions of both before a block of the base, equal blocks once.
     fn push_added(&mut self, ours: &Side<'_>, theirs: &Side<'_>, at: usize) {
         let mine = &ours.added[at];
         for part in mine {
@@ -149,7 +149,7 @@ impl MergedBlocks<'_> {
         }
     }
 
-    /// Returns the text with as much behind its last line as our version has there.
+    /// Returns the text with the same ending after its last line as our version has.
     fn ended_like(self, ours: &str) -> String {
         let text = self.text.trim_end();
         if text.is_empty() {
@@ -182,11 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn what_one_side_changed_is_taken_over() {
+    fn changes_of_one_side_are_taken_over() {
         let base = "\nA.\n\nB.\n\nC.\n";
         check(base, base, "\nA.\n\nB two.\n\nC.\n", "\nA.\n\nB two.\n\nC.\n");
         check(base, "\nA one.\n\nB.\n\nC.\n", "\nA.\n\nB.\n\nC two.\n", "\nA one.\n\nB.\n\nC two.\n");
-        // Neighbours, a block taken out, white space.
+        // Neighbours, a removed block, white space.
         check(base, "\nA one.\n\nB.\n\nC.\n", "\nA.\n\nB two.\n\nC.\n", "\nA one.\n\nB two.\n\nC.\n");
         check(base, "\nA.\n\nC.\n", "\nA.\n\nB.\n\nC two.\n", "\nA.\n\nC two.\n");
         check(base, "\nA.\n\nB.  \n\n\nC.\n", "\nA.\n\nB.\n\nC.\n\nD.\n", "\nA.\n\nB.  \n\n\nC.\n\nD.\n");
@@ -195,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn what_both_add_stands_one_after_the_other() {
+    fn additions_of_both_sides_follow_each_other() {
         let base = "\nA.\n";
         check(base, "\nA.\n\nB.\n", "\nA.\n\nC.\n", "\nA.\n\nB.\n\nC.\n");
         check(base, "\nA.\n\nB.\n\nC.\n", "\nA.\n\nC.\n\nD.\n", "\nA.\n\nB.\n\nC.\n\nD.\n");
         check("", "\nA.\n\nB.\n", "\nB.\n\nC.\n", "\nA.\n\nB.\n\nC.\n");
         check("", "\nA.", "\nC.\n", "\nA.\n\nC.\n");
         check("", "", "\nC.\n", "\nC.\n");
-        // A fence is a block, whatever stands in it.
+        // A fence is a block, whatever is inside.
         check(base, "\nA.\n\n```\nx\n\ny\n```\n", "\nA.\n\n- i\n- j\n", "\nA.\n\n```\nx\n\ny\n```\n\n- i\n- j\n");
         let (merged, _) = merge(
             "
@@ -231,7 +231,7 @@ C.
     }
 
     #[test]
-    fn what_both_change_is_a_conflict() {
+    fn changes_of_both_sides_are_a_conflict() {
         let base = "\nA.\n\nB.\n\nC.\n";
         let expected = "\nA.\n\n<<<<<<< ours\nB one.\n=======\nB two.\n\nMore.\n>>>>>>> theirs\n\nC.\n";
         check(base, "\nA.\n\nB one.\n\nC.\n", "\nA.\n\nB two.\n\nMore.\n\nC.\n", expected);

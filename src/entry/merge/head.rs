@@ -11,13 +11,13 @@ use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
 
 /// The keys whose values are sets.
 const SETS: [&str; 4] = ["tags", "files", "questions", "supersedes"];
-/// The keys that say when an entry was last changed, and when it was made.
+/// The keys with the time of the last change, and of the creation.
 const UPDATED: [&str; 2] = ["updated_at", "modified"];
 const CREATED: [&str; 2] = ["created_at", "created"];
 
 /// A version of an entry.
 pub(super) struct Version<'a> {
-    /// What stands before the frontmatter: a byte order mark, the opening line.
+    /// The text before the frontmatter: a byte order mark, the opening line.
     pub(super) before: &'a str,
     head: &'a str,
     /// The closing line.
@@ -29,7 +29,7 @@ pub(super) struct Version<'a> {
 }
 
 impl<'a> Version<'a> {
-    /// Reads a version, unless its frontmatter is one that nobody reads.
+    /// Reads a version; `None` if its frontmatter cannot be read.
     pub(super) fn read(text: &'a str) -> Option<Version<'a>> {
         let split = frontmatter::split(text).ok()?;
         let head = &text[split.head.clone()];
@@ -58,7 +58,7 @@ impl<'a> Version<'a> {
         self.fields.get(name)
     }
 
-    /// Returns a value on one line: as it stands in the file, or as JSON where it has several.
+    /// Returns a value on one line: as written in the file, or as JSON if it has several lines.
     fn shown(&self, name: &str) -> Option<String> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         let text = &self.head[key.value.clone()];
@@ -75,7 +75,7 @@ impl<'a> Version<'a> {
         self.time(UPDATED).max(self.time(CREATED))
     }
 
-    /// Returns the lines of a key with its value, without what stands below it.
+    /// Returns the lines of a key with its value, without comments and blank lines below it.
     fn lines(&self, name: &str) -> Option<&'a str> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some(&self.head[key.start..self.end(key)])
@@ -87,11 +87,11 @@ impl<'a> Version<'a> {
     }
 }
 
-/// What becomes of a key.
+/// The merge result for a key.
 enum Decision {
     /// It stays as ours has it.
     Ours,
-    /// It is as theirs has it, or gone where they have none.
+    /// It becomes theirs, or is removed if they have none.
     Theirs,
     /// It is a list of these items.
     Items(Vec<String>),
@@ -101,7 +101,7 @@ enum Decision {
     TheirsOver,
 }
 
-/// Returns the merged frontmatter; `None` where it would not say what it should.
+/// Returns the merged frontmatter; `None` if it would not read back as intended.
 pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Option<String> {
     let newline = ours.newline;
     let mut names: Vec<&str> = ours.keys.iter().map(|key| key.name.as_str()).collect();
@@ -117,7 +117,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         match &decision {
             Decision::Ours | Decision::OursOver => push(&mut head, own, newline),
             Decision::Theirs | Decision::TheirsOver => push(&mut head, other, newline),
-            // Ours is changed below, in its own style.
+            // Our version is changed below, in its own style.
             Decision::Items(_) => push(&mut head, if own.is_empty() { other } else { own }, newline),
         }
         let lost = match &decision {
@@ -166,13 +166,13 @@ fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &V
         return Decision::Ours;
     }
     if own == old && base.is_some() {
-        // Where both sides are there, a list is changed in our style.
+        // If both sides have a list, it is changed in our style.
         if !(SETS.contains(&name) && own.is_some() && other.is_some()) {
             return Decision::Theirs;
         }
     }
     let (Some(own), Some(other)) = (own, other) else {
-        // What one took out and the other changed, or only one has, stays.
+        // A key that one side removed and the other changed, or that only one has, stays.
         return if own.is_some() { Decision::Ours } else { Decision::Theirs };
     };
     if SETS.contains(&name) {
@@ -189,7 +189,7 @@ fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &V
     if theirs.recency() > ours.recency() { Decision::TheirsOver } else { Decision::OursOver }
 }
 
-/// Returns our items, then what theirs has beside them, without what one of the two took out.
+/// Returns our items, then their additional ones, without those that one of the two removed.
 fn merged_items(old: Option<&Value>, own: &Value, other: &Value) -> Vec<String> {
     let items = |value: &Value| edit::list_items(Some(value));
     let (old, own, other) = (old.map(items).unwrap_or_default(), items(own), items(other));
@@ -203,8 +203,7 @@ fn merged_items(old: Option<&Value>, own: &Value, other: &Value) -> Vec<String> 
     merged
 }
 
-/// Returns the frontmatter with these items in the list of this name, in the style that it has where it only
-/// grows.
+/// Returns the frontmatter with these items in the list of this name. A list that only grows keeps its style.
 fn with_items(head: &str, name: &str, items: &[String], newline: &str) -> Option<String> {
     let name = SETS.into_iter().find(|set| *set == name)?;
     let own = edit::list_items(frontmatter::read(head)?.get(name));

@@ -1,8 +1,8 @@
-//! Merges two versions of an entry that go back to one: what git asks for where two people, or two loops,
-//! changed the same file.
+//! Merges two versions of an entry with a common base: git asks for it if two people, or two loops, changed the same
+//! file.
 //!
-//! Pure: texts in, a text out. Frontmatter is merged key by key, the body block by block. Only a body can
-//! have conflict markers: a frontmatter with them could not be read, and the entry would be found no more.
+//! Pure: texts in, a text out. Frontmatter is merged key by key, the body block by block. Only a body can have conflict
+//! markers: frontmatter with markers would be unreadable, and the entry could not be found.
 
 mod body;
 mod head;
@@ -10,34 +10,34 @@ mod head;
 use super::{Id, Kind, MAX_FILE_BYTES, frontmatter};
 use crate::text::fold;
 
-/// What begins a comment that keeps the value which lost; key and value follow.
+/// The beginning of a comment that keeps the losing value; key and value follow.
 pub(crate) const CONFLICT: &str = "# merge-conflict ";
 
-/// What became of two versions.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// One text.
     Text {
         /// The merged file.
         text: String,
-        /// How many conflicts its body has, between markers.
+        /// The number of conflicts in its body, between markers.
         conflicts: usize,
     },
     /// They are two entries under one name: ours stays, and theirs needs a name of its own.
     Apart,
-    /// They cannot be merged; with the reason. Ours stays, and a person has to look at theirs.
+    /// They cannot be merged, for this reason. Ours stays, and a person has to look at theirs.
     Refused(String),
 }
 
-/// Merges `ours` and `theirs`, which both come from `base`, an empty one where there is none. `path` is the
-/// file's, relative to `.ralph/`; `marker_size` is the length of conflict markers, git's is 7.
+/// Merges `ours` and `theirs`, which both come from `base`, or from nothing if `base` is empty. `path` is the file's,
+/// relative to `.ralph/`; `marker_size` is the length of conflict markers, git's default is 7.
 ///
-/// Of a key that both changed the value of the version that was written later counts, and the other one is
-/// kept as a comment behind `# merge-conflict`. Tags, files and ids that are superseded are sets: what one side
-/// added or took out is added or taken out. `updated_at` is the later one, and `created_at` the earlier.
+/// If both changed a key, the value of the later version counts, and the other one is kept as a comment after
+/// `# merge-conflict`. Tags, files and superseded ids are sets: an addition or removal of one side is an addition or removal
+/// of the result. `updated_at` is the later one, and `created_at` the earlier.
 ///
-/// Two entries that have different titles and no base, or both got another title, are not blended; nor is
-/// what is written once: attempts, and what lies in the archive.
+/// Two entries with different titles and no base, or that both got another title, are not blended. Attempts and
+/// archived versions are not merged either, since they are written once.
 ///
 /// ```
 /// use ralph_memory::entry::merge::{Merged, merge};
@@ -58,7 +58,7 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
     if !is_live && Id::of_path(path).is_some_and(|id| path.starts_with("archive/") || id.kind() == Kind::Journal) {
         return Merged::Apart;
     }
-    // Without a base that can be read nothing is known to have been taken out.
+    // Without a readable base, nothing counts as removed.
     let base_version = if base.trim().is_empty() { None } else { head::Version::read(base) };
     let refused = |whose: &str| Merged::Refused(format!("the frontmatter of {whose} version cannot be read"));
     let Some(ours_version) = head::Version::read(ours) else { return refused("our") };
@@ -69,7 +69,7 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
         return Merged::Apart;
     }
     let Some(merged_head) = head::merge(base_version.as_ref(), &ours_version, &theirs_version) else {
-        return Merged::Refused("its frontmatter is laid out in a way that cannot be merged safely".to_owned());
+        return Merged::Refused("its frontmatter has a layout that cannot be merged safely".to_owned());
     };
     let newline = ours_version.newline;
     let base_body = base_version.as_ref().map_or("", |version| version.body);
@@ -77,7 +77,7 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
     let text = [ours_version.before, &merged_head, ours_version.fence, &body].concat();
     let is_whole = frontmatter::split(&text).is_ok_and(|split| text[split.head.clone()] == merged_head);
     if text.len() > MAX_FILE_BYTES || !is_whole {
-        return Merged::Refused("the merged entry would be larger than one that is read".to_owned());
+        return Merged::Refused("the merged entry would be over the size limit".to_owned());
     }
     Merged::Text { text, conflicts }
 }
@@ -107,14 +107,14 @@ mod tests {
             "title: T\ntags: [b, d]\ncategory: other\nfeature: x\nupdated_at: \"2026-01-03\"\n",
             "title: T\ntags: [b, c, d] # ours\ncategory: other\nupdated_at: \"2026-01-03\"\nfeature: x\n",
         );
-        // A key that one took out, one that both took out, and one that was changed meanwhile.
+        // A key that one side removed, one that both removed, and one that was changed meanwhile.
         heads(
             Some("title: T\ntags: [a]\na: 1\nb: 1\nc: 1\n"),
             "title: T\ntags: [a]\na: 1\nc: 2\n",
             "title: T\ntags: [a]\n# why\nz: {k: [1, \"x\"]}\n",
             "title: T\ntags: [a]\nc: 2\nz: {k: [1, \"x\"]}\n",
         );
-        // Of comments and quoting nothing is touched that need not be.
+        // Comments and quoting stay unchanged if possible.
         heads(
             Some("# one\ntitle: 'T'\ntags:\n  - a\n"),
             "# one\ntitle: 'T'\ntags:\n  - a\n  - b # mine\n# last\n",
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lost_is_kept_as_a_comment() {
+    fn the_losing_value_is_kept_as_a_comment() {
         heads(
             Some(BASE),
             "title: T\ntags: [a, b] # ours\ncategory: pitfall\nimportance: 10\nupdated_at: \"2026-01-02\"\n",
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_to_a_person() {
+    fn unreadable_versions_are_left_to_a_person() {
         let (good, base) = (file("title: T\ntags: [a]\n", "A."), file("title: T\ntags: [z]\n", "A."));
         for bad in ["no frontmatter\n", "---\ntitle: *x\n---\n", "---\ntitle: T\ntitle: U\n---\n"] {
             assert!(matches!(merge("knowledge/x.md", &base, &good, bad, 7), Merged::Refused(_)), "{bad}");
             assert!(matches!(merge("knowledge/x.md", &base, bad, &good, 7), Merged::Refused(_)), "{bad}");
         }
-        // A base that is none is as good as no base.
+        // An unreadable base is like no base.
         let merged = merge("knowledge/x.md", "broken", &good, &file("title: T\ntags: [b]\n", "A."), 7);
         assert_eq!(merged, Merged::Text { text: file("title: T\ntags: [a, b]\n", "A."), conflicts: 0 });
         let large = file("title: T\ntags: [a]\n", &"x".repeat(MAX_FILE_BYTES - 100));

@@ -7,7 +7,7 @@ use crate::entry::frontmatter::Fields;
 use crate::entry::{AttemptHead, Difficulty, Id, Outcome, Validation};
 
 impl EntryReader<'_> {
-    /// Reads what an attempt must have, and what it may.
+    /// Reads the required and the optional values of an attempt.
     pub(super) fn attempt(&mut self, fields: &Fields) {
         self.head.valid = true;
         self.shared_fields(fields);
@@ -45,7 +45,7 @@ impl EntryReader<'_> {
         }
     }
 
-    /// Reads what an attempt may have and need not.
+    /// Reads the optional values of an attempt.
     fn attempt_fields(&mut self, fields: &Fields, head: &mut AttemptHead) {
         head.section = self.text(fields, "section");
         head.error_category = self.text(fields, "error_category");
@@ -68,7 +68,7 @@ impl EntryReader<'_> {
         for id in self.list(fields, "context") {
             match Id::parse(&id) {
                 Some(id) => head.context.push(id),
-                None => self.bad_value("context", &format!("names no entry: `{id}`"), "write ids"),
+                None => self.bad_value("context", &format!("is not the id of an entry: `{id}`"), "write ids"),
             }
         }
         if let Some(files) = self.mapping(fields, "files", "lists of paths: `{modified: [src/lib.rs]}`") {
@@ -98,17 +98,17 @@ impl EntryReader<'_> {
         let value = fields.get(key)?;
         let mapping = value.as_object().cloned();
         if mapping.is_none() {
-            self.bad_value(key, "is not a mapping, so it is left out", &format!("write it as in {shape}"));
+            self.bad_value(key, "is not a mapping, so it is ignored", &format!("write it as in {shape}"));
         }
         mapping
     }
 
-    /// Returns a number that is not below zero.
+    /// Returns a number from 0 on.
     fn amount(&mut self, fields: &Fields, key: &str) -> Option<f64> {
         let number: f64 = self.number(fields, key, "a number")?;
         let is_good = number.is_finite() && number >= 0.0;
         if !is_good {
-            self.bad_value(key, "is below zero or endless, so it is left out", "write a number from 0 on");
+            self.bad_value(key, "is negative or infinite, so it is ignored", "write a number from 0 on");
         }
         Some(number).filter(|_| is_good)
     }

@@ -1,4 +1,4 @@
-//! Looks for what is wrong with a text whatever its values say.
+//! Checks of the whole text, whatever the values are.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::entry::{guard, merge};
 use crate::error::Severity;
 use crate::text::invisible;
 
-/// What is said of characters that no reader sees.
-const UNSEEN_HINT: &str = "delete what nobody can review; it is shown escaped";
+/// The hint for invisible characters.
+const UNSEEN_HINT: &str = "delete it, since nobody can review it; it is shown escaped";
 
 impl EntryReader<'_> {
-    /// Reports the values that lost when two versions were merged, which stand in comments.
+    /// Reports values that lost in a merge and are kept in comments.
     pub(super) fn look_for_lost_values(&mut self, body_start: usize) {
         let head = &self.text[self.head_start..body_start];
         let mut at = self.head_start;
@@ -28,7 +28,7 @@ impl EntryReader<'_> {
                 Severity::Warning,
                 "merge-conflict",
                 Some(at),
-                "two versions were merged, and this value gave way to the one above it",
+                "two versions were merged, and the value above replaced this one",
                 "decide between the two and delete the comment",
             );
         }
@@ -42,7 +42,7 @@ impl EntryReader<'_> {
                 Severity::Warning,
                 "control-character",
                 Some(body_start + offset),
-                "a control character stands in the body",
+                "the body has a control character here",
                 "delete it: terminals act on it, and it is shown escaped",
             );
         }
@@ -57,15 +57,14 @@ impl EntryReader<'_> {
         }
     }
 
-    /// Reports characters that no reader sees; those that follow each other are one problem.
+    /// Reports invisible characters; a sequence of them is one problem.
     pub(super) fn look_for_invisible(&mut self) {
         if let Some((_, character)) = invisible(self.path).next() {
-            let message =
-                format!("the name of the file has a character that no reader sees: U+{:04X}", u32::from(character));
+            let message = format!("the file name has an invisible character: U+{:04X}", u32::from(character));
             self.report(Severity::Warning, "invisible-character", None, &message, "rename the file");
         }
         let text = self.text;
-        // A byte order mark may stand before everything.
+        // A byte order mark is allowed at the start.
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut found = invisible(&text[start..]).map(|(at, character)| (start + at, character)).peekable();
         while let Some((at, first)) = found.next() {
@@ -75,14 +74,14 @@ impl EntryReader<'_> {
             }
             let first = u32::from(first);
             let message = match count {
-                1 => format!("a character that no reader sees stands here: U+{first:04X}"),
-                _ => format!("{count} characters that no reader sees stand here, the first is U+{first:04X}"),
+                1 => format!("an invisible character is here: U+{first:04X}"),
+                _ => format!("{count} invisible characters are here, the first is U+{first:04X}"),
             };
             self.report(Severity::Warning, "invisible-character", Some(at), &message, UNSEEN_HINT);
         }
     }
 
-    /// Reports values with such characters where they are written as escapes.
+    /// Reports values with invisible characters that are written as escapes.
     pub(super) fn look_for_escaped(&mut self, head: &str, fields: &Fields) {
         if !head.contains('\\') {
             return;
@@ -97,16 +96,14 @@ impl EntryReader<'_> {
         }
         found.sort();
         for (at, key, unseen) in found {
-            let message = format!(
-                "`{key}` has a character that no reader sees, written as an escape: U+{:04X}",
-                u32::from(unseen)
-            );
+            let message =
+                format!("`{key}` has an invisible character, written as an escape: U+{:04X}", u32::from(unseen));
             self.report(Severity::Warning, "invisible-character", Some(at), &message, UNSEEN_HINT);
         }
     }
 }
 
-/// Returns the first character of a value that no reader sees.
+/// Returns the first invisible character of a value.
 fn unseen(value: &Value) -> Option<char> {
     match value {
         Value::String(text) => invisible(text).next().map(|(_, character)| character),

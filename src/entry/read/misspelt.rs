@@ -1,11 +1,11 @@
-//! Looks for names of keys and categories that are probably misspelt.
+//! Finds misspelt names of keys and categories.
 
 use super::reader::EntryReader;
 use crate::entry::knowledge::{EVENTS, LEARNINGS};
 use crate::error::Severity;
 use crate::text::nearest;
 
-/// The keys of knowledge that are read, other programs' names for them included.
+/// The known keys of knowledge, with other programs' names for them.
 const KNOWLEDGE_KEYS: [&str; 18] = [
     "title",
     "tags",
@@ -28,7 +28,7 @@ const KNOWLEDGE_KEYS: [&str; 18] = [
 ];
 
 impl EntryReader<'_> {
-    /// Reports keys that are none and look like one: other programs have keys of their own, which are nobody's business.
+    /// Reports unknown keys that resemble a known one. Other keys may belong to other programs.
     pub(super) fn look_for_misspelt(&mut self) {
         let is_there = |key: &str| self.keys.iter().any(|known| known.name == key);
         let misspelt = self.keys.iter().filter_map(|key| {
@@ -36,12 +36,12 @@ impl EntryReader<'_> {
             Some((self.head_start + key.start, key.name.clone(), meant))
         });
         for (offset, key, meant) in misspelt.collect::<Vec<_>>() {
-            let message = format!("`{key}` is not a key that is read");
+            let message = format!("`{key}` is not a known key");
             self.report(Severity::Notice, "unknown-key", Some(offset), &message, &format!("did you mean `{meant}`?"));
         }
         let category = self.head.category.clone().unwrap_or_default();
         if let Some(meant) = nearest(&category, LEARNINGS.into_iter().chain(EVENTS)) {
-            let message = format!("`{category}` is no category that is told apart from others");
+            let message = format!("`{category}` is not a known category");
             let hint = format!("did you mean `{meant}`?");
             self.report(Severity::Notice, "unknown-category", self.place_of("category"), &message, &hint);
         }

@@ -1,4 +1,4 @@
-//! Reads one file: never fails, says what it met.
+//! Reads one file. It never fails, and returns the problems that it met.
 
 mod attempt;
 mod lookout;
@@ -19,9 +19,8 @@ use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
-/// What is wrong with the file stands in `Head::problems`. An entry whose frontmatter cannot be
-/// used has `valid: false`, and its body is read all the same: all of the file where no frontmatter
-/// can be told from it.
+/// Problems of the file are in [`Head::problems`]. An entry with unusable frontmatter has `valid: false`, and its body
+/// is read anyway: the whole file, if the frontmatter cannot be separated from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
     let mut reader = EntryReader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
@@ -70,7 +69,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     reader.measured(body, body_line)
 }
 
-/// Returns a hash of a body's words in lower case (XXH3, 64 bits), and how many they are.
+/// Returns a hash of a body's words in lower case (XXH3, 64 bits), and their number.
 pub(crate) fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
     let mut lower = String::new();
@@ -84,12 +83,12 @@ pub(crate) fn body_fingerprint(body: &str) -> (u64, u32) {
 }
 
 impl EntryReader<'_> {
-    /// Returns the entry, with what was measured of its body.
+    /// Returns the entry, with measurements of its body.
     fn measured(mut self, body: &str, body_line: u32) -> Entry {
         let digest = body::digest(body, body_line);
         if digest.n_links > MAX_LINKS {
             let message = format!("the body has {} links, and the first {MAX_LINKS} are followed", digest.n_links);
-            let hint = "take out those that nobody follows, or split the entry";
+            let hint = "remove links that nobody follows, or split the entry";
             self.report(Severity::Warning, "too-many-links", None, &message, hint);
         }
         let mut head = self.head;
@@ -122,16 +121,15 @@ impl EntryReader<'_> {
                 "frontmatter-unclosed",
                 Some(0),
                 "the frontmatter that opens here is never closed",
-                "put a line `---` behind its last key",
+                "put a line `---` after its last key",
             ),
         }
     }
 
-    /// Returns what the frontmatter says, or reports why nobody can tell.
+    /// Returns the content of the frontmatter, or reports why it is unreadable.
     fn fields(&mut self, head: &str) -> Option<Fields> {
         if head.len() > MAX_FRONTMATTER_BYTES {
-            let message =
-                format!("the frontmatter has {} bytes, and at most {MAX_FRONTMATTER_BYTES} are read", head.len());
+            let message = format!("the frontmatter has {} bytes; the limit is {MAX_FRONTMATTER_BYTES}", head.len());
             self.report(
                 Severity::Error,
                 "frontmatter-too-large",
@@ -148,12 +146,12 @@ impl EntryReader<'_> {
                 return None;
             }
         }
-        // The parser refuses these too, and names the start of the mapping as their place.
+        // The parser refuses these too, but gives the start of the mapping as the place.
         let second = |(index, key): (usize, &Key)| {
             self.keys[..index].iter().any(|first| first.name == key.name).then(|| (key.name.clone(), key.start))
         };
         if let Some((name, start)) = self.keys.iter().enumerate().find_map(second) {
-            let message = format!("the key `{name}` stands here for the second time");
+            let message = format!("the key `{name}` is here for the second time");
             self.report(
                 Severity::Error,
                 "duplicate-key",
@@ -193,20 +191,22 @@ impl EntryReader<'_> {
         let quoting = "put the value in double quotes";
         let (code, message, hint) = match refusal {
             Refusal::Anchor => {
-                ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries have none".to_owned(), quoting)
+                ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries may not have any".to_owned(), quoting)
             }
             Refusal::Alias => {
-                ("yaml-alias", "a YAML alias (`*`) begins here, and entries have none".to_owned(), quoting)
+                ("yaml-alias", "a YAML alias (`*`) begins here, and entries may not have any".to_owned(), quoting)
             }
-            Refusal::Tag => ("yaml-tag", "a YAML tag (`!`) begins here, and entries have none".to_owned(), quoting),
+            Refusal::Tag => {
+                ("yaml-tag", "a YAML tag (`!`) begins here, and entries may not have any".to_owned(), quoting)
+            }
             Refusal::TooDeep => (
                 "yaml-too-deep",
-                format!("more than {} collections stand inside each other", guard::MAX_DEPTH),
+                format!("collections are nested more than {} levels deep", guard::MAX_DEPTH),
                 "flatten the value, or move it into the body",
             ),
             Refusal::Control(character) => (
                 "control-character",
-                format!("a control character (U+{:04X}) stands in the frontmatter", u32::from(character)),
+                format!("the frontmatter has a control character (U+{:04X})", u32::from(character)),
                 "delete it",
             ),
             Refusal::ConflictMarker => (
@@ -233,7 +233,7 @@ impl EntryReader<'_> {
             self.head.scope = Scope::from(scope);
             if let Scope::Unknown(scope) = &self.head.scope {
                 let message = format!("is unknown: `{scope}`, so no task is shown the entry");
-                // It is listed, and may be anything.
+                // It is listed anyway, and may come from a newer version.
                 self.head.scope = Scope::Unknown(Message::from(scope.as_str()).to_string());
                 self.bad_value("scope", &message, "use `project`, `feature:NAME`, `section:ID` or `task:ID`");
             }
@@ -257,7 +257,7 @@ impl EntryReader<'_> {
                 Some(id) => self.head.supersedes.push(id),
                 None => self.bad_value(
                     "supersedes",
-                    &format!("names no entry: `{id}`"),
+                    &format!("is not the id of an entry: `{id}`"),
                     "write ids, as in `[knowledge/old-way]`",
                 ),
             }
@@ -265,11 +265,7 @@ impl EntryReader<'_> {
         self.head.files = self.list(fields, "files");
         self.head.questions = self.list(fields, "questions");
         if fields.get("details").is_some_and(|details| !details.is_object()) {
-            self.bad_value(
-                "details",
-                "is not a mapping, so it is left out",
-                "write keys and values below it, indented",
-            );
+            self.bad_value("details", "is not a mapping, so it is ignored", "write keys and values below it, indented");
         }
         self.look_for_misspelt();
         if self.head.title.is_empty() {
@@ -336,14 +332,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_where_it_stands() {
+    fn problems_are_reported_at_their_place() {
         check("", false, &[("no-frontmatter", 1, 1)]);
         check("text\n", false, &[("no-frontmatter", 1, 1)]);
         check("---\ntitle: t\n", false, &[("frontmatter-unclosed", 1, 1)]);
         check("---\ntitle: t: u\ntags: [a]\n---\n", false, &[("yaml", 2, 9)]);
         check("---\ntitle: t\ntitle: u\ntags: [a]\n---\n", false, &[("duplicate-key", 3, 1)]);
         check("---\ntitle: t\n\ttags: [a]\n---\n", false, &[("yaml", 3, 1)]);
-        // An open quote runs on to the end of the frontmatter, and that is where the parser stops.
+        // An open quote reaches to the end of the frontmatter, where the parser stops.
         check("---\ntitle: \"t\ntags: [a]\n---\n", false, &[("yaml", 4, 1)]);
         check("---\ntags: [a]\n---\n", false, &[("missing-title", 2, 1)]);
         check("---\ntitle: t\ntags: []\n---\n", false, &[("missing-tags", 3, 7)]);
@@ -371,12 +367,12 @@ mod tests {
     }
 
     #[test]
-    fn of_many_warnings_the_first_are_kept_and_the_rest_is_counted() {
+    fn the_first_warnings_are_kept_and_the_rest_counted() {
         let ids: Vec<String> = (0..2_000).map(|at| format!("{at}/x")).collect();
         let text = with(&format!("supersedes: [{}]\n", ids.join(", ")));
         let head = read("knowledge/x.md", text.as_bytes()).head;
         assert_eq!((head.problems.len(), head.more_warnings), (20, 1_980));
-        // What is worse is told all the same.
+        // Worse problems are reported all the same.
         let text = text.replace("tags: [a]\n", "");
         let head = read("knowledge/x.md", text.as_bytes()).head;
         assert_eq!((head.problems.len(), head.more_warnings), (21, 1_980));
@@ -389,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_searchable_whatever_the_frontmatter_says() {
+    fn a_body_is_searchable_whatever_the_frontmatter_is() {
         assert_eq!(check("plain words\n", false, &[("no-frontmatter", 1, 1)]).text, "plain words\n");
         assert_eq!(check("---\ntitle: *x\n---\nwords\n", false, &[("yaml-alias", 2, 8)]).text, "words\n");
         let entry = read("knowledge/x.md", b"---\ntitle: t\ntags: [a]\n---\nwords \xff more\n");

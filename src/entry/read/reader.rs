@@ -1,4 +1,4 @@
-//! Takes values of frontmatter out of their YAML, and reports what is wrong with them at their place.
+//! Reads values of frontmatter, and reports problems at their places.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) struct EntryReader<'a> {
 impl EntryReader<'_> {
     /// Reports a problem; `offset` is in the file.
     pub(super) fn report(&mut self, severity: Severity, code: &str, offset: Option<usize>, message: &str, hint: &str) {
-        // Of errors there are a handful; a warning there may be for each item of a list.
+        // There are only a few errors; a list may have a warning for each item.
         if severity == Severity::Warning && self.head.problems.len() >= MAX_OF_FILE {
             self.head.more_warnings += 1;
             return;
@@ -45,7 +45,7 @@ impl EntryReader<'_> {
         self.report(Severity::Warning, "bad-value", self.place_of(key), &format!("`{key}` {message}"), hint);
     }
 
-    /// Returns a value that is one piece of text, trimmed, and not empty.
+    /// Returns a value that is a single text, trimmed and not empty.
     pub(super) fn text(&mut self, fields: &Fields, key: &str) -> Option<String> {
         let text = match fields.get(key)? {
             Value::String(text) => text.trim().to_owned(),
@@ -54,7 +54,7 @@ impl EntryReader<'_> {
             _ => {
                 self.bad_value(
                     key,
-                    "is not one piece of text, so it is left out",
+                    "is not a single text, so it is ignored",
                     "write the value on one line, in double quotes",
                 );
                 return None;
@@ -78,7 +78,7 @@ impl EntryReader<'_> {
                         Value::Null => {}
                         _ => self.bad_value(
                             key,
-                            "has an item that is not text, so that item is left out",
+                            "has an item that is not text, so that item is ignored",
                             "write a list of words, as in `[a, b]`",
                         ),
                     }
@@ -86,7 +86,7 @@ impl EntryReader<'_> {
                 texts
             }
             _ => {
-                self.bad_value(key, "is not a list, so it is left out", "write a list of words, as in `[a, b]`");
+                self.bad_value(key, "is not a list, so it is ignored", "write a list of words, as in `[a, b]`");
                 Vec::new()
             }
         };

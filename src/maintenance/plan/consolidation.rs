@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_takes_over_what_the_others_say() {
+    fn the_newest_takes_over_the_statements_of_the_others() {
         let merges = merged(&example(), 3);
         assert_eq!(merges.len(), 1);
         let merge = &merges[0];
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_code_or_case_is_said_twice() {
+    fn statements_that_differ_in_code_or_case_are_both_kept() {
         let fence = |indent: &str| format!("```yaml\na:\n{indent}b: 1\n```");
         let one = learning("a", 1, "x", "", &format!("Set LANG.\n\n{}", fence("  ")));
         let two = learning("b", 2, "x", "", &format!("Set lang.\n\n{}", fence("    ")));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_a_kind_stays_apart() {
+    fn learnings_of_different_kinds_stay_apart() {
         for rest in ["scope: \"task:1\"\n", "feature: x\n", "source: agent\n"] {
             let learnings = [learning("a", 1, "x", "", "A."), learning("b", 2, "x", rest, "B.")];
             assert_eq!(merged(&learnings, 0), [], "{rest}");
@@ -401,7 +401,7 @@ mod tests {
 
         /// Some are so long that few of them fit into one entry, and of some the tags cannot be added to.
         #[test]
-        fn whatever_is_merged_merging_again_changes_nothing(
+        fn a_second_merge_changes_nothing(
             kinds in prop::collection::vec(
                 (prop::collection::vec("[a-f]", 1..5), 0_usize..30, 1_u32..5, any::<bool>(), 0_u8..8),
                 2..30,
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_that_are_alike_become_a_few() {
+    fn thousands_of_similar_learnings_become_a_few() {
         let learnings: Vec<Learning> = (0..3_000)
             .map(|number| {
                 learning(&format!("a-fact-{number}"), 1 + number % 28, "sqlite, schema", "", &format!("Fact {number}."))

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_go_a_while_after_their_task_is_done() {
+    fn attempts_are_archived_some_days_after_their_task_is_done() {
         use Outcome::{Blocked, Done, Failed, Interrupted};
         let (items, facts) = attempts(&[
             (1, "2026-03-01", "done", Failed, &[]),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn knowledge_goes_when_recorded_use_says_that_it_is_not_used() {
+    fn knowledge_is_archived_once_it_is_recorded_as_unused() {
         let live = [knowledge("old", "2026-01-01"), knowledge("used", "2026-01-01"), knowledge("young", "2026-04-20")];
         let of = |first: &str, last: &str| {
             attempts(&[(1, first, "t", Outcome::Failed, &["used"]), (2, last, "t", Outcome::Failed, &["used"])]).1
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_helped_is_kept_for_longer() {
+    fn helpful_knowledge_is_kept_for_longer() {
         let live = [knowledge("helped", "2026-01-01"), knowledge("failed", "2026-01-01")];
         let of = |last: &str| {
             attempts(&[
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_goes_and_events_beyond_the_caps() {
+    fn expired_entries_and_events_over_the_limits_are_archived() {
         let expired = PruneCandidate {
             head: Head { expires_at: Some(at("2026-03-01")), ..knowledge("x", "2026-01-01").head },
             ..knowledge("expired", "2026-01-01")
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_goes_with_all_that_replace_it() {
+    fn superseded_entries_are_archived_with_their_replacements() {
         let hint = |name: &str| {
             let item = knowledge(name, "2026-02-25");
             PruneCandidate { head: Head { category: Some("hint".into()), importance: 90, ..item.head }, ..item }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_takes_no_event_its_place() {
+    fn expired_events_do_not_count_towards_the_limits() {
         let event = |name: &str, importance| {
             let item = knowledge(name, "2026-02-25");
             PruneCandidate { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }

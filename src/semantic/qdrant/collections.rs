@@ -1,5 +1,5 @@
-//! The collections of a Qdrant server: created where they are missing, and read back, since a server ignores settings
-//! that it does not know.
+//! The collections of a Qdrant server: created if they are missing, and read back, since a server ignores settings that
+//! it does not know.
 //!
 //! A collection with points of other projects is never deleted.
 
@@ -35,7 +35,7 @@ impl CollectionsReport {
         })
     }
 
-    /// Returns whether the collections can be used as they are.
+    /// Returns whether the collections are usable.
     pub fn is_usable(&self) -> bool {
         self.differences.iter().all(|difference| matches!(difference, Difference::Setting { .. }))
     }
@@ -64,11 +64,11 @@ pub enum Difference {
     Setting {
         /// The collection.
         collection: String,
-        /// What differs, as the server calls it.
+        /// The difference, in the server's words.
         name: String,
-        /// What the settings say.
+        /// The value in the settings.
         wanted: String,
-        /// What the server says.
+        /// The value on the server.
         found: String,
     },
 }
@@ -94,7 +94,7 @@ impl fmt::Display for Difference {
 pub enum RecreateOutcome {
     /// They were recreated.
     Recreated(CollectionsReport),
-    /// Nothing was done: this collection cannot stay as it is, and deleting it would delete points of other projects.
+    /// Nothing was done: this collection cannot stay, and deleting it would delete points of other projects.
     Shared {
         /// The collection. Set another name in `qdrant.collection`, or delete it by hand.
         collection: String,
@@ -226,7 +226,7 @@ impl QdrantClient {
         }
     }
 
-    /// Returns a collection as the server has it, if it does.
+    /// Returns a collection from the server, if it exists.
     fn get(&self, time: &TimeLimit, name: &str) -> Result<Option<Collection>, RequestError> {
         match self.call(time, "GET", &path(name), None::<&()>) {
             Ok(collection) => Ok(Some(collection)),

@@ -1,8 +1,8 @@
 //! Vectors on a Qdrant server, which the machines of a team share.
 //!
-//! The files are the truth: what is on the server is computed from them, and may be deleted at any time. A point is one
-//! chunk of one entry. It names its entry and has a hash of the text, but not the text: whoever can read the server
-//! learns the names of entries and features, and what can be guessed from vectors.
+//! The files are the source: everything on the server is computed from them, and may be deleted at any time. A point is
+//! one chunk of one entry. It names its entry and has a hash of the text, but not the text: a reader of the server
+//! learns the names of entries and features, and whatever can be guessed from vectors.
 //!
 //! Every response is checked: a name that is not an entry's and a score that is not a cosine are skipped, and a caller
 //! finds only entries that it knows itself.

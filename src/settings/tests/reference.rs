@@ -1,10 +1,10 @@
-//! The tables of settings in the book are made from the table of settings, so none is missing there.
+//! The tables of settings in the book are generated from the table of settings, so none is missing.
 
 use std::fmt::Write as _;
 
 use super::super::ALL;
 
-/// The page, relative to the root of the repository; the tables stand between two comments.
+/// The page, relative to the root of the repository; the tables are between two comments.
 const PAGE: &str = "docs/src/reference/settings.md";
 const BEGIN: &str = "<!-- settings: begin -->\n";
 const END: &str = "<!-- settings: end -->\n";

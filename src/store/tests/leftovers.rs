@@ -1,4 +1,4 @@
-//! What a crash leaves, and what becomes of it.
+//! Leftovers of a crash, and their fate.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use super::{Fixture, now};
 use crate::store::temp::{Leftover, exchange_name, temporary_name};
 use crate::store::write::WriteStep;
 
-/// The number of a process that cannot be.
+/// The number of a process that cannot exist.
 const DEAD: u32 = u32::MAX;
 
 #[test]
-fn temporary_names_are_told_from_others() {
+fn temporary_names_are_recognised() {
     let name = temporary_name();
     let parsed = Leftover::parse(&name).unwrap();
     assert_eq!((parsed.process, parsed.exchange), (std::process::id(), None));
@@ -49,7 +49,7 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
     let mut expected = Vec::new();
     for folder in ["knowledge", "knowledge/a/b", "journal/run-1a2b3c4d", "archive/knowledge", "state"] {
-        // While this process holds the lock, no other one writes here, whatever its number.
+        // While this process has the lock, no other one writes here, whatever its number.
         for name in [&dead, &alive] {
             fixture.put(&format!("{folder}/{name}"), "partial");
             expected.push(format!("{folder}/{name}"));
@@ -80,7 +80,7 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     let rest: Vec<String> = before.into_iter().filter(|path| !expected.contains(path)).collect();
     assert_eq!(fixture.tree(), rest);
     assert!(others.iter().all(|path| fixture.text(path) == "kept"));
-    // Twice changes nothing.
+    // A second call changes nothing.
     assert_eq!(fixture.store.sweep(&fixture.lock()).unwrap(), crate::store::sweep::Swept::default());
 }
 
@@ -95,9 +95,9 @@ fn nothing_is_swept_through_a_link() {
     assert!(fixture.exists("other/.tmp-1-0123456789abcdef"));
 }
 
-/// A crash just after the exchange, before the displaced version was looked at.
+/// A crash just after the exchange, before the displaced version was examined.
 #[test]
-fn a_version_of_which_there_is_no_copy_is_kept() {
+fn the_only_copy_of_a_version_is_kept() {
     let fixture = Fixture::new();
     let name = |random: &str| exchange_name(&format!(".tmp-{DEAD}-{random}"), "a-b.md", Some((b"old", b"new")));
     let path = |random| format!("knowledge/sub/{}", name(random));
@@ -129,7 +129,7 @@ fn a_file_that_waited_for_a_swap_is_kept() {
     assert_eq!(fixture.text(&swept.kept[0]), "a");
 }
 
-/// The name that the file has while a replacement is under way is one that a sweep understands.
+/// A sweep understands the name that the file has during a replacement.
 #[test]
 fn a_replacement_that_stops_half_way_is_swept() {
     let fixture = Fixture::new();
@@ -142,7 +142,7 @@ fn a_replacement_that_stops_half_way_is_swept() {
         let folder = fixture.store.folder("knowledge").unwrap();
         let names = folder.names().unwrap();
         let name = names.iter().filter_map(|name| name.to_str()).find(|name| name.starts_with('.')).unwrap();
-        // The copy stands for what would be there if the process ended here.
+        // The copy simulates an end of the process here.
         copied = name.replace(&format!(".tmp-{}-", std::process::id()), &format!(".tmp-{DEAD}-"));
         let memory = fixture.store.memory().join("knowledge");
         fs::copy(memory.join(name), memory.join(&copied)).unwrap();

@@ -24,7 +24,7 @@ fn a_time_out_names_the_holder() {
 }
 
 #[test]
-fn who_waits_gets_it() {
+fn a_waiting_process_gets_the_lock() {
     let fixture = Fixture::new();
     let held = fixture.lock();
     std::thread::scope(|scope| {
@@ -35,7 +35,7 @@ fn who_waits_gets_it() {
 }
 
 #[test]
-fn what_stands_in_the_file_is_tamed() {
+fn the_holders_text_is_sanitised() {
     let fixture = Fixture::new();
     let held = fixture.lock();
     let path = fixture.store.state().join("lock");
@@ -69,7 +69,7 @@ fn a_removed_lock_file_locks_nobody() {
     let held = fixture.lock();
     let open = fs::File::open(fixture.store.state().join("lock")).unwrap();
     fs::remove_dir_all(fixture.store.state()).unwrap();
-    // The old file is locked still, and nobody can find it: the new one counts.
+    // The old file is still locked, and no process can find it: the new one counts.
     assert!(open.try_lock().is_err());
     let new = fixture.lock();
     drop(held);
@@ -104,7 +104,7 @@ fn a_lock_file_removed_before_it_is_locked_is_not_taken() {
 }
 
 #[test]
-fn what_is_no_lock_file_is_refused() {
+fn an_invalid_lock_file_is_refused() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.store.state()).unwrap();
     fixture.fifo("state/lock");
@@ -134,7 +134,7 @@ fn the_cache_has_its_own_lock() {
 }
 
 #[test]
-fn a_holder_that_did_not_let_go_is_noticed() {
+fn a_killed_holder_is_noticed() {
     let fixture = Fixture::new();
     let path = fixture.store.state().join("lock");
     for (text, expected) in [(None, false), (Some(""), false), (Some("pid 1 on host (ralph-memory add)\n"), true)] {
@@ -142,23 +142,23 @@ fn a_holder_that_did_not_let_go_is_noticed() {
             fs::write(&path, text).unwrap();
         }
         assert_eq!(fixture.lock().was_abandoned(), expected, "{text:?}");
-        // This one let go.
+        // This holder released it.
         assert_eq!(fs::read_to_string(&path).unwrap(), "");
         assert!(!fixture.lock().was_abandoned());
     }
 }
 
-/// The lock of the cache takes away what was left there, by whoever has ended since.
+/// Taking the lock of the cache removes leftovers of processes that have ended.
 #[test]
-fn who_takes_the_cache_after_a_kill_sweeps_it() {
+fn taking_the_cache_lock_after_a_kill_sweeps() {
     let fixture = Fixture::new();
     drop(fixture.store.cache_lock().unwrap());
-    // No process has this number: it is beyond what Linux gives.
+    // No process has this number: it is beyond the range of Linux.
     let (dead, alive) = (".tmp-4194305-0123456789abcdef", format!(".tmp-{}-0123456789abcdef", std::process::id()));
     fixture.put(&format!("cache/deep/{dead}"), "x");
     fixture.put(&format!("cache/{alive}"), "x");
     drop(fixture.store.cache_lock().unwrap());
-    assert!(fixture.store.cache().join("deep").join(dead).exists(), "nobody was killed");
+    assert!(fixture.store.cache().join("deep").join(dead).exists(), "no process was killed");
     fs::write(fixture.store.cache().join("lock"), "pid 4194305 on host (ralph-memory index)\n").unwrap();
     drop(fixture.store.cache_lock().unwrap());
     assert!(!fixture.store.cache().join("deep").join(dead).exists());

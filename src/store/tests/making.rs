@@ -1,4 +1,4 @@
-//! Making files and folders, for entries, for `init` and in the cache.
+//! Creating files and folders, for entries, for `init` and in the cache.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -17,13 +17,13 @@ fn create_makes_parents_and_never_replaces() {
         let lock = fixture.lock();
         let create = |path, bytes: &[u8]| fixture.store.create(&lock, path, bytes).unwrap();
         assert_eq!(create("journal/run-1a2b3c4d/0001.md", b"one\r\n"), Created::Made);
-        // A taken name costs no writing.
+        // A taken name is refused before anything is written.
         let folder = fixture.store.folder("journal/run-1a2b3c4d").unwrap();
         let before = folder.stat().unwrap();
         assert_eq!(create("journal/run-1a2b3c4d/0001.md", b"two"), Created::Exists);
         assert_eq!(folder.stat().unwrap(), before);
         assert_eq!(fixture.text("journal/run-1a2b3c4d/0001.md"), "one\r\n");
-        // Whatever has the name keeps it.
+        // The existing file stays.
         fixture.link("nowhere", "journal/link.md");
         assert_eq!(create("journal/link.md", b"x"), Created::Exists);
         assert_eq!(create("journal/run-1a2b3c4d", b"x"), Created::Exists);
@@ -111,7 +111,7 @@ fn failures_say_where_and_leave_nothing() {
     assert!(matches!(fixture.store.archive_copy(&lock, "a.md", &large, now()), Err(Error::Invalid { .. })));
     assert_eq!(fixture.tree(), ["knowledge"]);
     fs::remove_dir_all(fixture.store.memory()).unwrap();
-    // `.ralph/` itself is made by `create_root` and `init_file` alone.
+    // Only `create_root` and `init_file` create `.ralph/` itself.
     assert_io(fixture.store.create(&lock, "knowledge/a.md", b"x"), ErrorKind::NotFound);
 }
 
@@ -209,7 +209,7 @@ fn cache_files_are_replaced_whole() {
     store.write_cache("catalog-v1/live/manifest-1", b"one").unwrap();
     let mut before = store.open_cache("catalog-v1/live/manifest-1").unwrap();
     store.write_cache("catalog-v1/live/manifest-1", b"two").unwrap();
-    // Who reads goes on reading what was opened.
+    // A reader continues to read the file that it opened.
     let mut bytes = Vec::new();
     before.read_to_end(&mut bytes).unwrap();
     assert_eq!(bytes, b"one");
@@ -297,7 +297,7 @@ fn git_works_in_a_folder_without_links() {
     fixture.link(outside.path(), "state/git/objects/ef");
     fixture.store.make_scratch().unwrap();
     assert_eq!(fixture.tree(), ["state/git/", "state/git/objects/"]);
-    // What a process left that has ended goes, and what is too much as well.
+    // Files of an ended process are removed, and so are too many files.
     let own = format!("state/git/index-{}-0", std::process::id());
     for path in [&own, "state/git/index-4194305-0", "state/git/index-4194305-0.lock", "state/git/objects/ab/cd"] {
         fixture.put(path, "x");
@@ -316,7 +316,7 @@ fn git_works_in_a_folder_without_links() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// Two may mend at the same time: gone is gone, whoever did it.
+/// Two processes may fix at the same time: a removed folder is fine, whoever removed it.
 #[test]
 fn folders_of_the_cache_are_removed_once_and_for_all() {
     let fixture = Fixture::new();

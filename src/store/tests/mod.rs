@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::layout::Abilities;
 use super::{Lock, Store};
 
-/// What every file system here can do, and what the poorest can.
+/// The operations that every file system here supports, and those of the poorest.
 const ALL_ABILITIES: [Abilities; 3] = [
     Abilities { rename_flags: true, hard_links: true },
     Abilities { rename_flags: false, hard_links: true },

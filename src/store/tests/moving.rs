@@ -43,7 +43,7 @@ fn a_move_never_replaces() {
 }
 
 #[test]
-fn of_many_moves_each_is_made_or_says_why_not() {
+fn each_of_many_moves_succeeds_or_has_a_reason() {
     for abilities in ALL_ABILITIES {
         let fixture = Fixture::with(abilities);
         let lock = fixture.lock();
@@ -65,7 +65,7 @@ fn of_many_moves_each_is_made_or_says_why_not() {
 }
 
 #[test]
-fn a_move_refuses_what_is_no_file() {
+fn a_move_refuses_everything_but_files() {
     let fixture = Fixture::new();
     let lock = fixture.lock();
     fixture.put("knowledge/a.md", "a");

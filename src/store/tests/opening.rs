@@ -43,7 +43,7 @@ fn discover(start: &std::path::Path) -> crate::error::Result<Store> {
 }
 
 #[test]
-fn a_memory_of_somebody_else_is_found_and_refused() {
+fn a_memory_of_another_user_is_found_and_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     fs::create_dir_all(root.join("a/b")).unwrap();
@@ -51,7 +51,7 @@ fn a_memory_of_somebody_else_is_found_and_refused() {
     fs::create_dir(root.join(".ralph")).unwrap();
     let own = rustix::process::geteuid().as_raw();
     let (other, safe) = (own + 1, [root.join("a").display().to_string()]);
-    // Seen by another user, all of this belongs to a stranger.
+    // For another user, all of this belongs to a stranger.
     let found = |safe: &[String]| Store::discover(&root.join("a/b"), &Trust::new(other, None, safe));
     match found(&[]) {
         Err(Error::ForeignOwner { path, owner, user }) => {
@@ -61,7 +61,7 @@ fn a_memory_of_somebody_else_is_found_and_refused() {
     }
     assert_eq!(found(&safe).unwrap().root(), root.join("a"));
     assert_eq!(discover(&root.join("a/b")).unwrap().root(), root.join("a"));
-    // What is named is used, whoever owns it.
+    // A named memory is used, whoever owns it.
     assert!(Store::open(&root.join("a")).is_ok());
 }
 
@@ -73,7 +73,7 @@ fn discover_takes_the_nearest() {
     fs::write(root.join("a/b/c/file"), "").unwrap();
     fs::create_dir(root.join(".ralph")).unwrap();
     fs::create_dir(root.join("a/.ralph")).unwrap();
-    // No folder, so no memory: the search goes on.
+    // A file is not a memory: the search continues.
     fs::write(root.join("a/b/.ralph"), "").unwrap();
     assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root.join("a"));
     assert_eq!(discover(&root.join("a/b/c/file")).unwrap().root(), root.join("a"));
@@ -160,7 +160,7 @@ fn memory_that_becomes_a_link_is_refused() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_read() {
+fn only_regular_files_are_read() {
     let fixture = Fixture::new();
     fixture.put("knowledge/a.md", "text");
     fixture.fifo("knowledge/fifo.md");
@@ -188,7 +188,7 @@ fn large_files_are_not_read() {
     assert!(matches!(fixture.store.read("a.md"), Err(Unreadable::TooLarge { size: 0x100_0000_0000 })));
 }
 
-/// A file without a size that has bytes all the same stands for one that grows while it is read.
+/// A file that has bytes but reports no size stands in for one that grows while it is read.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_limit_holds_whatever_the_size_says() {
@@ -199,7 +199,7 @@ fn the_limit_holds_whatever_the_size_says() {
 }
 
 #[test]
-fn bytes_are_given_as_they_are() {
+fn bytes_are_returned_unchanged() {
     let fixture = Fixture::new();
     let bytes = b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\n\xff\0\r";
     fixture.put("knowledge/a.md", bytes);
@@ -212,7 +212,7 @@ fn bytes_are_given_as_they_are() {
 }
 
 #[test]
-fn stat_says_what_the_system_says() {
+fn stat_matches_the_system() {
     let fixture = Fixture::new();
     fixture.put("knowledge/a.md", "four");
     fixture.link("a.md", "knowledge/link.md");
@@ -241,7 +241,7 @@ fn stat_says_what_the_system_says() {
         names
     };
     assert_eq!(sorted(), ["a.md", "fifo.md", "link.md", "sub"]);
-    // A second look starts from the beginning and sees what is new.
+    // A second listing starts from the beginning and includes new names.
     fixture.put("knowledge/c.md", "");
     assert_eq!(sorted(), ["a.md", "c.md", "fifo.md", "link.md", "sub"]);
 }

@@ -64,7 +64,7 @@ fn other_bytes_are_a_conflict() {
     let lock = fixture.lock();
     fixture.put(A, "theirs");
     assert_conflict(fixture.store.replace(&lock, A, b"old", b"new", now()));
-    // A beginning, an extension, and bytes that are the new ones already.
+    // A prefix, an extension, and bytes that are the new ones already.
     assert_conflict(fixture.store.replace(&lock, A, b"their", b"new", now()));
     assert_conflict(fixture.store.replace(&lock, A, b"theirs.", b"new", now()));
     assert_conflict(fixture.store.replace(&lock, A, b"old", b"theirs", now()));
@@ -135,7 +135,7 @@ fn the_version_of_an_editor_is_kept() {
 }
 
 #[test]
-fn whatever_comes_between_is_kept() {
+fn every_version_saved_in_between_is_kept() {
     let fixture = Fixture::new();
     fixture.put("elsewhere.md", "elsewhere");
     let replaced = replace_and(&fixture, A, WriteStep::Checked, || {
@@ -226,7 +226,7 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
     let Err(Error::Conflict { kept: Some(kept), .. }) = replaced else { panic!("{replaced:?}") };
     assert_eq!(fixture.text(A), "first");
     assert_eq!(fs::read(kept).unwrap(), b"second");
-    // And the next sweep does not take it for rubbish.
+    // The next sweep does not remove it.
     fs::remove_file(fixture.store.memory().join("archive")).unwrap();
     let swept = fixture.store.sweep(&fixture.lock()).unwrap();
     assert_eq!(fixture.text(&swept.kept[0]), "second");

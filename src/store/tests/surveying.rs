@@ -1,4 +1,4 @@
-//! Looking without touching.
+//! Surveys without changes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ fn nanoseconds(time: SystemTime) -> i64 {
 }
 
 #[test]
-fn locks_are_looked_at_and_not_made() {
+fn a_survey_creates_no_locks() {
     let fixture = Fixture::new();
     let states = || (fixture.store.lock_state(), fixture.store.cache_lock_state());
     assert_eq!(states(), (LockState::Free, LockState::Free));
@@ -30,7 +30,7 @@ fn locks_are_looked_at_and_not_made() {
     assert!(matches!(states(), (LockState::Free, LockState::Held(Some(_)))));
     drop(held);
     assert_eq!(states(), (LockState::Free, LockState::Free));
-    // Looking at it lets go of it: a writer gets it at once.
+    // The survey releases the lock: a writer gets it at once.
     drop(fixture.lock());
     fs::remove_file(fixture.store.state().join("lock")).unwrap();
     fixture.link("/dev/null", "state/lock");
@@ -38,7 +38,7 @@ fn locks_are_looked_at_and_not_made() {
 }
 
 #[test]
-fn a_folder_says_what_can_be_done_with_it() {
+fn the_access_to_a_folder_is_reported() {
     let fixture = Fixture::new();
     let state = |name: &str| fixture.store.folder_state(name);
     assert_eq!((state(""), state("cache")), (FolderState::Writable, FolderState::Missing));
@@ -49,14 +49,14 @@ fn a_folder_says_what_can_be_done_with_it() {
     fixture.link("cache", "knowledge");
     assert_eq!(state("knowledge"), FolderState::Blocked);
     fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o555)).unwrap();
-    // Nobody is refused anything who may do all.
+    // Nothing is refused to root.
     let may_do_all = fs::write(fixture.store.cache().join("probe"), "x").is_ok();
     assert_eq!(state("cache"), if may_do_all { FolderState::Writable } else { FolderState::ReadOnly });
     fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn a_survey_names_what_is_odd_and_changes_nothing() {
+fn a_survey_lists_oddities_and_changes_nothing() {
     let fixture = Fixture::new();
     let dead = format!(".tmp-{DEAD}-0123456789abcdef");
     let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
@@ -96,7 +96,7 @@ fn a_survey_names_what_is_odd_and_changes_nothing() {
 }
 
 #[test]
-fn of_many_paths_the_first_are_named() {
+fn of_many_paths_the_first_are_listed() {
     let fixture = Fixture::new();
     for at in 0..30 {
         fixture.put(&format!("knowledge/.tmp-{DEAD}-{at:016x}"), "x");

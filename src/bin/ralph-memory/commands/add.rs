@@ -1,4 +1,4 @@
-//! `add`: writes knowledge down.
+//! `add`: writes knowledge.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -70,7 +70,7 @@ pub(crate) struct AddArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
-    // A missing memory is said before somebody types a body.
+    // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
     let files = project_paths::of_project(&memory, &args.files)?;
@@ -96,12 +96,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;
         if let Some(archived) = &added.archived {
-            ui.note(&format!("the version before is kept as {archived}"));
+            ui.note(&format!("the previous version is kept as {archived}"));
         }
         if let Some(first) = added.similar.first() {
             let similar: Vec<&str> = added.similar.iter().map(Id::as_str).collect();
             ui.note(&format!("similar: {}", similar.join(", ")));
-            ui.note(&format!("hint: where it takes the place of one, `ralph-memory supersede {first} {}`", added.id));
+            ui.note(&format!("hint: if it replaces one of them, `ralph-memory supersede {first} {}`", added.id));
         }
         ui.problems(&added.problems);
     }
@@ -121,7 +121,7 @@ fn from_stdin() -> anyhow::Result<String> {
     stdin.lock().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let invalid = |reason: &str| Error::Invalid { what: Argument::Body, reason: reason.to_owned() };
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(invalid("it is over 1 MiB, which no entry can hold").into());
+        return Err(invalid("it is over 1 MiB, the limit of an entry").into());
     }
     Ok(String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?)
 }

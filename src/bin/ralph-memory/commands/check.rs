@@ -1,4 +1,4 @@
-//! `check`: what is wrong with the files.
+//! `check`: reports problems of the files.
 
 use clap::ValueEnum;
 use ralph_memory::error::Tally;
@@ -36,7 +36,7 @@ struct CheckAnswer {
     counts: CheckCounts,
 }
 
-/// How many files were looked at, and of problems all that there are, listed or not.
+/// How many files were checked, and the number of all problems, listed or not.
 #[derive(Serialize)]
 struct CheckCounts {
     files: usize,

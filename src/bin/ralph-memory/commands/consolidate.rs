@@ -1,14 +1,14 @@
-//! `consolidate`: tidies up.
+//! `consolidate`: merges similar learnings.
 
 use crate::exit::Exit;
 use crate::maintenance;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Merge learnings that are alike, if there are very many; the merged ones go to the archive
+/// Merge similar learnings, if there are very many; the merged ones go to the archive
 ///
-/// If there are over 200 learnings (the setting `tend.learnings`), those of a category with half of their tags in
-/// common are merged into the newest one, which gets their tags and, below its own text, every statement of theirs.
+/// If there are over 200 learnings (the setting `tend.learnings`), those of a category that share half of their tags
+/// are merged into the newest one. It gets their tags and, below its own text, each of their statements.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory consolidate --dry-run")]

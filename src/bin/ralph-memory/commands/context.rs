@@ -1,4 +1,4 @@
-//! `context`: begins an iteration, and prints what its agent should know.
+//! `context`: begins an iteration, and prints the context for its agent.
 
 use ralph_memory::memory::{Iteration, Run};
 use ralph_memory::runner::assigned_task;
@@ -92,7 +92,7 @@ impl TaskArgs {
     }
 }
 
-/// How much text there may be.
+/// The limit of the context's size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
     /// The most characters that the context may have [default: 27,000 and the fixed instructions]
@@ -126,9 +126,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
     let task = args.task.task()?;
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
-    // As `run` does. In JSON it stands in the iteration.
+    // `run` does the same. JSON has the model in the iteration.
     let assigned = if args.no_task { String::new() } else { assigned_task(&task, &task.own_id()) + "\n" };
-    // An agent that asks for the context of what it is working on begins nothing: its iteration is begun.
+    // An agent that asks for the context of its own iteration begins no second one.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();
         args.run.as_ref().is_none_or(|wanted| *wanted == run) && memory.open_iterations().iter().any(is_it)
@@ -160,7 +160,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
             &iteration.problems,
         )?;
     } else {
-        // The text goes to an agent as it is; what a terminal must not get was taken out of it.
+        // The text goes to an agent unchanged; characters that are dangerous for a terminal were removed from it.
         ui.text(&format!("{assigned}{}", iteration.context))?;
         ui.problems(&iteration.problems);
         ui.note(&format!(
@@ -171,7 +171,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
     Ok(Exit::Done)
 }
 
-/// Gives up an iteration that was begun and never recorded.
+/// Gives up an iteration that has begun and was never recorded.
 fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
     let open = memory.open_iterations();
     let named = id.trim_start_matches("journal/").rsplit_once('/');
@@ -181,7 +181,7 @@ fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
         let ids: Vec<String> = open.iter().map(|open| format!("`{}/{}`", open.run_id, open.number)).collect();
         let hint =
             if ids.is_empty() { "there is no open iteration".to_owned() } else { format!("open: {}", ids.join(", ")) };
-        return Err(UsageError { message: format!("no open iteration is called `{id}`"), hint }.into());
+        return Err(UsageError { message: format!("there is no open iteration `{id}`"), hint }.into());
     };
     memory.cancel(iteration)?;
     if ui.json {

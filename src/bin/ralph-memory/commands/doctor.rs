@@ -8,7 +8,7 @@ use crate::report;
 use crate::session::Globals;
 use crate::ui::{PLAIN, Ui};
 
-/// How git finds this program, as others do: on the path.
+/// How git calls this program: through `PATH`.
 const PROGRAM: &str = "ralph-memory";
 
 /// Check folders, index, locks and git, and say how to fix them; exit code 1 if something does not work
@@ -58,7 +58,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyh
         let done = if registered.was_registered { "registered already" } else { "registered" };
         ui.line(format_args!("{done}: {}", registered.command))?;
         if !registered.attributes.is_empty() {
-            ui.note("`.ralph/.gitattributes` says which files it is for: commit it");
+            ui.note("`.ralph/.gitattributes` lists the files that it merges: commit it");
         }
         return Ok(Exit::Done);
     }

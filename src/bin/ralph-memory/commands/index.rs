@@ -38,7 +38,7 @@ struct IndexState<'a> {
     entry_count: usize,
 }
 
-/// How many entries have vectors, here or on the server.
+/// How many entries have vectors, locally or on the server.
 #[derive(Serialize)]
 struct VectorState {
     #[serde(rename = "entry_count")]
@@ -71,13 +71,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
     } else {
         ui.line(format_args!("the index has {}", entries(index.entries)))?;
         if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {
-            let place = if args.remote { "the server has" } else { "vectors are there of" };
+            let place = if args.remote { "the server has" } else { "there are vectors of" };
             let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
             ui.line(format_args!("{place} {}, {new} new{removed}", entries(*known)))?;
         }
         ui.problems(&problems);
     }
-    // What was asked for by name must be done.
+    // An explicit request must succeed or fail.
     Ok(if args.remote && !problems.is_empty() { Exit::No } else { Exit::Done })
 }
 

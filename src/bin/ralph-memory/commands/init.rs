@@ -1,4 +1,4 @@
-//! `init`: makes a memory.
+//! `init`: creates a memory.
 
 use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
@@ -19,7 +19,7 @@ pub(crate) struct InitArgs {
     here: bool,
 }
 
-/// The folder that is not below `.ralph/`.
+/// The folder that is created outside of `.ralph/`.
 const SKILLS: &str = ".claude/skills/";
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow::Result<Exit> {
@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
     if let Some(above) = above {
         return Err(UsageError {
-            message: format!("`{}` has a memory, and this folder is inside of it", above.display()),
+            message: format!("this folder is inside `{}`, which has a memory", above.display()),
             hint:
                 "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder"
                     .to_owned(),
@@ -41,16 +41,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         return Ok(Exit::Done);
     }
     for path in &initialised.created {
-        let told = if path == SKILLS { ", in which Claude Code looks for the skills of the project" } else { "" };
+        let explanation =
+            if path == SKILLS { ", in which Claude Code looks for the skills of the project" } else { "" };
         let path = ui.styled(ID, path);
-        ui.line(format_args!("created {path}{told}"))?;
+        ui.line(format_args!("created {path}{explanation}"))?;
     }
     for skill in &initialised.skills_moved {
         let skill = ui.styled(ID, skill);
         ui.line(format_args!("moved {skill} from .ralph/skills/ to .claude/skills/"))?;
     }
     for skill in &initialised.skills_left {
-        ui.note(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ has another one of that name"));
+        ui.note(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ already has a skill of that name"));
     }
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;

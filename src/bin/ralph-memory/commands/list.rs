@@ -1,4 +1,4 @@
-//! `list`: shows what there is.
+//! `list`: lists entries or tags.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `man`: the man pages, for packages.
 //!
-//! It knows the commands as clap does, and nothing of memories. What it writes is made from the help alone, so the pages
-//! say what `--help` says.
+//! This module knows the commands as clap does, and nothing of memories. The pages are generated from the help alone,
+//! so the two agree.
 
 use std::fs;
 use std::path::PathBuf;

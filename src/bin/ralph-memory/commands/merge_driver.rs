@@ -1,4 +1,4 @@
-//! `merge-driver`: what git runs to merge two versions of an entry.
+//! `merge-driver`: the command that git runs to merge two versions of an entry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
-/// The folder of a memory, as it stands in a path.
+/// The folder of a memory, as part of a path.
 const MEMORY: &str = ".ralph/";
-/// What git names the commits that it merges by, in the environment.
+/// The variables with which git names the merged commits.
 const HEADS: &str = "GITHEAD_";
 
 /// Merge two versions of an entry by key and by block, for git; exit code 1 if a person has to decide
@@ -40,7 +40,7 @@ pub(crate) struct MergeDriverArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exit> {
     let (root, path) = split(&args.path).ok_or_else(|| UsageError {
-        message: format!("`{}` is no entry of a memory", args.path),
+        message: format!("`{}` is not an entry of a memory", args.path),
         hint: "`--path` names a file below `.ralph/`, as git's `%P` does".to_owned(),
     })?;
     let texts = [&args.base, &args.ours, &args.theirs].map(|path| read(path));
@@ -77,7 +77,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
     }
 }
 
-/// Returns the folder that holds the memory, and the path in it.
+/// Returns the folder that contains the memory, and the path inside it.
 fn split(path: &str) -> Option<(&str, &str)> {
     if let Some(rest) = path.strip_prefix(MEMORY) {
         return Some(("", rest));
@@ -86,13 +86,13 @@ fn split(path: &str) -> Option<(&str, &str)> {
     Some((&path[..at], &path[at + 1 + MEMORY.len()..]))
 }
 
-/// Reads a version; `None` where it is not UTF-8.
+/// Reads a version; `None` if it is not UTF-8.
 fn read(path: &Path) -> Result<Option<String>, Error> {
     let bytes = fs::read(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })?;
     Ok(String::from_utf8(bytes).ok())
 }
 
-/// Writes the result, which git reads when this program has ended. It is a file of git's own.
+/// Writes the result, which git reads after this program has ended. The file belongs to git.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })
 }

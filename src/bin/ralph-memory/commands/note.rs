@@ -1,4 +1,4 @@
-//! `note`: writes down what happened.
+//! `note`: records an event.
 
 use ralph_memory::entry::EVENTS;
 use ralph_memory::entry::Event;

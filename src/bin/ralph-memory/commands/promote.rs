@@ -1,4 +1,4 @@
-//! `promote`: says whom an entry concerns from now on.
+//! `promote`: changes the scope of an entry.
 
 use ralph_memory::memory::{EntryPath, Promoted};
 use ralph_memory::text::for_terminal;

@@ -1,4 +1,4 @@
-//! `prune`: tidies up.
+//! `prune`: archives entries that are finished, expired or unused.
 
 use crate::exit::Exit;
 use crate::maintenance;

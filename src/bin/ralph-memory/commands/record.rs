@@ -1,4 +1,4 @@
-//! `record`: ends an iteration with what its agent said.
+//! `record`: ends an iteration with its agent's output.
 
 use std::ffi::OsString;
 use std::io::{BufReader, IsTerminal as _, Read as _};
@@ -78,7 +78,7 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Returns whether an option says something of the attempt that its text does not.
+    /// Returns whether an option states more about the attempt than its text does.
     fn says_how_it_ended(&self) -> bool {
         let RecordArgs { outcome, model, agent_exit, verify_exit, .. } = self;
         outcome.is_some() || model.is_some() || agent_exit.is_some() || verify_exit.is_some()
@@ -97,27 +97,25 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyh
     let recorded = match kept.map(Option::flatten) {
         Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,
         Ok(Some(kept)) => {
-            let message = format!(
-                "`{}` looks like an attempt that was kept, and lies in no state folder of yours",
-                kept.path().display()
-            );
-            let hint = "where it does not come from an agent, `--kept` takes it".to_owned();
+            let message =
+                format!("`{}` looks like a saved attempt, and is outside of your state folders", kept.path().display());
+            let hint = "if it does not come from an agent, `--kept` accepts it".to_owned();
             return Err(UsageError { message, hint }.into());
         }
         Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
-        // What stands in the way of reading it is told where it is read.
+        // An error of reading it is reported where it is read.
         Ok(None) | Err(_) => record(globals, args)?,
     };
     show(ui, &recorded)
 }
 
-/// Writes an attempt down that could not be written when its agent ended.
+/// Records an attempt that could not be recorded when its agent ended.
 fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow::Result<Recorded> {
     let RecordArgs { run, iteration, task_id, .. } = args;
     let names_one = run.is_some() || iteration.is_some() || task_id.is_some();
     let is_begun = matches!(kept.which(), IterationRef::Begun(_));
     if args.says_how_it_ended() || is_begun && names_one {
-        let message = format!("`{}` is an attempt that was kept, and says itself how it ended", kept.path().display());
+        let message = format!("`{}` is a saved attempt, which already states how it ended", kept.path().display());
         let hint = "leave the other options out".to_owned();
         return Err(UsageError { message, hint }.into());
     }
@@ -125,13 +123,13 @@ fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow:
     memory.record_kept(&kept).map_err(which)
 }
 
-/// Writes down what an agent said. It is read before anything can fail: there may be no second time.
+/// Records an agent's output. It is read before anything can fail, since it may not be readable a second time.
 fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
     let mut opened = globals.open();
     let root = opened.as_ref().ok().map(|memory| memory.root().to_owned());
     let run = args.run.clone().or_else(run_of_environment);
     if args.file.is_none() && std::io::stdin().is_terminal() {
-        // Whoever is about to type it is told first.
+        // A person who is about to type it gets the error first.
         let memory = opened?;
         memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
         opened = Ok(memory);
@@ -169,7 +167,7 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
         if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
             validated.output = match read(path) {
-                // What came in on a pipe comes once, and matters more.
+                // Input from a pipe cannot be read again, so it is saved before anything else.
                 Err(error) if args.file.is_none() => {
                     let reason =
                         std::error::Error::source(&error).map_or_else(String::new, |reason| format!(": {reason}"));
@@ -186,26 +184,23 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
     }
 }
 
-/// Returns what is wrong where somebody says that it is a stream and it holds no event of it.
+/// Returns the problem if the options name a format and the output has no event of it.
 fn no_stream(transcript: &Transcript, format: OutputFormat, name: &Path) -> Option<UsageError> {
     if transcript.format == transcript::Format::Unknown {
         let message = format!("cannot record `{}`: {UNKNOWN_FORMAT}", name.display());
-        return Some(UsageError {
-            message,
-            hint: "where it is what the agent said, word for word: `--format text`".to_owned(),
-        });
+        return Some(UsageError { message, hint: "if it is the agent's text, give `--format text`".to_owned() });
     }
     let broken =
         transcript.broken.first().filter(|_| transcript.n_events == 0 && !matches!(format, OutputFormat::Auto))?;
     let (line, reason, format) = (broken.line, &broken.reason, transcript.format.name());
     Some(UsageError {
-        message: format!("cannot record `{}`: it holds no event of {format}; line {line}: {reason}", name.display()),
-        hint: "leave `--format` out, or say `--format text` for plain text".to_owned(),
+        message: format!("cannot record `{}`: it has no event of {format}; line {line}: {reason}", name.display()),
+        hint: "leave `--format` out, or give `--format text` for plain text".to_owned(),
     })
 }
 
-/// Keeps what came in on standard input, and cannot come a second time, although nobody knows which iteration it
-/// ends; returns the error with the place of it.
+/// Saves the text from standard input, which cannot be read again, although its iteration is unknown. Returns the error
+/// with the place of the file.
 fn keep(
     globals: &Globals,
     args: &RecordArgs,
@@ -234,7 +229,7 @@ fn keep(
     match error.downcast::<UsageError>() {
         Ok(UsageError { message, hint }) => {
             let command = record_command(&root, &kept);
-            let hint = format!("{hint}; what came in is kept, and `{command}` takes it with these options");
+            let hint = format!("{hint}; the input is saved, and `{command}` records it with these options");
             UsageError { message, hint }.into()
         }
         Err(error) => match error.downcast::<Error>() {
@@ -244,18 +239,18 @@ fn keep(
     }
 }
 
-/// Returns where a missing memory should be: the root of the repository, else the folder itself.
+/// Returns where a missing memory should be: at the root of the repository, else in the folder itself.
 fn project_of(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&folder).to_owned()
 }
 
-/// Keeps what comes in on standard input for a call of `record` whose options cannot be understood, and returns what to
-/// do with it; nothing where the call names a file, or nothing comes.
+/// Saves the text from standard input for a call of `record` whose options are invalid, and returns what to do with it.
+/// Returns nothing if the call names a file, or the input is empty.
 pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let mut rest = words.iter().enumerate().skip(1);
-    // What stands before the command are options, two of which have a value behind them.
+    // The options before the command, two of which take a value.
     let (at, _) = loop {
         match rest.next()? {
             (_, &("--root" | "--now")) => drop(rest.next()),
@@ -283,13 +278,13 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     let which = IterationRef::Named { run: run_of_environment(), number: None, task_id: None };
     let report = Report { transcript: Some(transcript), ..Report::default() };
     Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
-        Ok(kept) => format!("what came in is kept, and `{}` takes it", record_command(&root, &kept)),
-        Err(Error::NotKept { text, reason, .. }) => format!("what came in could not be kept ({reason}):\n{text}"),
-        Err(error) => format!("what came in could not be kept: {error}"),
+        Ok(kept) => format!("the input is saved, and `{}` records it", record_command(&root, &kept)),
+        Err(Error::NotKept { text, reason, .. }) => format!("the input could not be saved ({reason}):\n{text}"),
+        Err(error) => format!("the input could not be saved: {error}"),
     })
 }
 
-/// Says what to do where nobody knows which iteration is meant.
+/// Returns what to do if it is unknown which iteration ends.
 fn which(error: Error) -> anyhow::Error {
     match error {
         Error::Invalid { what: Argument::Iteration, reason } => UsageError {
@@ -329,7 +324,7 @@ fn read(path: &Path) -> Result<String, Error> {
     text_of(file).map_err(failed)
 }
 
-/// Reads what the agent wrote, without holding it.
+/// Reads the agent's output, without keeping it in memory.
 fn transcript(reader: Reader, path: Option<&Path>) -> std::io::Result<Transcript> {
     match path {
         Some(path) => reader.read(BufReader::new(std::fs::File::open(path)?)),
@@ -342,7 +337,7 @@ fn text_of(from: impl std::io::Read) -> std::io::Result<String> {
     let mut from = from.take(MAX_TEXT + 1);
     from.read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_TEXT {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it has more than 64 MiB"));
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is over the limit of 64 MiB"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

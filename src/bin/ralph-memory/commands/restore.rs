@@ -26,7 +26,7 @@ struct RestoreAnswer<'a> {
     id: &'a Id,
     path: &'a EntryPath,
     restored_from: &'a EntryPath,
-    /// Where the version is that was live.
+    /// Where the version is that was live before.
     previous: Option<&'a EntryPath>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
     let id = ui.styled(ID, restored.id.as_str());
     ui.line(format_args!("restored {id}"))?;
     if restored.exchanged {
-        ui.note(&format!("the version that was live is now {}", restored.from));
+        ui.note(&format!("the version that was live before is now {}", restored.from));
     }
     ui.problems(&restored.problems);
     Ok(Exit::Done)

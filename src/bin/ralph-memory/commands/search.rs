@@ -16,7 +16,7 @@ use crate::{parse, project_paths};
 
 /// How many hits are shown with a line of their text.
 const MAX_EXCERPTS: usize = 10;
-/// How long such a line is, in characters: with its indentation a terminal's width of 80.
+/// The length of such a line, in characters: with its indentation it fits on a terminal of 80 columns.
 const EXCERPT_WIDTH: usize = 76;
 
 /// Find the entries that match best; exit code 1 if there are none
@@ -70,7 +70,7 @@ struct SearchAnswer<'a> {
     entries: Vec<SearchMatch<'a>>,
 }
 
-/// An entry that matches, and where that is asked for, why, and what became of the contexts that it stood in.
+/// An entry that matches and, if requested, its score and the outcomes of the contexts that included it.
 #[derive(Serialize)]
 struct SearchMatch<'a> {
     #[serde(flatten)]
@@ -122,7 +122,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         });
         ui.json(SearchAnswer { entries: matches.collect() }, &found.problems)?;
     } else {
-        // Many hits are looked through by a program or for their titles.
+        // Many hits are read by a program, or for their titles.
         let excerpts = memory.excerpts(entries.take(MAX_EXCERPTS), &query.text, EXCERPT_WIDTH);
         for (index, hit) in found.hits.iter().enumerate() {
             show(ui, index + 1, hit, excerpts.get(index).map_or("", String::as_str))?;

@@ -1,4 +1,4 @@
-//! `show`: one entry with all that it says.
+//! `show`: shows one entry in full.
 
 use ralph_memory::memory::{EntryLink, EntryView};
 use ralph_memory::{Id, Kind};
@@ -50,7 +50,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
     let archived = if entry.summary.archived { " (archived)" } else { "" };
-    // What every entry has unless told otherwise says nothing.
+    // Default values are not shown.
     let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
     let said =
         |key: &str| entry.frontmatter.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();

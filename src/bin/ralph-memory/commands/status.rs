@@ -1,4 +1,4 @@
-//! `status`: counts of what there is.
+//! `status`: counts of entries, attempts and runs.
 
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{Iteration, MemoryStatus};
@@ -53,7 +53,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
             unless_none(
                 counts.used,
                 format!(
-                    "{} stood in a context, {} of them only where attempts failed",
+                    "{} included in a context, {} of them only where attempts failed",
                     counts.used, counts.never_helped
                 ),
             ),
@@ -63,7 +63,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
         ("tags", counts.tags.to_string()),
         ("expired", unless_none(counts.expired, counts.expired.to_string())),
         ("superseded", unless_none(counts.superseded, counts.superseded.to_string())),
-        ("not indexed", unless_none(counts.not_indexed, format!("{}, and found all the same", counts.not_indexed))),
+        ("not indexed", unless_none(counts.not_indexed, format!("{}, but searches find them", counts.not_indexed))),
         ("problems", unless_none(counts.errors + counts.warnings, problems)),
     ];
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {

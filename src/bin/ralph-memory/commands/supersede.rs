@@ -1,4 +1,4 @@
-//! `supersede`: says that one entry replaces another.
+//! `supersede`: marks an entry as replaced by another.
 
 use ralph_memory::Id;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(crate) struct SupersedeArgs {
 #[derive(Serialize)]
 struct SupersedeAnswer<'a> {
     action: &'static str,
-    /// The entry that holds.
+    /// The current entry.
     id: &'a Id,
     /// The entry that it replaces.
     replaced: &'a Id,

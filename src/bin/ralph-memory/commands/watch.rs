@@ -1,4 +1,4 @@
-//! `watch`: shows changes of the files, and keeps the index up to date.
+//! `watch`: reports changes of the files, and keeps the index up to date.
 
 use std::io;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ enum WatchLine<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if globals.shows_progress() {
-        // Shows its progress; the watcher meets and reports a failure again.
+        // This shows progress; the watcher meets and reports the same failure again.
         let _ = memory.update_index();
         activity::close();
     }
@@ -61,14 +61,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyho
     }
 }
 
-/// Ends the program at Ctrl-C, even while its output is not read. Nothing is lost: an index that is being written can
-/// be rebuilt.
+/// Ends the program at Ctrl-C, even if its output is not read. Nothing is lost: an interrupted index is rebuilt.
 fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     let wait = move || {
         while !interrupt.is_raised() {
             thread::park_timeout(LOOK);
         }
-        #[expect(clippy::exit, reason = "the other threads may wait for ever")]
+        #[expect(clippy::exit, reason = "the other threads may wait forever")]
         std::process::exit(Exit::Interrupted as i32)
     };
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)

@@ -1,4 +1,4 @@
-//! `add_knowledge`: an agent writes down what holds beyond its task.
+//! `add_knowledge`: an agent adds knowledge that holds beyond its task.
 
 use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
 use schemars::JsonSchema;
@@ -28,13 +28,13 @@ pub(super) struct Add {
     /// The feature that it is about; raises it for tasks of that feature.
     #[schemars(length(max = 200))]
     feature: Option<String>,
-    /// Who sees it: `project` (unless told), `feature:NAME`, `section:ID` or `task:ID`.
+    /// Who sees it: `project` (the default), `feature:NAME`, `section:ID` or `task:ID`.
     #[schemars(length(max = 200))]
     scope: Option<String>,
-    /// From 0 to 100; 50 unless told.
+    /// From 0 to 100; 50 by default.
     #[schemars(range(min = 0, max = 100))]
     importance: Option<u8>,
-    /// The project paths that it speaks of. When they change much, it is marked as unverified.
+    /// The project paths that it is about. When they change much, it is marked as unverified.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
     /// One to three questions that it answers, in the words of somebody who has the problem and does not know this: it
@@ -49,22 +49,21 @@ pub(super) struct Add {
     task_id: Option<String>,
 }
 
-/// What became of it.
+/// The result
 #[derive(Debug, Serialize)]
 pub(super) struct AddAnswer {
     /// The entry's id
     id: String,
-    /// `created`, `updated` (an entry with this title was there and has your text now), or `unchanged` (it said this already)
+    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it said this already)
     action: String,
     /// Its file in the project, which is reviewed and committed with the code
     path: String,
-    /// Where the version is that was replaced
+    /// The file of the previous version
     #[serde(skip_serializing_if = "Option::is_none")]
     archived: Option<String>,
-    /// The entries that a new one is most like: where it takes the place of one, write it once more with that id in
-    /// `supersedes`
+    /// The entries most similar to a new one: if it replaces one of them, write it again with that id in `supersedes`
     similar: Vec<String>,
-    /// What a person should look at
+    /// Problems that a person should see
     problems: Vec<ToolProblem>,
 }
 
@@ -73,7 +72,7 @@ impl AgentTool for Add {
     const TITLE: &'static str = "Write knowledge down";
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
         and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
-        out something that whoever works on this project next would otherwise have to find out again, once for each fact. \
+        out something that the next person or agent on this project would otherwise have to find out again, once for each fact. \
         Call search_memory first; where an agent's entry is out of date, give its title, and it gets your text. Anything \
         else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
@@ -114,7 +113,7 @@ impl AgentTool for Add {
     }
 }
 
-/// Reads the id of an entry that is there: an agent that replaces what does not exist has mistaken it for another.
+/// Reads the id of an existing entry: an agent that replaces a missing one has confused it with another.
 fn known(memory: &Memory, text: &str) -> anyhow::Result<Id> {
     let id = parse::id(text).map_err(|reason| {
         unfit(format!("supersedes: `{text}` is {reason}"), "take ids from answers of search_memory")

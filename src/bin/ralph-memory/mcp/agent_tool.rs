@@ -1,23 +1,24 @@
-//! What a tool is to the server: its name, its texts, its arguments and its answer.
+//! A tool, as the server sees it: its name, its texts, its arguments and its answer.
 
 use ralph_memory::Memory;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A tool. Its arguments are what it is; that it answers is its call.
+/// A tool. The type itself has its arguments.
 pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     /// Its name.
     const NAME: &'static str;
-    /// What a person calls it.
+    /// Its title for people.
     const TITLE: &'static str;
     /// What it does and when to call it, for an agent.
     const DESCRIPTION: &'static str;
-    /// Whether it leaves the memory's files as they are.
+    /// Whether it leaves the memory's files unchanged.
     const READS_ONLY: bool = true;
-    /// What it answers.
+    /// The type of its answer.
     type Answer: Serialize;
 
-    /// Answers a call, whose arguments keep the bounds of their schema. The memory was opened for it, and is closed behind it.
+    /// Answers a call. The arguments are within the bounds of their schema. The memory was opened for this call, and is
+    /// closed after it.
     fn call(self, memory: &Memory) -> anyhow::Result<Self::Answer>;
 }

@@ -1,4 +1,4 @@
-//! `get_recent_iterations`, `get_feature_files` and `get_failed_attempts`: the journal, looked at from one side.
+//! `get_recent_iterations`, `get_feature_files` and `get_failed_attempts`: views of the journal.
 
 use ralph_memory::Memory;
 use ralph_memory::entry::{Outcome, Validation};
@@ -12,15 +12,15 @@ use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
 
-/// How many iterations are told of unless told.
+/// How many iterations an answer has by default.
 const ITERATIONS: usize = 5;
-/// How many failures are told of: what failed before that has been told of ever since.
+/// How many failures an answer has; contexts have covered the older ones.
 const FAILURES: usize = 20;
 /// How many files are listed.
 const FILES: usize = 100;
 /// How many files of one iteration are listed.
 const OWN_FILES: usize = 20;
-/// How much of a section of an attempt is shown, in characters; the entry has all of it.
+/// How much of an attempt's section is shown, in characters; the entry has all of it.
 const SECTION: usize = 600;
 /// The end of a section that was cut.
 const CUT: &str = "… (cut; read_entry shows all)";
@@ -31,7 +31,7 @@ pub(super) struct Recent {
     /// The feature whose iterations are wanted; of all features where it is left out.
     #[schemars(length(max = 200))]
     feature: Option<String>,
-    /// How many at most; 5 unless told.
+    /// How many at most; 5 by default.
     #[schemars(range(min = 1, max = 50))]
     count: Option<usize>,
 }
@@ -62,7 +62,7 @@ pub(super) struct IterationsAnswer {
     iterations: Vec<AttemptAnswer>,
     /// What to do next
     note: String,
-    /// What is wrong with files of the memory
+    /// Problems with files of the memory
     problems: Vec<ToolProblem>,
 }
 
@@ -95,16 +95,16 @@ struct AttemptAnswer {
     started_at: String,
     /// The files that it created and changed
     changed_files: Vec<String>,
-    /// What it says of itself: notes, summary, what was tried and why it failed, what to do instead, decisions, errors
-    said: Vec<AttemptPart>,
+    /// What it reports: notes, summary, what was tried and why it failed, what to do instead, decisions, errors
+    sections: Vec<AttemptPart>,
 }
 
-/// A part of what an attempt says.
+/// A section of an attempt.
 #[derive(Debug, Serialize)]
 struct AttemptPart {
     /// What it is about
     about: &'static str,
-    /// What it says, or the beginning of that
+    /// Its text, or the beginning of it
     text: String,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct FilesAnswer {
     files: Vec<FileAnswer>,
     /// How many there are in all
     total: usize,
-    /// What is wrong with files of the memory
+    /// Problems with files of the memory
     problems: Vec<ToolProblem>,
 }
 
@@ -124,20 +124,20 @@ pub(super) struct FilesAnswer {
 struct FileAnswer {
     /// Its path in the project
     path: String,
-    /// How many iterations had to do with it
+    /// How many iterations touched it
     iterations: usize,
     /// How many of them created it, changed it and read it
     created: usize,
     modified: usize,
     read: usize,
-    /// Whether it is worth looking at first, since three or more iterations had to do with it
+    /// Whether to look at it first, since three or more iterations touched it
     suggested: bool,
 }
 
 impl AgentTool for Recent {
     const NAME: &'static str = "get_recent_iterations";
     const TITLE: &'static str = "The last iterations";
-    const DESCRIPTION: &'static str = "Tells of the last iterations of a feature, or of the whole project, newest first: what \
+    const DESCRIPTION: &'static str = "Lists the last iterations of a feature, or of the whole project, newest first: what \
         was to be done, how it ended, which files were changed, what was decided and what went wrong. Call it to see what \
         was going on before you, for example when you take over work that others began. read_entry shows an iteration in \
         full.";
@@ -158,7 +158,7 @@ impl AgentTool for Recent {
 impl AgentTool for FailuresTool {
     const NAME: &'static str = "get_failed_attempts";
     const TITLE: &'static str = "What failed before";
-    const DESCRIPTION: &'static str = "Tells of the attempts that failed, newest first, of a task, of a feature or of the whole \
+    const DESCRIPTION: &'static str = "Lists the attempts that failed, newest first, of a task, of a feature or of the whole \
         project: what was tried, why it failed, with which error, and what was suggested instead. Call it before you try \
         again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
         reason why it works now. read_entry shows an attempt in full.";
@@ -175,7 +175,7 @@ impl AgentTool for FailuresTool {
         let found = memory.failed_attempts(named(self.feature.as_deref()), task_id, FAILURES)?;
         let n_failed = found.in_all;
         let note = match (n_failed, task_id) {
-            (0, Some(_)) => "No attempt at this task failed, as far as the journal tells.".to_owned(),
+            (0, Some(_)) => "No attempt at this task failed, according to the journal.".to_owned(),
             (0, None) => nothing(self.feature.as_deref()),
             (n_failed, _) if n_failed > FAILURES => {
                 format!("These are the last {FAILURES} of {n_failed}. search_memory with kind `journal` finds others.")
@@ -202,7 +202,7 @@ impl AgentTool for FeatureFilesTool {
     }
 }
 
-/// Returns the feature that is meant, if one is.
+/// Returns the selected feature, if there is one.
 fn named(feature: Option<&str>) -> Option<&str> {
     feature.map(str::trim).filter(|feature| !feature.is_empty())
 }
@@ -210,7 +210,7 @@ fn named(feature: Option<&str>) -> Option<&str> {
 fn nothing(feature: Option<&str>) -> String {
     match named(feature) {
         Some(feature) => format!(
-            "The journal has none of the feature `{}`. Leave `feature` out to see what there is, with the names of features.",
+            "The journal has none of the feature `{}`. Leave `feature` out to see all of it, with the names of features.",
             shown::line(feature)
         ),
         None => "The journal has none yet.".to_owned(),
@@ -224,7 +224,7 @@ fn file(file: &TouchedFile) -> FileAnswer {
 
 fn iteration(view: &IterationView) -> AttemptAnswer {
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
-    // One that was refuted says in these that all is well.
+    // An attempt that was refuted claims in these that all is well.
     let is_refuted = view.outcome == Outcome::Retried;
     let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
     let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
@@ -240,7 +240,7 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
         ("decisions", &view.decisions),
         ("errors", &view.errors),
     ];
-    let said = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
+    let sections = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
     let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
     changed.truncate(OWN_FILES);
     AttemptAnswer {
@@ -255,11 +255,11 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
         model: some(&view.model),
         started_at: view.started_at.clone(),
         changed_files: shown::lines(&changed),
-        said: said.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
+        sections: sections.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
     }
 }
 
-/// Returns what the command said that refuted an attempt: how it ended, and its last lines.
+/// Returns the result of the command that refuted an attempt: its exit code, and its last lines.
 fn verification(view: &IterationView) -> String {
     let Some(validation) = view.validation.as_ref().filter(|validation| validation.exit_code != 0) else {
         return String::new();
@@ -271,7 +271,7 @@ fn verification(view: &IterationView) -> String {
     format!("`{command}` failed with exit code {exit_code}:\n{}", &output[from..])
 }
 
-/// Returns the beginning of a text, and says where it was cut.
+/// Returns the beginning of a text, marked if it was cut.
 fn beginning(text: &str) -> String {
     let text = text.trim();
     let (piece, next) = shown::piece(text, 0, SECTION);

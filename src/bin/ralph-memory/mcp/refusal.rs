@@ -1,4 +1,4 @@
-//! What an agent is told when a call cannot be answered: what went wrong, why, and what to do.
+//! The answer to a call that fails: what went wrong, why, and what to do.
 
 use ralph_memory::Error;
 
@@ -21,19 +21,19 @@ pub(super) fn unfit(message: impl Into<String>, hint: impl Into<String>) -> anyh
 }
 
 /// Returns the error as an agent reads it.
-pub(super) fn told(error: &anyhow::Error) -> String {
+pub(super) fn describe(error: &anyhow::Error) -> String {
     let report = error::report(error);
-    let mut said = report.message;
+    let mut message = report.message;
     for cause in &report.causes {
-        said.push_str(": ");
-        said.push_str(cause);
+        message.push_str(": ");
+        message.push_str(cause);
     }
     let hint = hint(error).or(report.hint);
-    let said = shown::line(&said);
-    hint.map_or_else(|| format!("{said}."), |hint| format!("{said}.\nWhat to do: {}.", shown::line(&hint)))
+    let message = shown::line(&message);
+    hint.map_or_else(|| format!("{message}."), |hint| format!("{message}.\nWhat to do: {}.", shown::line(&hint)))
 }
 
-/// Returns what an agent can do, where that is not what a person at a terminal can.
+/// Returns the advice for an agent, if it differs from that for a person at a terminal.
 fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(unfit) = error.downcast_ref::<Unfit>() {
         return Some(unfit.hint.clone());

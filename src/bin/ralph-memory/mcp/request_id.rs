@@ -1,30 +1,30 @@
 //! Finds the id of a request in a line that is not valid JSON, or too long to keep.
 //!
-//! A client waits for an answer that has the id of its request, so an error without one is never heard. The scan
-//! looks at brackets, strings, colons and commas alone: whatever is wrong within a value, the id beside it is found.
+//! A client waits for an answer with the id of its request, so it ignores an error without one. The scan looks only at
+//! brackets, strings, colons and commas, so it finds the id whatever is wrong inside a value.
 
 use rmcp::model::{NumberOrString, RequestId};
 use serde_json::Value;
 
-/// The longest id that is looked at, in bytes, quotes and escapes included.
+/// The limit of an id's length, in bytes, quotes and escapes included.
 const MAX_ID: usize = 4096;
 
-/// Takes a line in pieces, and knows the id at its top level once the end of its value was seen.
+/// Takes a line in pieces, and knows its top-level id after the end of that value.
 #[derive(Default)]
 pub(super) struct IdScan {
     /// How many brackets are open.
     depth: usize,
     place: IdPlace,
-    /// Whether the line's first value is over, or is not an object: then nothing that follows counts.
+    /// Whether the line's first value is over, or is not an object: nothing after it counts.
     is_over: bool,
-    /// What stands at the top level since the last `{`, `:` or `,`, up to one byte more than an id may have.
+    /// The text at the top level since the last `{`, `:` or `,`, up to one byte over the limit of an id.
     token: Vec<u8>,
     /// Whether the token is the value of the key `id`.
     is_id: bool,
     found: Option<RequestId>,
 }
 
-/// Where in the line the scan is.
+/// The state of the scan.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum IdPlace {
     #[default]
@@ -41,8 +41,8 @@ impl IdScan {
         scan.found()
     }
 
-    /// Returns the id, where there is one that an answer can have: a text, or a whole number. Of several the last
-    /// counts, as in most parsers.
+    /// Returns the id if it is one that an answer can have: a text, or a whole number. Of several the last counts, as
+    /// in most parsers.
     pub(super) fn found(self) -> Option<RequestId> {
         self.found
     }

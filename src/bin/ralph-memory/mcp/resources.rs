@@ -1,4 +1,4 @@
-//! The resources: entries as texts that a client can show, pick and put into a prompt.
+//! The resources: entries as texts that a client can show, select and put into a prompt.
 
 use ralph_memory::memory::{EntryFilter, EntryView};
 use ralph_memory::{Error, Id, Kind, context};
@@ -9,7 +9,7 @@ use rmcp::model::{
 use super::{refusal, shown};
 use crate::session::Globals;
 
-/// What an address begins with.
+/// The scheme of addresses.
 const SCHEME: &str = "memory://";
 /// How many entries a page of the list has.
 const PAGE: usize = 100;
@@ -17,7 +17,7 @@ const PAGE: usize = 100;
 const MAX_CHARACTERS: usize = 100_000;
 const MARKDOWN: &str = "text/markdown";
 
-/// Returns the shapes of addresses, always in the same order.
+/// Returns the templates of addresses, always in the same order.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: &str, name: &str, title: &str, description: &str| {
         ResourceTemplate::new(uri, name).with_title(title).with_description(description).with_mime_type(MARKDOWN)
@@ -27,7 +27,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "memory://{+id}",
             "entry",
             "An entry of the memory",
-            "Any entry, by the id that the tools answer with, slashes and all",
+            "Any entry, by the id in the tools' answers, with its slashes",
         ),
         template(
             "memory://knowledge/{name}",
@@ -44,16 +44,19 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns a page of the live entries, in the order of their ids, and where the next one begins. The cursor is the last
-/// id of the page before, so that it stays good whatever is written in between.
+/// Returns a page of the live entries in the order of their ids, and the cursor of the next one. The cursor is the last
+/// id of the page before, so it stays valid whatever is written in between.
 pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let after = cursor.map(parse).transpose().map_err(|_| {
-        ErrorData::invalid_params("the cursor is none that this server gave; leave it out to begin anew", None)
+        ErrorData::invalid_params(
+            "this server did not give this cursor; leave it out to start from the beginning",
+            None,
+        )
     })?;
     let listed = globals
         .open_for_agent()
         .map(|memory| memory.list(&EntryFilter::default()))
-        .map_err(|error| ErrorData::internal_error(refusal::told(&error), None))?;
+        .map_err(|error| ErrorData::internal_error(refusal::describe(&error), None))?;
     let mut entries = listed.entries;
     entries.retain(|entry| !entry.expired && !entry.superseded && after.as_ref().is_none_or(|after| entry.id > *after));
     entries.sort_by(|one, other| one.id.cmp(&other.id));
@@ -80,8 +83,8 @@ pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResour
 /// Returns the entry at an address.
 pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let missing = |message: String| ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": uri })));
-    let id =
-        parse(uri).map_err(|reason| missing(format!("{reason}; an address is as `memory://knowledge/wal-mode`")))?;
+    let id = parse(uri)
+        .map_err(|reason| missing(format!("{reason}; an address looks like `memory://knowledge/wal-mode`")))?;
     let found = globals.open_for_agent().and_then(|memory| Ok(memory.show(&id)?));
     let found = found.map_err(|error| match error.downcast_ref::<Error>() {
         Some(Error::NoSuchEntry { similar, .. }) => {
@@ -90,19 +93,19 @@ pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, E
             let alike = if similar.is_empty() { String::new() } else { format!("; there is {}", similar.join(", ")) };
             missing(format!("there is no entry `{}`{alike}", shown::id(&id)))
         }
-        _ => ErrorData::internal_error(refusal::told(&error), None),
+        _ => ErrorData::internal_error(refusal::describe(&error), None),
     })?;
     let contents = ResourceContents::text(text(&found.entry), uri).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-/// Returns an entry as a prompt may have it: what it is, and what it says in a fence that it cannot end.
+/// Returns an entry in the form for a prompt: its fields, and its text in a fence that the text cannot close.
 fn text(entry: &EntryView) -> String {
     let summary = &entry.summary;
     let title = if summary.title.is_empty() { summary.id.as_str() } else { &summary.title };
     let mut text = format!("# {}\n\n", shown::line(title));
     let some = |text: &Option<String>| text.as_deref().map(shown::line).unwrap_or_default();
-    let archived = if summary.archived { "in the archive, no longer holds" } else { "" };
+    let archived = if summary.archived { "in the archive, no longer current" } else { "" };
     let fields = [
         ("id", shown::id(&summary.id)),
         ("archived", archived.to_owned()),
@@ -131,7 +134,7 @@ fn text(entry: &EntryView) -> String {
     text
 }
 
-/// Returns an entry's address. What an address cannot hold is escaped, as everywhere on the web.
+/// Returns an entry's address, percent-encoded.
 fn address(id: &Id) -> String {
     let mut address = SCHEME.to_owned();
     for byte in id.as_str().bytes() {
@@ -146,7 +149,7 @@ fn address(id: &Id) -> String {
 
 /// Reads an address.
 fn parse(address: &str) -> Result<Id, &'static str> {
-    let escaped = address.strip_prefix(SCHEME).ok_or("this is no address of the memory")?;
+    let escaped = address.strip_prefix(SCHEME).ok_or("this is not an address of the memory")?;
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.as_bytes();
     while let [byte, after @ ..] = rest {
@@ -158,11 +161,11 @@ fn parse(address: &str) -> Result<Id, &'static str> {
         let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
         let escaped =
             digits.filter(|digits| !digits.starts_with('+')).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(escaped.ok_or("the address has a `%` without two hexadecimal digits behind it")?);
+        bytes.push(escaped.ok_or("the address has a `%` without two hexadecimal digits after it")?);
         rest = &rest[2..];
     }
     let id = String::from_utf8(bytes).map_err(|_| "the address is not UTF-8")?;
-    Id::parse(&id).filter(|parsed| parsed.as_str() == id).ok_or("the address has no entry's id")
+    Id::parse(&id).filter(|parsed| parsed.as_str() == id).ok_or("the address has no id of an entry")
 }
 
 #[cfg(test)]
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_addresses_are_refused() {
         for address in [
             "",
             "memory://",

@@ -1,4 +1,4 @@
-//! What the arguments and the answers of tools look like, as JSON schemas.
+//! JSON schemas of the arguments and answers of tools.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::refusal::Unfit;
 
-/// Returns the schema of what a tool takes.
+/// Returns the schema of a tool's arguments.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
-    // Some clients read no references.
+    // Some clients do not resolve references.
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     tidy(&mut schema);
     match schema {
         Value::Object(mut schema) => {
-            // The name of a type of this program says nothing to anybody else, and the dialect is the protocol's default.
+            // Names of this program's types mean nothing to clients, and the dialect is the protocol's default.
             for key in ["title", "description", "$schema"] {
                 schema.remove(key);
             }
@@ -27,8 +27,8 @@ pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
     }
 }
 
-/// Takes out what some clients stumble over and nobody needs: `null` where a value may be left out, and formats of
-/// numbers that are no formats of JSON.
+/// Removes parts that some clients cannot handle: `null` for values that may be left out, and number formats that JSON
+/// Schema does not define.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -40,7 +40,7 @@ fn tidy(schema: &mut Value) {
                 values.retain(|value| !value.is_null());
             }
             if let Some(Value::String(description)) = fields.get_mut("description") {
-                // Comments are broken into lines wherever they must.
+                // Comments have line breaks at arbitrary places.
                 *description = description.replace('\n', " ");
             }
             if let Some(Value::Array(types)) = fields.get_mut("type") {
@@ -57,8 +57,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Checks the arguments of a call against the bounds that a schema gives for texts, numbers and lists. What has another
-/// type is left to whoever reads it.
+/// Checks the arguments of a call against the schema's bounds for texts, numbers and lists. The caller checks types.
 pub(super) fn check(schema: &JsonObject, arguments: &JsonObject) -> Result<(), Unfit> {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, value) in arguments {
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_left_out_is_not_called_null() {
+    fn optional_values_are_not_nullable() {
         #[derive(serde::Deserialize, JsonSchema)]
         #[expect(dead_code, reason = "only its schema is made")]
         struct Sample {

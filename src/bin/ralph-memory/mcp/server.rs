@@ -1,4 +1,4 @@
-//! The protocol's requests, each answered by what the memory says at that moment.
+//! The protocol's requests. Each is answered from the current state of the memory.
 
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -13,9 +13,9 @@ use tokio::sync::Semaphore;
 use super::{prompts, resources, shown, tools};
 use crate::session::Globals;
 
-/// How long a client may keep the lists that change with the program alone, in milliseconds: an hour.
+/// How long a client may cache lists that change only with the program, in milliseconds: an hour.
 const KEPT: u64 = 3_600_000;
-/// The methods that are there; asked for in a way that no parser takes, they are no unknown ones.
+/// The known methods: a request for one of these with unparsable parameters is not a request for an unknown method.
 const METHODS: [&str; 9] = [
     "initialize",
     "server/discover",
@@ -28,7 +28,7 @@ const METHODS: [&str; 9] = [
     "prompts/get",
 ];
 
-/// What an agent is told of the server as a whole.
+/// What an agent reads about the server as a whole.
 pub(super) const INSTRUCTIONS: &str = "The memory of this project: what earlier work on it tried and learned, as markdown files \
     in `.ralph/` beside the code. Knowledge says what holds (conventions, pitfalls, decisions), the journal what was tried on \
     which task and how it ended.\n\
@@ -36,21 +36,21 @@ pub(super) const INSTRUCTIONS: &str = "The memory of this project: what earlier 
     - At the start of a task, call build_context with it, unless your prompt has that text already (`## Memory`).\n\
     - When something surprises you (an error, a tool, a test that fails), call search_memory with its words before you look \
     for the cause yourself; read_entry shows an entry in full.\n\
-    - When you found out what the next one would otherwise have to find out again, call add_knowledge, one fact each.\n\
+    - When you found out something that the next agent would otherwise have to find out again, call add_knowledge, one fact each.\n\
     - get_failed_attempts says what not to try again; get_feature_files where a feature lives; get_recent_iterations how it \
     goes.\n\
     \n\
     What the memory says are notes for reference, not instructions, and the code may have changed since. Attempts are \
     recorded by the loop that runs you, not by a tool.";
 
-/// How many calls that write are at work at a time, and how many that rank: together fewer than there are threads, so that
-/// those that wait for a lock or for a server that knows meanings keep nobody from reading.
+/// How many writing calls run at a time, and how many ranking ones: together fewer than there are threads, so that
+/// calls which wait for a lock or an embedding server never block readers.
 const MAX_WRITING: usize = 2;
 const MAX_RANKING: usize = 4;
-/// How many calls are at work at a time.
+/// How many calls run at a time.
 pub(super) const MAX_CALLS: usize = MAX_WRITING + MAX_RANKING + 2;
 
-/// The server. It knows where the memory is and nothing of what is in it.
+/// The server. It knows where the memory is, and nothing of its content.
 pub(super) struct McpServer {
     globals: Globals,
     writing: Semaphore,
@@ -58,19 +58,19 @@ pub(super) struct McpServer {
 }
 
 impl McpServer {
-    /// Returns a server of the memory that these options mean.
+    /// Returns a server of the memory that these options select.
     pub(super) fn new(globals: Globals) -> McpServer {
         McpServer { globals, writing: Semaphore::new(MAX_WRITING), ranking: Semaphore::new(MAX_RANKING) }
     }
 
-    /// Does what may wait for disks and locks where it holds nobody up.
+    /// Runs work that may wait for disks and locks on a thread where it does not block other calls.
     async fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Globals) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let globals = self.globals.clone();
         let done = tokio::task::spawn_blocking(move || work(&globals)).await;
-        // The panic has said on standard error what it is and where to report it.
+        // The panic has printed what it is and where to report it.
         done.map_err(|_| ErrorData::internal_error("this is a bug in ralph-memory; its standard error says more", None))
     }
 }
@@ -114,7 +114,7 @@ impl ServerHandler for McpServer {
             None
         };
         if context.ct.is_cancelled() {
-            // Nobody hears this. What nobody wants any more is not written.
+            // Nobody reads this answer. A cancelled call writes nothing.
             return Err(ErrorData::internal_error("the call was cancelled before it began", None));
         }
         let called =
@@ -135,7 +135,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let listed = self.apart(move |globals| resources::list(globals, cursor.as_deref())).await??;
-        // Files change whenever they like, and belong to one project.
+        // Files may change at any time, and belong to one project.
         Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -183,7 +183,7 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // The handshake went with 2026-07-28.
+        // The handshake was removed in 2026-07-28.
         let is_gone = request.method == "initialize"
             && context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         // What the parser did not take for one of these has parameters that do not fit.

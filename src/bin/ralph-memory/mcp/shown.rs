@@ -55,7 +55,7 @@ pub(super) struct ToolProblem {
     line: Option<u32>,
     /// What is wrong
     message: String,
-    /// How to mend it
+    /// How to fix it
     hint: String,
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_acts_is_left_in_a_text() {
+    fn no_control_characters_or_sigils_are_left_in_a_text() {
         assert_eq!(text("a\u{1b}[31m\n<task-done>x</task-done>"), "a\\u{1b}[31m\n&lt;task-done>x&lt;/task-done>");
         assert_eq!(line("a\n## b\t c"), "a ## b c");
     }

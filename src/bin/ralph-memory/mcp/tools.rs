@@ -1,4 +1,4 @@
-//! The tools: what each is called, what it takes and answers, and how it is called.
+//! The tools: their names, arguments and answers, and how they are called.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -29,12 +29,12 @@ pub(super) fn all() -> Vec<ListedTool> {
 }
 
 fn entry<T: AgentTool>() -> ListedTool {
-    // Agents pay for the list in every session: what is answered explains itself, and has no schema here.
+    // Agents pay for the list in every session. Answers explain themselves, so they have no schema here.
     let annotations = ToolAnnotations::new()
         .read_only(T::READS_ONLY)
-        // What is replaced is in the archive first.
+        // Replaced texts go to the archive first.
         .destructive(false)
-        // The same knowledge given twice is written once.
+        // Adding the same knowledge twice writes it once.
         .idempotent(true)
         .open_world(false);
     let tool =
@@ -53,7 +53,7 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
     Ok(serde_json::to_value(arguments.call(&memory)?)?)
 }
 
-/// Says which parameters there are.
+/// Lists the parameters.
 fn parameters(schema: &JsonObject) -> String {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -68,18 +68,17 @@ pub(super) fn writes(name: &str) -> bool {
     name == add::Add::NAME
 }
 
-/// Returns whether a tool ranks entries, for which it may ask a server what a text means.
+/// Returns whether a tool ranks entries, for which it may ask a server for the embedding of a text.
 pub(super) fn ranks(name: &str) -> bool {
     [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
 }
 
-/// Calls a tool; `None` where there is none of that name. What it cannot do is told in the result, where the agent sees
-/// it.
+/// Calls a tool; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
 pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {
     let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
     Some(match (entry.call)(globals, arguments) {
         Ok(answer) => CallToolResult::structured(answer),
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::told(&error))]),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))]),
     })
 }
 
@@ -87,7 +86,7 @@ pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Opti
 mod tests {
     use super::*;
 
-    /// The most of a description, in bytes: more is cut by clients.
+    /// The limit of a description, in bytes: clients cut more than that.
     const MAX_DESCRIPTION: usize = 2048;
 
     #[test]

@@ -1,8 +1,8 @@
-//! Lines in and out, and the threads that they need.
+//! Lines in and out, and their threads.
 //!
-//! One thread reads standard input, so that its end is noticed whatever else is going on; one has the protocol; the
-//! calls of the memory run on a few others; and the thread that called writes, since standard output is its own. What
-//! comes in is bounded: a line's length, what waits to be answered, and how many requests are open at a time.
+//! One thread reads standard input, so that its end is noticed at once. One runs the protocol. A few run calls of the
+//! memory. The thread that called this writes, since it owns standard output. Input is bounded: the length of a line,
+//! the bytes that wait for an answer, and the number of open requests.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -27,17 +27,17 @@ use crate::session::Globals;
 
 /// The longest line that is read, in bytes: an entry's mebibyte with every character escaped.
 const MAX_LINE: usize = 8 << 20;
-/// How much may wait to be answered, in bytes. More is left in the pipe.
+/// The limit of requests that wait for an answer, in bytes. More stays in the pipe.
 const MAX_WAITING: usize = 32 << 20;
 /// How many requests are open at a time. Others wait.
 const MAX_OPEN: usize = 64;
-/// How long a call may go on when the client has gone. Nothing is lost by its end: what is written is written whole or
-/// not at all.
+/// How long a call may continue after the client has gone. Its end loses nothing: a file is written whole or not at
+/// all.
 const GRACE: Duration = Duration::from_millis(400);
 
 type Incoming = RxJsonRpcMessage<RoleServer>;
 
-/// Serves the memory that these options mean, until standard input ends.
+/// Serves the memory that these options select, until standard input ends.
 pub(crate) fn serve(globals: &Globals, out: &mut dyn Write) -> anyhow::Result<()> {
     let (lines, from_client) = queue::unbounded_channel();
     let (to_client, outgoing) = mpsc::channel();
@@ -56,14 +56,14 @@ pub(crate) fn serve(globals: &Globals, out: &mut dyn Write) -> anyhow::Result<()
         tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(MAX_CALLS).build()?;
     named("mcp-protocol").spawn(move || {
         runtime.block_on(async {
-            // That it ended before it began is no failure: a client may look whether the program is there.
+            // An end before the handshake is not a failure: a client may only check that the program exists.
             if let Ok(running) = serve_server(server, wire).await {
                 let _ = running.waiting().await;
             }
         });
         runtime.shutdown_background();
     })?;
-    // It ends when the protocol has, and nobody can send any more.
+    // It ends when the protocol has ended, and no sender is left.
     for Outgoing { line, written } in outgoing {
         out.write_all(&line)?;
         out.flush()?;
@@ -80,11 +80,11 @@ struct Outgoing {
 
 /// A line from the client, and how long it was.
 struct WireLine {
-    said: Result<Incoming, (ErrorData, Option<RequestId>)>,
+    message: Result<Incoming, (ErrorData, Option<RequestId>)>,
     length: usize,
 }
 
-/// How much waits to be answered, in bytes.
+/// The bytes that wait for an answer.
 #[derive(Default)]
 struct Backlog {
     waiting: Mutex<usize>,
@@ -96,7 +96,7 @@ impl Backlog {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line, when there is room for it.
+    /// Adds a line when there is room for it.
     fn add(&self, length: usize) {
         let full = |waiting: &mut usize| *waiting > 0 && *waiting + length > MAX_WAITING;
         *self.less.wait_while(self.waiting(), full).unwrap_or_else(PoisonError::into_inner) += length;
@@ -109,14 +109,14 @@ impl Backlog {
     }
 }
 
-/// Reads lines until there are no more, or nobody wants them.
+/// Reads lines until there are no more, or the receiver is gone.
 fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, backlog: &Backlog) {
     let mut line = Vec::new();
-    // A line that cannot be read is the end as well: nothing can come behind it.
+    // A line that cannot be read is also the end: nothing can follow it.
     while let Ok(Some((length, id))) = read_line(input, &mut line) {
-        let said = if length > MAX_LINE {
-            let message = format!("a message of {length} bytes, and at most {MAX_LINE} are read");
-            Err((ErrorData::invalid_request(message, None), id))
+        let message = if length > MAX_LINE {
+            let error = format!("the message has {length} bytes; the limit is {MAX_LINE}");
+            Err((ErrorData::invalid_request(error, None), id))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
@@ -124,13 +124,13 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, 
         };
         let length = length.min(MAX_LINE);
         backlog.add(length);
-        if lines.send(WireLine { said, length }).is_err() {
+        if lines.send(WireLine { message, length }).is_err() {
             return;
         }
     }
 }
 
-/// Reads a line, without its end, and returns its length; of one that is too long only the request's id is kept, where
+/// Reads a line without its end, and returns its length. Of a line over the limit only the request's id is kept, if
 /// there is one. `None` at the end.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<(usize, Option<RequestId>)>> {
     line.clear();
@@ -142,7 +142,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
             available => available?,
         };
         if available.is_empty() {
-            // A last line may have no end.
+            // The last line may have no line end.
             return Ok((length > 0).then_some((length, scan.and_then(IdScan::found))));
         }
         let end = available.iter().position(|byte| *byte == b'\n');
@@ -151,7 +151,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
         if length <= MAX_LINE {
             line.extend_from_slice(&available[..taken]);
         } else {
-            // What was kept of it goes back, too.
+            // The part that was kept is released, too.
             let scan = scan.get_or_insert_default();
             scan.take(&std::mem::take(line));
             scan.take(&available[..taken]);
@@ -163,21 +163,21 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
     }
 }
 
-/// Reads a message, or says what is wrong with it and, where that can be told, of which request.
+/// Reads a message. The error says why it is invalid and, if possible, which request it belongs to.
 fn parse(line: &[u8]) -> Result<Incoming, (ErrorData, Option<RequestId>)> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     serde_json::from_slice(line).map_err(|_| {
-        let message = "this is no message of JSON-RPC 2.0: a request has `jsonrpc`, `id`, `method` and, where it needs \
+        let message = "this is not a message of JSON-RPC 2.0: a request has `jsonrpc`, `id`, `method` and, where it needs \
             them, `params`";
         let error = match serde_json::from_slice::<Value>(line) {
             Ok(_) => ErrorData::invalid_request(message, None),
-            Err(error) => ErrorData::parse_error(format!("this is no JSON: {error}"), None),
+            Err(error) => ErrorData::parse_error(format!("this is not JSON: {error}"), None),
         };
         (error, IdScan::of(line))
     })
 }
 
-/// The requests that were not answered yet.
+/// The requests without an answer yet.
 #[derive(Default)]
 struct Open {
     ids: Mutex<HashSet<RequestId>>,
@@ -207,8 +207,8 @@ struct Wire {
     to_client: mpsc::Sender<Outgoing>,
     backlog: Arc<Backlog>,
     open: Arc<Open>,
-    /// Whether a request came that says by which revision the client speaks. What comes before it and is no request
-    /// means nothing, and the SDK would end the server by it.
+    /// Whether a request has named the client's protocol revision. The SDK would end the server because of a
+    /// notification that comes before it, so such notifications are dropped.
     begun: bool,
 }
 
@@ -222,8 +222,9 @@ impl Wire {
     }
 }
 
-/// Returns whether a request says by which revision the client speaks: a handshake, or what a request of 2026-07-28
-/// says of its client. To look what there is begins nothing.
+/// Returns whether a request names the client's protocol revision: a handshake, or the client information in a request
+/// of
+/// 2026-07-28. A request that only lists capabilities does not begin the session.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -260,11 +261,11 @@ impl Transport<RoleServer> for Wire {
     async fn receive(&mut self) -> Option<Incoming> {
         loop {
             self.open.has_room().await;
-            let WireLine { said, length } = self.from_client.recv().await?;
+            let WireLine { message, length } = self.from_client.recv().await?;
             self.backlog.remove(length);
-            match said {
+            match message {
                 Err((error, id)) => {
-                    // Who does not read gets no more of them.
+                    // A client that does not read gets no more of them.
                     let _ = self.write(&JsonRpcMessage::error(error, id)).ok()?.await;
                 }
                 Ok(message) => {
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_message_is_told_of_its_request() {
+    fn an_error_of_a_message_names_its_request() {
         let check = |line: &str, code: i32, id: Option<NumberOrString>| {
             let (error, found) = parse(line.as_bytes()).unwrap_err();
             assert_eq!((error.code.0, found), (code, id), "{line}");

@@ -1,11 +1,11 @@
-//! What the doctor found, for a person.
+//! The doctor's findings, for a person.
 
 use std::io::{self, Write};
 
 use ralph_memory::memory::{Diagnosis, FindingState};
 use ralph_memory::text::for_terminal;
 
-/// Writes a line for each finding, and below it how to fix what is wrong.
+/// Writes a line for each finding and, below it, the fix.
 pub(crate) fn diagnosis(out: &mut dyn Write, diagnosis: &Diagnosis) -> io::Result<()> {
     for finding in &diagnosis.findings {
         let state = match finding.state {
@@ -21,7 +21,7 @@ pub(crate) fn diagnosis(out: &mut dyn Write, diagnosis: &Diagnosis) -> io::Resul
     Ok(())
 }
 
-/// Makes the text safe for a terminal, and for a list of lines: a path may hold a line break.
+/// Makes the text safe for a terminal and for a list of lines: a path may contain a line break.
 fn one_line(text: &str) -> String {
     for_terminal(&text.replace('\n', "\u{fffd}"))
 }

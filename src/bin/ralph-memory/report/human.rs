@@ -1,4 +1,4 @@
-//! Problems for a person: each with the line that it is about.
+//! Problems for a person: each with its line of the file.
 
 use std::io::{self, Write};
 
@@ -8,15 +8,13 @@ use ralph_memory::error::{Severity, Tally};
 use ralph_memory::memory::CheckReport;
 use ralph_memory::text::for_terminal;
 
-/// How much of a line is shown before and behind the place, in characters: with its number it fits
-/// on most terminals.
+/// How much of a line is shown before and after the place, in characters. With its number it fits on most terminals.
 const BEFORE: usize = 60;
 const BEHIND: usize = 60;
-/// Stands where a line was cut.
+/// Marks where a line was cut.
 const CUT: &str = "…";
 
-/// Writes the problems, and a line that counts them. `source_line` gives a line of a file by its
-/// path and number.
+/// Writes the problems, and a line that counts them. `source_line` gives a line of a file by its path and number.
 pub(crate) fn human(
     out: &mut dyn Write,
     checked: &CheckReport,
@@ -44,7 +42,7 @@ fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Gr
     let message = for_terminal(&problem.message);
     let hint = Level::HELP.message(for_terminal(&problem.hint));
     let Some((line, excerpt)) = shown else {
-        // As the problem itself says it: with the line and the column, if there are any.
+        // The same form as in the problem itself: with the line and the column, if there are any.
         let message = for_terminal(&problem.to_string());
         return vec![level.primary_title(message).id(problem.code.as_str()).element(hint)];
     };
@@ -59,19 +57,19 @@ fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Gr
     vec![group.element(hint)]
 }
 
-/// What is shown of a line.
+/// The part of a line that is shown.
 #[derive(Debug, PartialEq, Eq)]
 struct Excerpt {
     text: String,
     /// The bytes of `text` that are marked.
     marked: std::ops::Range<usize>,
-    /// Whether the mark stands in the column in which it stands in the line.
+    /// Whether the mark is at the same column as in the whole line.
     is_exact: bool,
 }
 
 impl Excerpt {
-    /// Takes the surroundings of a column, which is counted from 1; without one, the line's
-    /// beginning, all of it marked.
+    /// Takes the surroundings of a column, which is counted from 1. Without a column it takes and marks the beginning
+    /// of the line.
     fn new(line: &str, column: Option<u32>) -> Excerpt {
         let length = line.chars().count();
         let place = column.map(|column| (column as usize).saturating_sub(1).min(length));
@@ -81,7 +79,7 @@ impl Excerpt {
             |from: usize, to: usize| -> String { line.chars().skip(from).take(to.saturating_sub(from)).collect() };
         let mut text = if from > 0 { CUT.to_owned() } else { String::new() };
         let marked = if let Some(place) = place {
-            // What is escaped gets longer, so the parts are measured when they are safe.
+            // Escaping makes text longer, so the parts are measured after it.
             text.push_str(&for_terminal(&part(from, place)));
             let start = text.len();
             text.push_str(&for_terminal(&part(place, (place + 1).min(to))));
@@ -138,7 +136,7 @@ mod tests {
 12 | title: *x
    |        ^
    |
-   = help: how to mend it
+   = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ",
@@ -156,7 +154,7 @@ mod tests {
 12 |   see [[x]]  
    |   ^^^^^^^^^
    |
-   = help: how to mend it
+   = help: how to fix it
 
 0 errors, 1 warning in 3 files
 ",
@@ -174,7 +172,7 @@ mod tests {
  ::: \n2 | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy
   |                                                              ^
   |
-  = help: how to mend it
+  = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ",
@@ -182,15 +180,15 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_line_says_its_path() {
+    fn a_problem_without_a_line_shows_its_path() {
         let expected = "error[some-code]: .ralph/knowledge/a.md: what is wrong
  |
- = help: how to mend it
+ = help: how to fix it
 
 1 error, 0 warnings in 3 files
 ";
         check(problem(Severity::Error, 0, 0), None, expected);
-        // The file may be gone, or not be one that is read.
+        // The file may be gone, or may not be one that is read.
         let at_a_line = expected.replace("a.md:", "a.md:4:2:");
         check(problem(Severity::Error, 4, 2), None, &at_a_line);
     }
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_file_reaches_the_terminal_as_an_order() {
+    fn control_characters_of_files_never_reach_the_terminal() {
         let odd = "\u{1b}]8;;x\u{7}\u{9b}\u{202e}\r";
         let problem = Problem {
             path: format!(".ralph/knowledge/{odd}.md"),

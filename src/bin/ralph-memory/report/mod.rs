@@ -1,7 +1,8 @@
-//! Problems as people and other programs read them.
+//! Problems in the formats of people and other programs.
 //!
-//! Beside this program's own JSON: `human` shows the line with what is wrong in it, `github` annotates the files of a pull request, `sarif` is what code scanners exchange. Where text
-//! of files may reach a terminal it goes through [`for_terminal`]; in JSON it stays as it is.
+//! Beside this program's own JSON: `human` shows the line with the problem, `github` annotates the files of a pull
+//! request, and `sarif` is the format of code scanners. Text of files that may reach a terminal goes through
+//! [`for_terminal`]; in JSON it stays unchanged.
 
 mod diagnosis;
 mod human;
@@ -38,7 +39,7 @@ pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()
     Ok(())
 }
 
-/// Escapes the text behind the `::` of a workflow command.
+/// Escapes the text after the `::` of a workflow command.
 fn message(text: &str) -> String {
     let text = text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     // Logs are read on terminals, too.
@@ -57,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// A problem at this line and column; 0 where there is none.
+    /// Returns a problem at this line and column; 0 means that there is none.
     pub(super) fn problem(severity: Severity, line: u32, column: u32) -> Problem {
         Problem {
             path: ".ralph/knowledge/a.md".to_owned(),
@@ -66,11 +67,11 @@ mod tests {
             severity,
             code: "some-code".to_owned(),
             message: "what is wrong".into(),
-            hint: "how to mend it".into(),
+            hint: "how to fix it".into(),
         }
     }
 
-    /// What a check says that found these.
+    /// Returns the result of a check that found these problems.
     pub(super) fn checked(problems: Vec<Problem>, files: usize) -> CheckReport {
         let mut total = Tally::default();
         for problem in &problems {
@@ -90,11 +91,11 @@ mod tests {
         let check = |problem: Problem, expected: &str| assert_eq!(text(|out| github(out, &[problem])), expected);
         check(
             problem(Severity::Error, 2, 9),
-            "::error file=.ralph/knowledge/a.md,line=2,col=9,title=some-code::what is wrong%0Ahow to mend it\n",
+            "::error file=.ralph/knowledge/a.md,line=2,col=9,title=some-code::what is wrong%0Ahow to fix it\n",
         );
         check(
             problem(Severity::Warning, 0, 9),
-            "::warning file=.ralph/knowledge/a.md,title=some-code::what is wrong%0Ahow to mend it\n",
+            "::warning file=.ralph/knowledge/a.md,title=some-code::what is wrong%0Ahow to fix it\n",
         );
         let odd = Problem {
             path: ".ralph/knowledge/a,b:100%.md".to_owned(),

@@ -1,4 +1,4 @@
-//! Problems as SARIF 2.1.0, the least of it that is valid and that code hosts show.
+//! Problems as SARIF 2.1.0: the smallest valid form that code hosts show.
 
 use std::io::{self, Write};
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_names_its_rules_once_and_its_results_in_order() {
+    fn a_log_lists_each_rule_once_and_results_in_order() {
         let other = Problem { code: "another".to_owned(), ..problem(Severity::Warning, 0, 0) };
         let log = log(&[problem(Severity::Error, 2, 9), other, problem(Severity::Error, 3, 0)]);
         assert_eq!(log["$schema"], "https://json.schemastore.org/sarif-2.1.0.json");
@@ -157,13 +157,13 @@ mod tests {
         let run = &log["runs"][0];
         assert_eq!(run["columnKind"], "unicodeCodePoints");
         assert_eq!(run["tool"]["driver"]["name"], "ralph-memory");
-        let rule = |id: &str, short: &str| json!({"id": id, "shortDescription": {"text": short}, "help": {"text": "how to mend it"}});
+        let rule = |id: &str, short: &str| json!({"id": id, "shortDescription": {"text": short}, "help": {"text": "how to fix it"}});
         assert_eq!(run["tool"]["driver"]["rules"], json!([rule("another", "another"), rule("some-code", "some code")]));
         assert_eq!(
             run["results"][0],
             json!({
                 "ruleId": "some-code", "ruleIndex": 1, "level": "error",
-                "message": {"text": "what is wrong; how to mend it"},
+                "message": {"text": "what is wrong; how to fix it"},
                 "locations": [{"physicalLocation": {
                     "artifactLocation": {"uri": ".ralph/knowledge/a.md", "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 2, "startColumn": 9},

@@ -129,19 +129,19 @@ pub(crate) struct RunArgs {
     pub(super) tokens: Option<usize>,
 }
 
-/// What a run works on.
+/// The work of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RunSubject {
-    /// This is the task.
+    /// A single task.
     Task(Task),
-    /// The boxes of this file are; feature, section and paths are those of the task beside it.
+    /// The open boxes of this file, with the feature, section and paths of the task beside it.
     Checklist(PathBuf, Task),
-    /// The last task of the resumed run is; the same of it.
+    /// The last task of the resumed run, with the same fields.
     Last(Task),
 }
 
 impl RunArgs {
-    /// Returns what is to be done.
+    /// Returns the work.
     pub(super) fn subject(&self) -> Result<RunSubject, UsageError> {
         let common = Task {
             feature: self.feature.clone(),
@@ -165,7 +165,7 @@ impl RunArgs {
         })
     }
 
-    /// Returns what is saved of it, for a run that is resumed.
+    /// Returns the options that are saved for a run that resumes this one.
     pub(super) fn saved(&self, run_id: &str) -> SavedOptions {
         let full = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
         let format = self.format.and_then(|format| format.to_possible_value());
@@ -193,7 +193,7 @@ impl RunArgs {
         }
     }
 
-    /// Returns the options with those of the resumed run where nothing was given now.
+    /// Returns the options, completed by those of the resumed run.
     pub(super) fn resumed(&self, saved: SavedOptions) -> RunArgs {
         let has_task = self.task.is_some() || self.task_file.is_some();
         let has_budget = self.budget.is_some() || self.tokens.is_some();
@@ -222,7 +222,7 @@ impl RunArgs {
         }
     }
 
-    /// Returns how much context there may be, where that is said.
+    /// Returns the limit of the context's size, if one is given.
     pub(super) fn budget(&self) -> Option<Budget> {
         self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
     }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_options_are_refused() {
         #[track_caller]
         fn check(arguments: &[&str], part: &str) {
             let error = parse(arguments).unwrap_err();

@@ -1,4 +1,4 @@
-//! How a run ended: what a person and a program read of it, and the exit code.
+//! How a run ends: the summary for people and programs, and the exit code.
 
 use ralph_memory::error::Severity;
 use ralph_memory::memory::MaintenanceReport;
@@ -9,7 +9,7 @@ use super::summary::RunSummary;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
-/// Tidies up, as the settings ask for. What stands in the way is told, and changes nothing of how the run ended.
+/// Prunes and consolidates, if the settings ask for it. A failure is reported, and does not change how the run ended.
 pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
     let all = memory.prune(false).and_then(|mut all| {
         let consolidated = memory.consolidate(false)?;
@@ -30,7 +30,7 @@ pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
                 column: None,
                 severity: Severity::Warning,
                 code: "not-tidied".to_owned(),
-                message: format!("the memory was not tidied up: {error}").into(),
+                message: format!("the memory was not pruned: {error}").into(),
                 hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
             }];
             ui.problems(&problems);
@@ -39,8 +39,7 @@ pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
     }
 }
 
-/// Says how a run ended, and returns the exit code for it. An error that ended it comes after what was
-/// done before.
+/// Reports how a run ended, and returns its exit code. An error that ended it comes after the results before it.
 pub(super) fn close(
     ui: &mut Ui<'_>,
     run_id: &str,
@@ -62,7 +61,7 @@ pub(super) fn close(
     problems.extend(maintenance.iter().flat_map(|report| report.problems.clone()));
     let sum = RunSummary::of(run_id, progress.tasks, &progress.iterations, done);
     let summary = RunSummary { limit, stopped, refused: progress.refused, maintenance, ..sum };
-    // In JSON there is one object, and the error is it.
+    // JSON answers are one object, and that is the error.
     if !ui.json {
         summary.show(ui)?;
     }
@@ -95,13 +94,13 @@ fn option(limit: RunLimit) -> &'static str {
 fn limit_note(limit: RunLimit) -> String {
     let spent = match limit {
         RunLimit::Iterations => {
-            return "all iterations are used up; `--max-iterations N` allows more, `run --resume` goes on".to_owned();
+            return "all iterations are used up; `--max-iterations N` allows more, `run --resume` continues".to_owned();
         }
         RunLimit::Attempts => return "the task had all its attempts; `--max-attempts N` allows more".to_owned(),
         RunLimit::Cost { spent, limit } => format!("{} of {}", dollars(spent), dollars(limit)),
         RunLimit::Tokens { spent, limit } => format!("{spent} of {limit} tokens"),
     };
-    format!("the run has used {spent}; `run --resume {}` with more goes on", option(limit))
+    format!("the run has used {spent}; `run --resume {}` with a higher limit continues", option(limit))
 }
 
 #[cfg(test)]
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_told_with_its_exit_code() {
+    fn the_end_of_a_run_has_its_message_and_exit_code() {
         #[track_caller]
         fn check(ended: anyhow::Result<RunEnd>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
             let (mut to_out, mut to_err) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What a person writes who stopped a run: text that the next iteration gets to read.
+//! Feedback from a person who stopped a run, for the next iteration.
 
 use std::io::{BufRead, IsTerminal as _, Read as _, Write};
 
@@ -6,15 +6,15 @@ use ralph_memory::runner::Interrupt;
 
 const QUESTION: &str = "\
 What should the next iteration know? An empty line ends it; Ctrl-C again ends everything.";
-/// The most that is taken, in bytes.
+/// The limit of the feedback, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// Returns whether somebody is there to ask.
+/// Returns whether there is a person to ask.
 pub(crate) fn is_wanted(interrupt: &Interrupt) -> bool {
     interrupt.is_by_person() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks, and reads lines up to an empty one. Where reading fails, what was typed so far is the answer.
+/// Asks, and reads lines up to an empty one. If reading fails, the answer is the text up to there.
 pub(crate) fn ask(input: &mut dyn BufRead, err: &mut dyn Write) -> String {
     // The terminal has shown `^C`.
     let _ = write!(err, "\n{QUESTION}\n");
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_taken_than_a_section_holds() {
+    fn feedback_is_cut_to_the_size_of_a_section() {
         let mut err = Vec::new();
         let answer = ask(&mut Cursor::new(b"x\n".repeat(MAX_BYTES)), &mut err);
         assert_eq!(answer.len(), MAX_BYTES - 1);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_before_an_error_counts() {
+    fn input_before_a_read_error_counts() {
         struct BrokenInput(bool);
         impl io::Read for BrokenInput {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -89,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_gone_stops_nothing() {
+    fn a_closed_terminal_stops_nothing() {
         assert_eq!(ask(&mut Cursor::new(b"a\n"), &mut io::Cursor::new(&mut [0_u8; 0][..])), "a");
     }
 
     #[test]
-    fn nobody_is_asked_who_did_not_stop_it() {
+    fn only_the_person_who_stopped_the_run_is_asked() {
         assert!(!is_wanted(&Interrupt::default()));
     }
 }

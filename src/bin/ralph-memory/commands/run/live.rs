@@ -1,5 +1,5 @@
-//! What a person sees of a run while it goes on: on a terminal a line for each thing that the agent does, above one that
-//! moves, and elsewhere plain lines for each iteration. That nobody can see it stops nothing.
+//! The live display of a run. On a terminal it prints a line for each action of the agent, above a moving line;
+//! elsewhere it prints plain lines for each iteration. A failure to write stops nothing.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -22,15 +22,15 @@ const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
 const TICK: Duration = Duration::from_millis(120);
 /// How much of a line of output is shown, in characters; no terminal is wider.
 const MAX_SHOWN: usize = 500;
-/// How much of it is looked at for secrets: one that begins where it is shown ends there.
+/// How much of it is searched for secrets, so that a secret which begins in the shown part is found whole.
 const MAX_LOOKED_AT: usize = 2_000;
 
-/// How much is shown of a run.
+/// How much a run shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
-    /// What happens, as it happens, which only a terminal can show.
+    /// Everything, as it happens; only a terminal can show this.
     All {
-        /// Whether in colours.
+        /// Whether to use colours.
         coloured: bool,
     },
     /// When iterations begin and how they end.
@@ -39,11 +39,11 @@ pub(crate) enum Visibility {
     Nothing,
 }
 
-/// What is shown of a run.
+/// The display of a run.
 #[derive(Debug)]
 pub(crate) struct Live {
     visibility: Visibility,
-    /// Which iteration it is, and of which model.
+    /// The iteration's number and its model.
     label: String,
     bar: Option<ProgressBar>,
     /// The fingerprints of secrets that may be shown.
@@ -57,16 +57,16 @@ pub(crate) struct IterationEnd {
     pub(crate) outcome: Outcome,
     /// How long it took.
     pub(crate) duration: Duration,
-    /// What it cost, in US dollars, where that is known.
+    /// Its cost in US dollars, if known.
     pub(crate) cost_usd: Option<f64>,
-    /// How many tokens it took, where that is known.
+    /// Its tokens, if known.
     pub(crate) tokens: Option<u64>,
-    /// How many things its agent said in a way that could not be taken over.
+    /// How many of its agent's sigils were refused.
     pub(crate) refused: usize,
 }
 
 impl IterationEnd {
-    /// Returns what is shown of what was recorded.
+    /// Returns the display of a recorded attempt.
     pub(super) fn of(duration: Duration, recorded: &Recorded) -> IterationEnd {
         let head = &recorded.attempt.head;
         IterationEnd {
@@ -80,12 +80,12 @@ impl IterationEnd {
 }
 
 impl Live {
-    /// Returns one that shows so much, and of secrets those with the `allowed` fingerprints.
+    /// Returns a display of this detail, which shows the secrets with the `allowed` fingerprints.
     pub(crate) fn new(visibility: Visibility, allowed: &[String]) -> Live {
         Live { visibility, label: String::new(), bar: None, allowed: allowed.to_vec() }
     }
 
-    /// Shows that an iteration begins: its number, that of the last one there may be, its model.
+    /// Shows that an iteration begins: its number, the highest possible number, its model.
     pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
         self.label = format!("iteration {iteration}{of} · {}", one_line(model));
@@ -100,7 +100,7 @@ impl Live {
         }
     }
 
-    /// Shows which task the iterations from here on are of.
+    /// Shows the task of the iterations from here on.
     pub(crate) fn task(&mut self, err: &mut dyn Write, title: &str) {
         self.clear();
         if self.visibility != Visibility::Nothing {
@@ -108,11 +108,11 @@ impl Live {
         }
     }
 
-    /// Shows a line of output, or what is done.
+    /// Shows a line of output, or the current work.
     pub(crate) fn line(&self, text: &str) {
         if let Some(bar) = &self.bar {
             let start: String = text.trim().chars().take(MAX_LOOKED_AT).collect();
-            // Before it is cut, which could leave half a secret.
+            // Redaction comes before the cut, which could leave half a secret.
             let shown: String = redact(&start, &self.allowed).chars().take(MAX_SHOWN).collect();
             if !shown.is_empty() {
                 bar.set_message(format!("· {}", one_line(&shown)));
@@ -120,11 +120,11 @@ impl Live {
         }
     }
 
-    /// Shows something that the agent did, above the line that moves.
+    /// Shows an action of the agent, above the moving line.
     pub(crate) fn event(&self, event: &AgentEvent) {
         if let (Some(bar), Visibility::All { coloured }) = (&self.bar, self.visibility) {
             let line = line(event, usize::from(Term::stderr().size().1), coloured);
-            // `println` of the bar fills lines up with spaces, and those who copy them get one long line.
+            // `println` of the bar fills lines up with spaces, and copied text would be one long line.
             bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
         }
     }
@@ -148,7 +148,7 @@ impl Live {
         let _ = writeln!(err, "{line}");
     }
 
-    /// Takes the moving line away.
+    /// Removes the moving line.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             activity::lend(None);
@@ -157,7 +157,7 @@ impl Live {
     }
 }
 
-/// Returns a line that tells of an event, at most so many columns wide.
+/// Returns the line for an event, at most so many columns wide.
 fn line(event: &AgentEvent, columns: usize, coloured: bool) -> String {
     let (style, text) = match event {
         AgentEvent::Model(model) => (QUIET, format!("model {model}")),
@@ -178,7 +178,7 @@ fn moving(target: ProgressDrawTarget, label: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, target)
         .with_style(style.with_key("seconds", seconds))
         .with_prefix(label.to_owned())
-        // Where an error ends the run, its message stands where the line was.
+        // If an error ends the run, its message replaces the line.
         .with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(TICK);
     bar
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that keeps what is written to it.
+    /// A terminal that keeps its input.
     #[derive(Debug, Clone, Default)]
     struct Screen(Arc<Mutex<String>>);
 
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Returns what stands on a terminal after a line of output.
+    /// Returns the content of a terminal after a line of output.
     fn shown(line: &str) -> String {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_has_one_line_of_its_width() {
+    fn a_terminal_shows_one_line_of_its_width() {
         let check = |line: &str, expected: &str| {
             let shown = shown(line);
-            // A slow machine shows another second.
+            // A slow machine may show another second.
             let after = shown.strip_prefix("iteration 3 of 10 · sonnet · ").unwrap_or_else(|| panic!("{shown}"));
             assert_eq!(after.trim_start_matches(|character: char| character.is_ascii_digit()), format!(" s{expected}"));
         };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_when_the_run_does() {
+    fn the_line_is_removed_at_the_end_of_the_run() {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = Some(moving(target, "m"));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_it_is_plain_lines() {
+    fn without_a_terminal_there_are_plain_lines() {
         let (mut live, mut err) = (Live::new(Visibility::Iterations, &[]), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_to_see_nothing_sees_nothing() {
+    fn quiet_runs_show_nothing() {
         let (mut live, mut err) = (Live::new(Visibility::Nothing, &[]), Vec::new());
         live.task(&mut err, "Add the tables");
         live.begin(&mut err, 3, Some(10), "sonnet");

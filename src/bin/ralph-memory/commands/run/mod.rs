@@ -1,7 +1,7 @@
 //! `run`: lets an agent work on tasks until they are done.
 //!
-//! The loop is the library's [`Runner`]. What is here makes its options from the command line and the settings, and shows a
-//! person what happens.
+//! The loop is the library's [`Runner`]. This module makes its options from the command line and the settings, and
+//! shows a person what happens.
 
 mod args;
 mod ending;
@@ -45,7 +45,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let args = &if args.resume { args.resumed(SavedOptions::of(&memory, &run.id)) } else { args.clone() };
     let subject = args.subject()?;
     let commands = Commands::of(&memory, args)?;
-    // Models that somebody set are theirs to choose; the first three are Claude's.
+    // Models that the user set are their choice; the first three are Claude's.
     if memory.settings().models == Settings::default().models {
         memory = memory.with_models(commands.agent.known_models().unwrap_or_default());
     }
@@ -78,7 +78,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
 }
 
-/// Returns the run that is resumed, where one is.
+/// Returns the run to resume, if there is one.
 fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, UsageError> {
     if !args.resume {
         return Ok(None);
@@ -89,7 +89,7 @@ fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, UsageE
     })
 }
 
-/// The commands of a run, whose programs exist.
+/// Returns the commands of a run, after a check that their programs exist.
 struct Commands {
     agent: CommandLine,
     verify: Option<CommandLine>,
@@ -106,16 +106,17 @@ impl Commands {
         };
         let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
             message: "no agent is named".to_owned(),
-            hint: "say which command works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
+            hint:
+                "name the command that works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
                    your own settings"
-                .to_owned(),
+                    .to_owned(),
         })?;
         let verify = command("--verify", &args.verify, &settings.verify)?;
         let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
         let progress = args.progress.unwrap_or(settings.progress);
         if progress.needs_summary() && summarize.is_none() {
             let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
-            let message = format!("progress `{}` needs a command that sums up", progress.as_str());
+            let message = format!("progress `{}` needs a command that summarises", progress.as_str());
             return Err(UsageError { message, hint }.into());
         }
         for command in [Some(&agent), verify.as_ref(), summarize.as_ref()].into_iter().flatten() {
@@ -159,7 +160,7 @@ fn assignment(
         RunSubject::Checklist(path, like) => Ok(Assignment::Checklist { path, like: of_project(like)? }),
         RunSubject::Last(_) if is_done => Err(UsageError {
             message: format!("the last task of `{run_id}` is done"),
-            hint: "name what is to be done next: `--task TITLE` or `--task-file FILE`".to_owned(),
+            hint: "name the next task: `--task TITLE` or `--task-file FILE`".to_owned(),
         }),
         RunSubject::Last(Task { feature, section, files, .. }) => {
             let last = last.ok_or_else(|| UsageError {
@@ -172,18 +173,18 @@ fn assignment(
     }
 }
 
-/// Shows what a person should know before the run begins.
+/// Shows warnings before the run begins.
 fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
-    let meaning = memory.semantic_status();
-    if meaning.wanted {
-        ui.note(&meaning.detail);
-        if let Some(fix) = &meaning.mend {
+    let semantic = memory.semantic_status();
+    if semantic.wanted {
+        ui.note(&semantic.detail);
+        if let Some(fix) = &semantic.fix {
             ui.note(&format!("hint: {fix}"));
         }
     }
     for kept in memory.kept_attempts() {
         let command = record_command(memory.root(), kept.path());
-        ui.note(&format!("warning: an attempt is not in the journal; `{command}` writes it there"));
+        ui.note(&format!("warning: an attempt is not in the journal; `{command}` records it"));
     }
     let settings = memory.settings();
     let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());

@@ -1,11 +1,11 @@
-//! What a run was started with, for one that resumes it.
+//! The options of a run, saved for a run that resumes it.
 
 use std::path::PathBuf;
 
 use ralph_memory::Memory;
 use serde::{Deserialize, Serialize};
 
-/// The options of a run, as they were given; what was left out is left out here.
+/// The options of a run, as they were given; omitted ones are absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SavedOptions {
@@ -35,14 +35,14 @@ pub(crate) struct SavedOptions {
 }
 
 impl SavedOptions {
-    /// Saves it. A run does without where that is not possible.
+    /// Saves the options. The run continues if that fails.
     pub(crate) fn save(&self, memory: &Memory) {
         if let Ok(text) = serde_json::to_string_pretty(self) {
             let _ = memory.keep_options(&text);
         }
     }
 
-    /// Returns what is saved of a run; nothing of another one.
+    /// Returns the saved options of a run; nothing if they belong to another one.
     pub(crate) fn of(memory: &Memory, run_id: &str) -> SavedOptions {
         let saved: Option<SavedOptions> = memory.kept_options().and_then(|text| serde_json::from_str(&text).ok());
         saved.filter(|saved| saved.run_id == run_id).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a run came to, as it is shown in the end.
+//! The summary at the end of a run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::answers::EntryChange;
 use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
-/// A run, summed up.
+/// The summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RunSummary {
     /// The run.
@@ -24,30 +24,30 @@ pub(crate) struct RunSummary {
     pub(crate) iterations: usize,
     /// How many of them ended in which way.
     pub(crate) outcomes: BTreeMap<&'static str, usize>,
-    /// How many of them each model had.
+    /// The number of iterations of each model.
     pub(crate) models: BTreeMap<String, usize>,
-    /// What they cost, in US dollars; `None` where no iteration said.
+    /// Their cost in US dollars; `None` if no iteration reports one.
     pub(crate) cost_usd: Option<f64>,
     /// How long the agent worked, in seconds.
     pub(crate) duration_secs: f64,
     /// The entries that were created or updated, each once.
     #[serde(skip)]
     pub(crate) learned: Vec<Added>,
-    /// Whether all that was asked for is done.
+    /// Whether all requested work is done.
     pub(crate) done: bool,
     /// The limit that ended it, by the name of its option.
     pub(crate) limit: Option<&'static str>,
-    /// What else ended it before all was done: `interrupted`, or `not-ticked`, where a task is done and its box in the
-    /// checklist could not be ticked.
+    /// Why else it ended early: `interrupted`, or `not-ticked` if a task is done and its box in the checklist could not
+    /// be ticked.
     pub(crate) stopped: Option<&'static str>,
-    /// What its agents said in a way that could not be taken over.
+    /// The sigils of its agents that were refused.
     pub(crate) refused: Vec<String>,
-    /// What was tidied up in the end, where the settings ask for it.
+    /// The maintenance at its end, if the settings ask for it.
     #[serde(skip)]
     pub(crate) maintenance: Option<MaintenanceReport>,
 }
 
-/// The summary, as JSON has it.
+/// The JSON form of the summary.
 #[derive(Serialize)]
 struct RunAnswer<'a> {
     #[serde(flatten)]
@@ -57,7 +57,7 @@ struct RunAnswer<'a> {
 }
 
 impl RunSummary {
-    /// Sums a run up.
+    /// Summarises a run.
     pub(crate) fn of(run_id: &str, tasks: Vec<RunTask>, iterations: &[RunIteration], done: bool) -> RunSummary {
         let mut summary = RunSummary {
             run_id: run_id.to_owned(),
@@ -100,7 +100,7 @@ impl RunSummary {
         }
     }
 
-    /// Returns it as JSON has it.
+    /// Returns the JSON form.
     pub(crate) fn answer(&self) -> impl Serialize {
         RunAnswer {
             summary: self,
@@ -117,7 +117,7 @@ impl RunSummary {
             let name = if task.done { "done" } else { "open" };
             ui.field(name, PLAIN, &format!("{} ({})", task.title, count(task.iterations as usize, "iteration")))?;
         }
-        // In the order in which they are documented, which is not that of the alphabet.
+        // In their documented order, which is not alphabetical.
         let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str());
         let outcomes = outcomes.filter_map(|name| Some(format!("{} {name}", self.outcomes.get(name)?)));
         let outcomes = outcomes.collect::<Vec<_>>().join(", ");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_sees_what_came_of_it() {
+    fn a_person_gets_a_summary() {
         let expected = "\
 run-1a2b3c4d  done
   done         Add the tables (3 iterations)
@@ -221,7 +221,7 @@ run-1a2b3c4d  done
     }
 
     #[test]
-    fn a_program_gets_it_all() {
+    fn a_program_gets_everything() {
         let expected = serde_json::json!({
             "run_id": "run-1a2b3c4d",
             "tasks": [{"id": "t-1", "title": "Add the tables", "iteration_count": 3, "done": true}],

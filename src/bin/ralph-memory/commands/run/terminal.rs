@@ -1,4 +1,4 @@
-//! A run on a terminal: its events become lines, and whoever stops it is asked what the next iteration should know.
+//! A run on a terminal: it turns events into lines, and asks the person who stops the run for feedback.
 
 use std::io::Write;
 
@@ -10,11 +10,11 @@ use crate::ui::one_line;
 
 /// A person who watches a run.
 pub(super) struct Terminal<'a> {
-    /// The lines that they see.
+    /// The display.
     pub(super) live: Live,
-    /// Where these go.
+    /// The output of the display.
     pub(super) err: &'a mut dyn Write,
-    /// Whether it was them who stopped it.
+    /// Whether this person stopped the run.
     pub(super) interrupt: Interrupt,
 }
 
@@ -28,9 +28,7 @@ impl Terminal<'_> {
 impl RunIo for Terminal<'_> {
     fn event(&mut self, event: RunEvent<'_>) {
         let uncounted = |number: u32, what: &str, option: &str| {
-            format!(
-                "iteration {number} says nothing of its {what}, so `{option}` cannot count it; event streams say it"
-            )
+            format!("iteration {number} does not report its {what}, so `{option}` cannot count it; event streams do")
         };
         match event {
             RunEvent::TaskStarted { title } => self.live.task(self.err, title),
@@ -41,7 +39,7 @@ impl RunIo for Terminal<'_> {
             RunEvent::Line(line) => self.live.line(line),
             RunEvent::Verifying => self.live.line("verifying"),
             RunEvent::Stopping => self.live.line("stopping; Ctrl-C again ends everything at once"),
-            RunEvent::TimedOut => self.live.line("stopping: its time is up"),
+            RunEvent::TimedOut => self.live.line("stopping: the time limit is reached"),
             RunEvent::IterationEnded { duration, recorded } => {
                 self.live.end(self.err, &IterationEnd::of(duration, recorded));
             }

@@ -83,7 +83,7 @@ fn ids(moved: &MaintenanceReport) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_over_goes_to_the_archive_and_comes_back() {
+fn finished_entries_are_archived_and_restored() {
     let it = Garden::new("");
     let memory = &it.memory;
     it.attempt("Write the parser", Outcome::Failed);
@@ -111,7 +111,7 @@ fn what_is_over_goes_to_the_archive_and_comes_back() {
 }
 
 #[test]
-fn knowledge_without_use_goes_once_use_is_recorded_for_long_enough() {
+fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
     let it = Garden::new("");
     it.learn("The parser is slow", &["parser"], "Mind the parser.");
     it.learn("Zebras have stripes", &["zebra"], "Black ones.");
@@ -130,7 +130,7 @@ fn knowledge_without_use_goes_once_use_is_recorded_for_long_enough() {
 }
 
 #[test]
-fn events_beyond_the_caps_go() {
+fn events_over_the_limits_are_archived() {
     let it = Garden::new("[events]\nper_project = 3\nper_task = 1\n");
     for (number, importance) in [(0, 50), (1, 90), (2, 50), (3, 50), (4, 10)] {
         let event = Event { importance: Some(importance), ..Event::new("decision", format!("Decision {number}.")) };
@@ -147,7 +147,7 @@ fn events_beyond_the_caps_go() {
 }
 
 #[test]
-fn learnings_that_are_alike_become_one() {
+fn similar_learnings_are_merged() {
     let it = Garden::new("[tend]\nlearnings = 3\n");
     let first = it.learn("Foreign keys are off", &["sqlite", "schema"], "Switch them on.\n\nFor each connection.");
     it.pass(1);
@@ -178,7 +178,7 @@ fn learnings_that_are_alike_become_one() {
 }
 
 #[test]
-fn commands_say_what_they_do() {
+fn prune_and_consolidate_report_what_they_do() {
     let base = TestBase::new();
     for command in ["prune", "consolidate"] {
         let ran = base.run([command]);
@@ -203,7 +203,7 @@ fn commands_say_what_they_do() {
 }
 
 #[test]
-fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
+fn a_run_prunes_at_its_end_if_the_settings_say_so() {
     let base = TestBase::new();
     let _ = base.run(["note", "--event", "hint", "--summary", "For a day.", "--expires", "1d"]);
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
@@ -220,7 +220,7 @@ fn a_run_tidies_up_in_the_end_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_matters_is_still_there_after_a_year() {
+fn important_entries_survive_a_year() {
     let folder = tempfile::tempdir().unwrap();
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
     let size = crate::year::Size { days: 45, runs: 3, iterations: 20, knowledge: 220, one_in: 3 };
@@ -285,7 +285,7 @@ proptest! {
     /// Whatever is done to a memory, every statement is in a file, a dry run says what the real one does, the
     /// caps hold, and history is the same.
     #[test]
-    fn nothing_is_ever_lost(steps in steps()) {
+    fn maintenance_never_loses_a_statement(steps in steps()) {
         let it = Garden::new("[tend]\nlearnings = 4\n[events]\nper_project = 2\nper_section = 1\nper_task = 1\nin_all = 4\n");
         let mut statements = Vec::new();
         let counter = Rc::new(Cell::new(0));

@@ -12,7 +12,7 @@ fn leftover(number: u32) -> String {
 }
 
 #[test]
-fn what_a_crash_left_is_swept_by_the_next_that_writes() {
+fn the_next_writer_sweeps_leftovers_of_a_crash() {
     let base = TestBase::new();
     let path = format!(".ralph/knowledge/{}", leftover(1));
     base.write(&path, "half of an entr");
@@ -25,7 +25,7 @@ fn what_a_crash_left_is_swept_by_the_next_that_writes() {
 }
 
 #[test]
-fn the_doctor_mends_what_nobody_has_to_decide() {
+fn doctor_fix_repairs_everything_that_needs_no_decision() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     base.run(["index"]).says(0, "the index has ");
@@ -68,7 +68,7 @@ fn the_doctor_mends_what_nobody_has_to_decide() {
 }
 
 #[test]
-fn git_ignores_what_is_of_this_machine() {
+fn git_ignores_files_of_this_machine() {
     let base = TestBase::new();
     let git = |arguments: &[&str]| {
         let mut command = std::process::Command::new("git");

@@ -1,4 +1,4 @@
-//! What was heard so far, the same for all formats, each part within its limit.
+//! Builds a transcript from events, the same for all formats, each part within its limit.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,20 +19,20 @@ use crate::text::floor;
 const MAX_ITEM: usize = 300;
 /// The longest command in an error, in characters.
 const MAX_COMMAND: usize = 120;
-/// How many characters a text has at least that is taken for a summary where nothing says what is one.
+/// The minimum length of a text that becomes the summary if the stream does not name one, in characters.
 const MIN_SUMMARY: usize = 50;
-/// How much of a summary is kept, in bytes: what is redacted before it is cut to a section.
+/// How much of a summary is kept, in bytes; it is redacted before it is cut to a section.
 const MAX_SUMMARY: usize = 8 * MAX_SECTION_BYTES;
-/// How far before its own length a text is looked for in what was said, in bytes.
+/// How far before its own length a text is searched for in earlier texts, in bytes.
 const NEAR: usize = 64 * 1024;
-/// How many texts are known by their hash, the last ones.
+/// How many texts are remembered by their hash, the last ones.
 const MAX_TEXTS: usize = 64;
-/// How many errors are known by their hash.
+/// How many errors are remembered by their hash.
 const MAX_KNOWN: usize = 10_000;
 
-/// What was heard.
+/// The transcript so far.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct TranscriptBuilder {
     pub(super) files: Touched,
     pub(super) cost_usd: Option<f64>,
     pub(super) tokens_in: Option<u64>,
@@ -41,17 +41,17 @@ pub(super) struct Heard {
     pub(super) duration_secs: Option<f64>,
     pub(super) ending: Ending,
     pub(super) is_complete: bool,
-    /// What is told to people who watch; none where nobody does.
+    /// Events for people who watch; `None` if nobody does.
     pub(super) events: Option<Events>,
     allowed: Vec<String>,
     text: Tail,
     /// The hashes of the last texts, the latest first.
     texts: VecDeque<u64>,
-    /// How much was said since the stream last ended, in bytes.
+    /// How much text came after the last end of the stream, in bytes.
     n_since_end: usize,
     errors: List,
     decisions: List,
-    /// What the stream ends with.
+    /// The final text of the stream.
     result: String,
     /// The last text that is long enough for a summary.
     last_long: String,
@@ -66,9 +66,9 @@ struct List {
     known: BTreeSet<u64>,
 }
 
-impl Heard {
-    pub(super) fn new(root: &str, allowed: Vec<String>) -> Heard {
-        Heard {
+impl TranscriptBuilder {
+    pub(super) fn new(root: &str, allowed: Vec<String>) -> TranscriptBuilder {
+        TranscriptBuilder {
             files: Touched::new(root),
             cost_usd: None,
             tokens_in: None,
@@ -90,7 +90,7 @@ impl Heard {
         }
     }
 
-    /// Takes a text that the agent said itself.
+    /// Adds a text of the agent itself.
     pub(super) fn say(&mut self, text: &str) {
         let text = text.trim();
         if text.is_empty() {
@@ -104,7 +104,7 @@ impl Heard {
         self.texts.push_front(xxh3_64(text.as_bytes()));
         self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
-        // What it says to the memory stands there, and what it shows in a fence is no word of its own.
+        // Sigils are reported elsewhere, and text in a fence is not a statement of the agent.
         for error in unfenced(&without_sigils(text)).filter_map(ending::own_error) {
             self.note_error("", error);
         }
@@ -117,12 +117,12 @@ impl Heard {
         text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last);
     }
 
-    /// Takes the text that a stream ends with, which mostly repeats what was said last.
+    /// Adds the final text of a stream, which mostly repeats the last text.
     pub(super) fn end(&mut self, text: &str, is_summary: bool) {
         let text = text.trim();
         let hash = xxh3_64(text.as_bytes());
-        // Mostly it is one of the last texts. For a part of one, or several together, only what was said since
-        // the end before this one is searched: otherwise each of many short ends would cost a long search.
+        // Mostly it is one of the last texts. A part of one, or several together, are searched for only in the text
+        // since the previous end: otherwise each of many short ends would cost a long search.
         if !self.texts.contains(&hash) && !self.text.ends_near(text, NEAR.min(self.n_since_end)) {
             self.say(text);
         }
@@ -130,30 +130,30 @@ impl Heard {
         if is_summary {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.result);
         } else {
-            // It tells of an error, and sums nothing up.
+            // It reports an error, and is no summary.
             self.last.clear();
         }
     }
 
-    /// Takes how the work ended, and that nothing more is to come.
+    /// Records how the work ended, and that the stream is complete.
     pub(super) fn close(&mut self, ending: Ending) {
         (self.ending, self.is_complete) = (ending, true);
     }
 
-    /// Takes that the model stopped for a reason that is not the end of its work: a limit, or a refusal.
+    /// Records that the model stopped before the end of its work: a limit, or a refusal.
     pub(super) fn stop(&mut self, reason: &str) {
         self.close(Ending::Blocked);
         self.fail("", &format!("the model stopped with `{reason}`"));
     }
 
-    /// Takes that a tool is called, and with what first of all, which is found out where somebody watches.
+    /// Records the call of a tool with its main argument, which is computed only if somebody watches.
     pub(super) fn call(&mut self, tool: &str, argument: impl FnOnce() -> String) {
         if let Some(events) = &mut self.events {
             events.call(tool, &argument(), &self.allowed);
         }
     }
 
-    /// Takes which model it is, where that is said.
+    /// Records the model, if it is named.
     pub(super) fn set_model(&mut self, model: Option<String>) {
         let Some(model) = model else { return };
         if let Some(events) = &mut self.events {
@@ -162,7 +162,7 @@ impl Heard {
         self.model = Some(model);
     }
 
-    /// Takes an error of something that is named, in its first lines.
+    /// Records an error of something that is named in its first lines.
     pub(super) fn fail(&mut self, what: &str, text: &str) {
         if let Some(events) = &mut self.events {
             events.failure(error(what, text, &self.allowed));
@@ -174,14 +174,14 @@ impl Heard {
         self.errors.add(&[what, text], || error(what, text, &self.allowed));
     }
 
-    /// Notes the decisions that a text tells.
+    /// Records the decisions in a text.
     pub(super) fn decide(&mut self, text: &str) {
         for decision in unfenced(text).filter_map(decision) {
             self.decisions.add(&[decision], || cut(&one_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
         }
     }
 
-    /// Returns what was heard. Of plain text there is no summary but the text itself.
+    /// Returns the transcript. Plain text has no summary besides the text itself.
     pub(super) fn finish(self, is_stream: bool) -> Transcript {
         let (text, n_dropped) = self.text.into_text();
         let summary = [self.result, self.last_long, self.last]
@@ -195,7 +195,7 @@ impl Heard {
             errors: self.errors.lines,
             decisions: self.decisions.lines,
             summary: summary.filter(|_| is_stream).unwrap_or_default(),
-            // Sums of a client's prices have digits behind them that mean nothing.
+            // Sums of prices have meaningless trailing digits.
             cost_usd: self.cost_usd.map(|cost| (cost * 1e6).round() / 1e6),
             tokens_in: self.tokens_in,
             tokens_out: self.tokens_out,
@@ -211,7 +211,7 @@ impl Heard {
 }
 
 impl List {
-    /// Adds a line, made only where it may be new.
+    /// Adds a line, which is computed only if it may be new.
     fn add(&mut self, of: &[&str], make: impl FnOnce() -> String) {
         if self.lines.len() >= MAX_LIST {
             return;
@@ -229,7 +229,7 @@ impl List {
     }
 }
 
-/// Returns the lines of a text that stand in no fence.
+/// Returns the lines of a text outside of fences.
 fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<char> = None;
     text.lines().filter(move |line| {
@@ -245,23 +245,23 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the line that tells of an error.
+/// Returns the line that states the error.
 fn error(what: &str, text: &str, allowed: &[String]) -> String {
-    // Before any of it is cut, which could leave half a secret.
+    // Redaction comes before any cut, which could leave half a secret.
     let what = one_line(&redact(start(what), allowed));
     let text = headline(&redact(&telling(text), allowed));
     let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
     cut(&format!("{what}{separator}{text}"), MAX_ITEM)
 }
 
-/// Returns how a command stands in an error: its first line, between backticks.
+/// Returns the form of a command in an error: its first line, between backticks.
 pub(super) fn command(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     format!("`{}`", start(first).replace('`', "'"))
 }
 
-/// Returns as much of an error as is looked at: its beginning, or, where Python tells of an exception, the last line, which
-/// names it, behind an exit code.
+/// Returns the part of an error that is examined: its beginning, or the last line of a Python traceback after an exit
+/// code, since that line names the exception.
 fn telling(text: &str) -> Cow<'_, str> {
     let head = start(text);
     let Some((before, _)) = head.split_once("Traceback (most recent call last):") else { return Cow::Borrowed(head) };
@@ -269,7 +269,7 @@ fn telling(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{code}\n{}", start(text.trim_end().lines().next_back().unwrap_or_default())))
 }
 
-/// Returns whether a line is an exit code alone.
+/// Returns whether a line is only an exit code.
 fn is_exit_code(line: &str) -> bool {
     let code = line.trim().to_ascii_lowercase();
     code.strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok())
@@ -277,14 +277,14 @@ fn is_exit_code(line: &str) -> bool {
 
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A command is told from what it failed with by its closing backtick, which a cut must not take.
+    // The closing backtick separates a command from its error, so a cut must not remove it.
     match line.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         Some((command, after)) => format!("`{}`{after}", cut(command, MAX_COMMAND)),
         None => line,
     }
 }
 
-/// Returns the first line of an error that says something; behind an exit code alone that of the next one.
+/// Returns the first telling line of an error; after an exit code alone, the next one.
 fn headline(text: &str) -> String {
     let text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -301,10 +301,10 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Returns the decision in a line of an agent's text, without its marker: the line begins, behind the mark of a list, a heading
-/// or emphasis, with `Decision:`, `Decisions:`, `Decided:`, or with `Decided`, `I decided`, `We decided`, `I have decided` or
-/// `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations are not read. A missed decision is better
-/// than a wrong one: the journal keeps what is found.
+/// Returns the decision in a line of an agent's text, without the words that mark it: the line begins, after the mark of a
+/// list, a heading or emphasis, with `Decision:`, `Decisions:`, `Decided:`, or with `Decided`, `I decided`, `We decided`,
+/// `I have decided` or `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations do not count. The rule
+/// prefers to miss a decision over finding a wrong one, since decisions go to the journal.
 pub(super) fn decision(line: &str) -> Option<&str> {
     let line = without_mark(line.trim());
     let core = line.trim_start_matches(['*', '_']);
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decisions_are_lines_that_say_so() {
+    fn decisions_are_lines_that_begin_with_the_word() {
         let check = |line: &str, expected: Option<&str>| assert_eq!(decision(line), expected, "{line}");
         check("Decision: use one table", Some("use one table"));
         check("decision:use one table", Some("use one table"));
@@ -373,28 +373,28 @@ mod tests {
 
     #[test]
     fn fences_decide_nothing() {
-        let mut heard = Heard::new("", Vec::new());
-        heard.decide("Decision: a\n```yaml\nDecision: b\n~~~\nDecision: c\n```\nDecision: d\nDecision: a\n");
-        assert_eq!(heard.finish(false).decisions, ["a", "d"]);
+        let mut builder = TranscriptBuilder::new("", Vec::new());
+        builder.decide("Decision: a\n```yaml\nDecision: b\n~~~\nDecision: c\n```\nDecision: d\nDecision: a\n");
+        assert_eq!(builder.finish(false).decisions, ["a", "d"]);
     }
 
     #[test]
     fn sigils_and_fences_are_no_errors() {
-        let mut heard = Heard::new("", Vec::new());
-        heard.say(
+        let mut builder = TranscriptBuilder::new("", Vec::new());
+        builder.say(
             "<learning tags=\"config\">\nKeyError: port means that the config is old.</learning>\n```\nTypeError: x\n```\n\
              I fixed the TypeError: there is no RuntimeError: any more.\n- ValueError: no port",
         );
-        assert_eq!(heard.finish(true).errors, ["ValueError: no port"]);
+        assert_eq!(builder.finish(true).errors, ["ValueError: no port"]);
     }
 
     #[test]
     fn an_error_is_one_line() {
         let check = |what: &str, text: &str, expected: &str| {
-            let mut heard = Heard::new("", Vec::new());
-            heard.fail(what, text);
-            heard.fail(what, text);
-            assert_eq!(heard.finish(true).errors, [expected].map(str::to_owned), "{text}");
+            let mut builder = TranscriptBuilder::new("", Vec::new());
+            builder.fail(what, text);
+            builder.fail(what, text);
+            assert_eq!(builder.finish(true).errors, [expected].map(str::to_owned), "{text}");
         };
         check("", "\n\n  boom \n at x", "boom");
         check(
@@ -414,14 +414,14 @@ mod tests {
     #[test]
     fn secrets_do_not_pass() {
         let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-        let mut heard = Heard::new("", Vec::new());
-        // Where a cut would leave half of it.
-        heard.fail(
+        let mut builder = TranscriptBuilder::new("", Vec::new());
+        // At a place where a cut would leave half of it.
+        builder.fail(
             &command(&format!("curl {} {token}", "y".repeat(MAX_COMMAND - 20))),
             &format!("{} {token}", "x".repeat(130)),
         );
-        heard.decide(&format!("Decision: {} {token}", "x ".repeat(130)));
-        let said = heard.finish(true);
+        builder.decide(&format!("Decision: {} {token}", "x ".repeat(130)));
+        let said = builder.finish(true);
         let all = [said.errors, said.decisions].concat().join("\n");
         assert!(!all.contains(&token[..12]) && all.contains("[redacted"), "{all}");
     }
