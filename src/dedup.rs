@@ -189,7 +189,6 @@ pub(crate) fn find_event<Key: Copy>(
 
 /// Returns how many of the smaller set's tags are shared, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "an entry has far fewer than 2^52 tags")]
-#[expect(clippy::implicit_hasher, reason = "no caller has another one")]
 pub(crate) fn overlap(one: &HashSet<&str>, other: &[String]) -> f64 {
     let shared = other.iter().filter(|tag| one.contains(tag.as_str())).count();
     let smaller = one.len().min(other.len());

@@ -114,7 +114,7 @@ impl Head {
     /// Returns the head without times in the future. The newest entries are shown first and kept, and an entry from the
     /// future would be the newest for years.
     #[must_use]
-    pub fn as_of(self, now: DateTime<Utc>) -> Head {
+    pub fn without_future(self, now: DateTime<Utc>) -> Head {
         let come = |time: Option<DateTime<Utc>>| time.filter(|time| !is_ahead(*time, now));
         Head { created_at: come(self.created_at), updated_at: come(self.updated_at), ..self }
     }

@@ -30,7 +30,7 @@ pub struct TouchedFile {
     pub read: usize,
     /// When the last of these iterations began.
     pub last_touched_at: DateTime<Utc>,
-    /// Whether the next agent should look at it first: from [`SUGGESTED_FROM`] iterations on.
+    /// Whether the next agent should look at it first: from three iterations on.
     pub suggested: bool,
 }
 

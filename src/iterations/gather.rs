@@ -211,7 +211,7 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
             id: hit.entry.id,
             title: hit.entry.title,
             tags: hit.entry.tags,
-            recency: entry.head.clone().as_of(workspace.now()).recency(),
+            recency: entry.head.clone().without_future(workspace.now()).recency(),
             category: entry.head.category,
             body: entry.body,
             unverified: staleness.map(|staleness| staleness.short_commit().to_owned()),

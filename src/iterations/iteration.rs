@@ -54,8 +54,7 @@ pub struct Iteration {
     pub model: String,
     /// Why this model.
     pub rationale: String,
-    /// How often the task failed in a row, and one more if an error or a state recurs: see
-    /// [`rung`](crate::history::rung).
+    /// How often the task failed in a row, and one more if an error or a state recurs.
     pub rung: u32,
     /// When it began, in whole seconds.
     pub started_at: DateTime<Utc>,

@@ -87,7 +87,7 @@ fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> 
     }
     let now = workspace.now();
     let superseded = superseded(&[live], now);
-    rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).as_of(now))))
+    rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))))
         .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
         .collect()
 }

@@ -51,7 +51,7 @@ impl Staleness {
 /// Returns the staleness of the entries with these heads; all `None` if there is no git.
 pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<Staleness>> {
     let now = workspace.now();
-    let recency = |head: &Head| head.clone().as_of(now).recency();
+    let recency = |head: &Head| head.clone().without_future(now).recency();
     let dated: Vec<_> = heads.iter().filter_map(|head| Some((recency(head)?, &head.files))).collect();
     let mut paths: Vec<&str> = dated
         .iter()

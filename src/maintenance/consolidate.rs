@@ -111,7 +111,7 @@ fn live_learnings(workspace: &Workspace, live: &Catalog, now: DateTime<Utc>) -> 
         }
         // A file that disappeared or changed since the scan may not be a learning any more.
         let (text, mut entry) = workspace.read_entry(&path).ok()?;
-        entry.head = entry.head.as_of(now);
+        entry.head = entry.head.without_future(now);
         is_learning(&entry.head, &id).then_some(Learning { id, path, text, entry })
     })
     .collect()

@@ -68,7 +68,7 @@ fn planned_moves(workspace: &Workspace) -> Vec<PlannedMove> {
 fn candidates(live: &Catalog, now: DateTime<Utc>) -> Vec<PruneCandidate> {
     let rows = live.rows().filter(|row| live.is_indexable(*row));
     rows.filter_map(|row| {
-        Some(PruneCandidate { id: live.id(row)?, path: live.path(row), head: live.head(row).as_of(now) })
+        Some(PruneCandidate { id: live.id(row)?, path: live.path(row), head: live.head(row).without_future(now) })
     })
     .collect()
 }
@@ -86,7 +86,7 @@ fn replacements_of(live: &Catalog, now: DateTime<Utc>) -> HashMap<Id, Vec<Replac
     let mut replaced: HashMap<Id, Vec<Replacement>> = HashMap::new();
     let hidden = superseded(&[live], now);
     for (new, old) in replacements(&[live], now) {
-        let written = live.row_of_id(&new).and_then(|row| live.head(row).as_of(now).recency());
+        let written = live.row_of_id(&new).and_then(|row| live.head(row).without_future(now).recency());
         if hidden.contains(&old) && new != old {
             replaced.entry(old).or_default().push(Replacement { by: new, written });
         }

@@ -13,7 +13,7 @@ use super::chunk::{self, Chunk};
 use super::failure::ServerFailure;
 use super::http::{RequestError, TimeLimit};
 use super::lists::RefusedFiles;
-use super::ollama::{OllamaClient, Timeouts};
+use super::ollama::{BATCH, OllamaClient, Timeouts};
 use super::report::{EmbedReport, REFUSED_CODE, warning};
 use super::vectors::{QueryVector, VectorCache, VectorRecord, VectorScan};
 use crate::catalog::{Area, Catalog};
@@ -293,7 +293,7 @@ impl Embedder {
         pieces.sort_by_key(|piece| piece.chunk.content);
         pieces.dedup_by_key(|piece| piece.chunk.content);
         let mut embedded = EmbeddedTexts::default();
-        for batch in pieces.chunks(self.ollama.batch()) {
+        for batch in pieces.chunks(BATCH) {
             let texts: Vec<String> = batch.iter().map(|piece| piece.chunk.text.clone()).collect();
             let vectors = self.embed_batch(&texts, &limit).map_err(|error| self.failure(error, timeouts))?;
             for (piece, vector) in batch.iter().zip(vectors) {

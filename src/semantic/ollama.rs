@@ -10,7 +10,7 @@ use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
-const BATCH: usize = 16;
+pub(crate) const BATCH: usize = 16;
 /// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
@@ -160,11 +160,6 @@ impl OllamaClient {
             Timeouts::Query => TimeLimit::together(self.query),
             Timeouts::Batch => TimeLimit::each(self.embed),
         }
-    }
-
-    /// Returns how many texts may be sent at once.
-    pub(crate) fn batch(&self) -> usize {
-        BATCH
     }
 
     fn embed(&self, input: Vec<String>, limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {

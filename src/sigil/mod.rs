@@ -191,8 +191,8 @@ pub fn tokens(text: &str) -> Tokens {
 /// Returns the statements of an agent's final text about the task with this id.
 ///
 /// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the last one that
-/// names the task, and of knowledge and learnings the first [`MAX_KNOWLEDGE`]. Refused elements are listed up to
-/// [`MAX_REFUSED`]; the last of them counts the rest.
+/// names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Refused elements are listed up to
+/// `MAX_REFUSED`; the last of them counts the rest.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;

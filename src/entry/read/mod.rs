@@ -19,7 +19,7 @@ use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
-/// Problems of the file are in [`Head::problems`]. An entry with unusable frontmatter has `valid: false`, and its body
+/// Problems of the file are in `Head::problems`. An entry with unusable frontmatter has `valid: false`, and its body
 /// is read anyway: the whole file, if the frontmatter cannot be separated from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
