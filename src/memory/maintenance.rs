@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::maintenance::{self, MaintenanceReport};
 
 impl Memory {
-    /// Moves to the archive what the settings `tend.*` and `events.*` say is finished, expired, superseded, over the
+    /// Moves to the archive what the settings `maintenance.*` and `events.*` say is finished, expired, superseded, over the
     /// limit or out of use. With `dry_run` it only reports what it would do. Nothing is deleted: [`Memory::restore`]
     /// brings everything back.
     ///
@@ -36,7 +36,7 @@ impl Memory {
     }
 
     /// Merges learnings that have half of their tags in common, where there are more learnings than the setting
-    /// `tend.learnings` allows. The newest takes over what the others say; the others, and its own version before, go to
+    /// `maintenance.learnings` allows. The newest takes over what the others say; the others, and its own version before, go to
     /// the archive. With `dry_run` it only reports what it would do.
     ///
     /// The lock is held for a fifth of a second at a time. Where another program saves one of the learnings before they

@@ -3,16 +3,16 @@
 //! Pure: the caller knows where the text comes from. Later layers win over earlier ones: defaults, the user's own file,
 //! the project's `config.toml`, environment variables.
 
-mod all;
 mod choices;
 mod read;
 mod semantic;
+mod setting;
 mod table;
 
-pub(crate) use self::all::ALL;
 pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, Strategy};
 pub use self::semantic::{OllamaSettings, QdrantSettings, SemanticSettings};
-pub(crate) use self::table::is_model;
+pub(crate) use self::setting::is_model;
+pub(crate) use self::table::ALL;
 
 /// The newest format of a memory folder that this program reads and writes.
 pub(crate) const FORMAT: u64 = 1;
@@ -125,7 +125,7 @@ pub struct Settings {
     pub events_from_output: bool,
     /// `events.per_task` and so on: the limits of events.
     pub events: EventCaps,
-    /// `tend.done_days` and so on: when entries are archived.
+    /// `maintenance.done_days` and so on: when entries are archived.
     pub maintenance: MaintenanceRules,
     /// `git.commit`: when the files of the memory are committed.
     pub git_commit: CommitPolicy,
@@ -212,7 +212,7 @@ mod tests {
     use toml::de::DeTable;
 
     use super::read::{LONG_KEY, flatten};
-    use super::table::{MODEL, SettingKind};
+    use super::setting::{MODEL, SettingKind};
     use super::*;
     use crate::error::Error;
 
@@ -366,6 +366,13 @@ mod tests {
         assert!(settings.events_from_output);
         assert_eq!((settings.strategy, settings.agent.as_str()), (Strategy::Fixed, "claude -p"));
         assert!(settings.read_env([("RALPH_MEMORY_STRATEGY__NAME", "x")].into_iter()).is_err());
+    }
+
+    #[test]
+    fn the_former_name_of_a_group_is_read() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.read_file("[tend]\nlearnings = 7\n", "config.toml", Origin::Project).unwrap(), []);
+        assert_eq!(settings.maintenance.learnings, 7);
     }
 
     /// Invariant 12: a file that comes with a repository names no command and no address.

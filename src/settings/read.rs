@@ -6,7 +6,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::table::{RawValue, Setting, SettingKind};
+use super::setting::{RawValue, Setting, SettingKind};
 use super::{ALL, FORMAT, Origin, Settings};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
@@ -113,6 +113,8 @@ impl Settings {
         flatten("", table.get_ref(), &mut keys);
         let (mut problems, mut n_unknown) = (Vec::new(), 0);
         for (key, offset, value) in keys {
+            // The group had another name before.
+            let key = key.strip_prefix("tend.").map_or_else(|| key.clone(), |rest| format!("maintenance.{rest}"));
             match ALL.iter().find(|setting| setting.key == key) {
                 Some(setting) if setting.is_users_own() && origin == Origin::Project => {
                     problems.push(file.not_for_projects(setting, offset));

@@ -5,7 +5,7 @@ use super::activity::Ongoing;
 use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::display_path;
-use crate::entry::{MAX_FILE_BYTES, Source, place};
+use crate::entry::{Id, MAX_FILE_BYTES, Source, place};
 use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
 use crate::secret::{self, Secret};
 use crate::text::{floor, invisible};
@@ -74,21 +74,40 @@ impl Workspace {
     }
 }
 
-/// Returns the texts of knowledge, each with what it is called.
-fn fields(knowledge: &Knowledge) -> [(&'static str, String); 11] {
-    let details = knowledge.details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
+/// Returns the texts of knowledge, each with its name. A field that is added to [`Knowledge`] does not compile until it is listed here.
+fn fields(knowledge: &Knowledge) -> [(&'static str, String); 12] {
+    let Knowledge {
+        title,
+        tags,
+        body,
+        category,
+        feature,
+        scope,
+        importance: _,
+        source: _,
+        task_id,
+        run_id,
+        expires_at: _,
+        supersedes,
+        files,
+        questions,
+        details,
+    } = knowledge;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let details = details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
     [
-        ("title", knowledge.title.clone()),
-        ("body", knowledge.body.clone()),
-        ("tags", knowledge.tags.join("\n")),
-        ("scope", knowledge.scope.to_string()),
-        ("task_id", knowledge.task_id.clone().unwrap_or_default()),
-        ("run_id", knowledge.run_id.clone().unwrap_or_default()),
-        ("files", knowledge.files.join("\n")),
-        ("questions", knowledge.questions.join("\n")),
+        ("title", title.clone()),
+        ("body", body.clone()),
+        ("tags", tags.join("\n")),
+        ("scope", scope.to_string()),
+        ("task_id", text(task_id)),
+        ("run_id", text(run_id)),
+        ("supersedes", supersedes.iter().map(Id::as_str).collect::<Vec<_>>().join("\n")),
+        ("files", files.join("\n")),
+        ("questions", questions.join("\n")),
         ("details", details.unwrap_or_default()),
-        ("category", knowledge.category.clone().unwrap_or_default()),
-        ("feature", knowledge.feature.clone().unwrap_or_default()),
+        ("category", text(category)),
+        ("feature", text(feature)),
     ]
 }
 

@@ -7,35 +7,18 @@ use serde_json::Value;
 
 use crate::support::{NOW, TestBase, ids, without_scores};
 
-/// The commands, for what holds for all of them.
-const COMMANDS: [&str; 22] = [
-    "init",
-    "add",
-    "note",
-    "search",
-    "show",
-    "list",
-    "context",
-    "record",
-    "run",
-    "check",
-    "status",
-    "doctor",
-    "prune",
-    "consolidate",
-    "restore",
-    "supersede",
-    "promote",
-    "index",
-    "watch",
-    "mcp",
-    "merge-driver",
-    "completions",
-];
+/// Returns the commands, from the reference that a test compares with the program.
+fn commands() -> Vec<&'static str> {
+    let reference = include_str!("../../docs/src/reference/commands.md");
+    let headings = reference.lines().filter_map(|line| line.strip_prefix("## "));
+    headings.filter(|heading| !heading.contains(' ')).collect()
+}
+
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 14] = [
+const COMPLETE: [&[&str]; 18] = [
     &["init"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
+    &["note", "--event", "decision", "--summary", "One table per kind."],
     &["search", "nightly"],
     &["show", "wal"],
     &["list"],
@@ -44,6 +27,9 @@ const COMPLETE: [&[&str]; 14] = [
     &["check"],
     &["status"],
     &["doctor"],
+    &["prune"],
+    &["consolidate"],
+    &["promote", "wal", "feature:storage"],
     &["restore", "old"],
     &["supersede", "bench", "wal"],
     &["index"],
@@ -68,7 +54,7 @@ fn sample() -> TestBase {
 fn help_says_what_there_is() {
     let base = TestBase::without_memory();
     let mut help = base.run(["--help"]).answer(0);
-    for command in COMMANDS {
+    for command in commands() {
         help.push_str(&format!("\n================ {command}\n{}", base.run([command, "--help"]).answer(0)));
     }
     assert_snapshot!("help", help);

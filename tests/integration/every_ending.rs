@@ -356,7 +356,8 @@ fn recordings_are_read_as_their_clients_meant_them() {
         let client = match name.split('-').next().unwrap() {
             "claude" => Format::Claude,
             "codex" => Format::Codex,
-            _ => Format::Opencode,
+            "opencode" => Format::Opencode,
+            other => panic!("no format is known for {other}"),
         };
         assert_eq!((said.format, said.broken.len()), (client, 0), "{name}");
         assert_eq!(said.tokens_in.zip(said.tokens_out), tokens, "{name}");

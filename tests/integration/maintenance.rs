@@ -148,7 +148,7 @@ fn events_over_the_limits_are_archived() {
 
 #[test]
 fn similar_learnings_are_merged() {
-    let it = Garden::new("[tend]\nlearnings = 3\n");
+    let it = Garden::new("[maintenance]\nlearnings = 3\n");
     let first = it.learn("Foreign keys are off", &["sqlite", "schema"], "Switch them on.\n\nFor each connection.");
     it.pass(1);
     let second = it.learn("Cascades delete", &["sqlite", "schema", "delete"], "Mind `ON DELETE`.");
@@ -213,7 +213,7 @@ fn a_run_prunes_at_its_end_if_the_settings_say_so() {
         base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).now("2026-11-22T10:00:00Z").run().json(0)
     };
     assert_eq!(run("first")["maintenance"], serde_json::Value::Null);
-    base.write(".ralph/config.toml", "format = 1\n[tend]\nautomatic = true\n");
+    base.write(".ralph/config.toml", "format = 1\n[maintenance]\nautomatic = true\n");
     let tended = &run("second")["maintenance"];
     assert_eq!(tended["moved"][0]["id"], json!("knowledge/2026-11-20-for-a-day"));
     assert_eq!(base.files(".ralph/archive/knowledge").len(), 1);
@@ -286,7 +286,7 @@ proptest! {
     /// caps hold, and history is the same.
     #[test]
     fn maintenance_never_loses_a_statement(steps in steps()) {
-        let it = Garden::new("[tend]\nlearnings = 4\n[events]\nper_project = 2\nper_section = 1\nper_task = 1\nin_all = 4\n");
+        let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nper_project = 2\nper_section = 1\nper_task = 1\nin_all = 4\n");
         let mut statements = Vec::new();
         let counter = Rc::new(Cell::new(0));
         let number = || { counter.set(counter.get() + 1); counter.get() };

@@ -107,7 +107,7 @@ fn questions_are_kept_by_updates_merges_and_consolidation() {
     let merged = std::fs::read_to_string(&files[1]).unwrap();
     assert!(merged.contains("questions: [\"Why, oh why?\", \"Ours?\", \"Theirs?\"]"), "{merged}");
 
-    base.write(".ralph/config.toml", "[tend]\nlearnings = 2\n");
+    base.write(".ralph/config.toml", "[maintenance]\nlearnings = 2\n");
     for (title, body, question) in
         [("Sockets stay", "They stay open.", "Which port?"), ("Drop the client", "Drop it first.", "Who holds it?")]
     {

@@ -161,13 +161,14 @@ impl Run<'_> {
         let _ = child.stdin.take().unwrap().write_all(&self.input);
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
+        let arguments: Vec<&str> = self.arguments.iter().filter_map(|argument| argument.to_str()).collect();
         let ran = Ran {
             code: output.status.code(),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
+            command: format!("$ ralph-memory {}", arguments.join(" ")),
             folder: self.base.folder.path().display().to_string(),
         };
-        let arguments: Vec<&str> = self.arguments.iter().filter_map(|argument| argument.to_str()).collect();
         assert_answers(&arguments, &ran.stdout);
         ran
     }
@@ -180,6 +181,8 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// The command line, for failures.
+    command: String,
     folder: String,
 }
 
@@ -187,7 +190,7 @@ impl Ran {
     /// Fails where the exit code is another one, and returns what was answered.
     #[track_caller]
     pub(crate) fn answer(self, code: i32) -> String {
-        assert_eq!((self.code, self.stderr.as_str()), (Some(code), ""), "{self}");
+        assert_eq!((self.code, self.stderr.as_str()), (Some(code), ""), "{}\n{self}", self.command);
         self.stdout
     }
 
@@ -195,15 +198,16 @@ impl Ran {
     #[track_caller]
     pub(crate) fn says(self, code: i32, text: &str) {
         let is_said = self.stdout.contains(text) || self.stderr.contains(text);
-        assert!(self.code == Some(code) && is_said, "expected {code} and {text:?}, got {self}");
+        assert!(self.code == Some(code) && is_said, "{}\nexpected {code} and {text:?}, got {self}", self.command);
     }
 
     /// Fails where the exit code is another one or the answer is not one JSON object on a line, and
     /// returns that.
     #[track_caller]
     pub(crate) fn json(&self, code: i32) -> serde_json::Value {
-        assert_eq!(self.code, Some(code), "{self}");
-        assert!(self.stdout.ends_with("}\n") && self.stdout.lines().count() == 1, "{self}");
+        assert_eq!(self.code, Some(code), "{}\n{self}", self.command);
+        let is_line = self.stdout.ends_with("}\n") && self.stdout.lines().count() == 1;
+        assert!(is_line, "{}\n{self}", self.command);
         let value: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
         assert_eq!(value["schema_version"], 1);
         assert!(value["problems"].is_array());

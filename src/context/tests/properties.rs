@@ -159,8 +159,19 @@ fn materials() -> impl Strategy<Value = Material> {
         journal.splice(0..journal.len().min(attempts.len()), attempts.iter().cloned());
         let n_attempts = attempts.len() + n_older;
         let instructions = Instructions { task_id, suggests_events, ..Instructions::default() };
-        let told = Material { status, recurring, ..Material::default() };
-        Material { instructions, n_attempts, attempts, learnings, journal, matching, knowledge, events, ..told }
+        // Every field is named, so that a new one is tested.
+        Material {
+            instructions,
+            n_attempts,
+            attempts,
+            learnings,
+            status,
+            recurring,
+            journal,
+            matching,
+            knowledge,
+            events,
+        }
     })
 }
 

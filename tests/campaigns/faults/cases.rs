@@ -132,7 +132,7 @@ pub(super) fn at(day: u64) -> SystemTime {
 /// Makes a memory in which each command has something to do.
 pub(super) fn prepare(root: &Path) {
     Memory::init(root).unwrap();
-    fs::write(root.join(".ralph/config.toml"), "format = 1\n[tend]\nlearnings = 3\n").unwrap();
+    fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
     let on = |day: u64| Memory::open(root).unwrap().with_clock(move || at(day));
     let memory = on(270);
     let add =

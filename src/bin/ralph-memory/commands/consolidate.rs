@@ -7,7 +7,7 @@ use crate::ui::Ui;
 
 /// Merge similar learnings, if there are very many; the merged ones go to the archive
 ///
-/// If there are over 200 learnings (the setting `tend.learnings`), those of a category that share half of their tags
+/// If there are over 200 learnings (the setting `maintenance.learnings`), those of a category that share half of their tags
 /// are merged into the newest one. It gets their tags and, below its own text, each of their statements.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
