@@ -1,10 +1,10 @@
-//! Whose business an error is: one table of all of them.
+//! The kind of each error, by who can do something about it.
 //!
-//! It knows nothing of exit codes and of what people do about an error; those who show errors map the kinds.
+//! The program maps the kinds to exit codes.
 
 use super::Error;
 
-/// What sort of error it is, by who can do something about it.
+/// The kind of an error, by who can do something about it. A new kind is a breaking change: a caller decides about each.
 ///
 /// ```
 /// use ralph_memory::Memory;
@@ -15,7 +15,6 @@ use super::Error;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// What was asked for does not exist.
     NotFound,

@@ -1,8 +1,8 @@
 //! What goes wrong, in two strengths.
 //!
 //! An [`Error`] stops a call. A [`Problem`] is found in one file while a call goes on with the
-//! others, and is reported beside its result. This module knows nothing of terminals or exit codes:
-//! the program maps errors to them in one place.
+//! others, and is reported beside its result. This module knows nothing of terminals and exit codes:
+//! the program maps [kinds](ErrorKind) of errors to exit codes, and errors to hints.
 
 mod argument;
 mod findings;

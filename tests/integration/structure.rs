@@ -91,6 +91,34 @@ fn imports(sources: &[Source]) -> Graph {
     graph
 }
 
+/// Returns which files of the program use which, by `crate::` and `super::`. A file and those in its folder belong together.
+fn program_imports(sources: &[Source]) -> Graph {
+    let modules = |source: &Source| -> Option<Vec<String>> {
+        let path = source.path.strip_prefix("src/bin/ralph-memory/")?.trim_end_matches(".rs").trim_end_matches("/mod");
+        (path != "main").then(|| path.split('/').map(str::to_owned).collect())
+    };
+    let files: BTreeMap<Vec<String>, &str> =
+        sources.iter().filter_map(|source| Some((modules(source)?, source.path.as_str()))).collect();
+    let mut graph = Graph::new();
+    for (source, own) in sources.iter().filter_map(|source| Some((source, modules(source)?))) {
+        let code = source.before_tests().replace("super::super::", "above::");
+        let mut used: BTreeSet<Vec<String>> = BTreeSet::new();
+        for module in names_behind(&code, "crate") {
+            let inner = names_behind(&code, &format!("crate::{module}"));
+            used.extend(inner.into_iter().map(|name| vec![module.clone(), name]));
+            used.insert(vec![module]);
+        }
+        let above = &own[..own.len() - 1];
+        used.extend(names_behind(&code, "super").into_iter().map(|name| [above, &[name]].concat()));
+        let targets = used.iter().filter(|path| !own.starts_with(path) && !path.starts_with(&own));
+        graph.insert(
+            source.path.clone(),
+            targets.filter_map(|path| files.get(path)).map(|path| (*path).to_owned()).collect(),
+        );
+    }
+    graph
+}
+
 /// Returns the `impl` blocks of a file, each with the name of its type.
 fn impls(code: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
@@ -161,6 +189,9 @@ fn no_files_import_each_other_in_a_circle() {
     let graph = imports(&sources("src"));
     assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 200, "imports are not found");
     assert_eq!(circle(&graph), None);
+    let graph = program_imports(&sources("src/bin"));
+    assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 150, "imports of the program are not found");
+    assert_eq!(circle(&graph), None);
 }
 
 #[test]
@@ -181,6 +212,14 @@ fn circles_and_names_are_seen() {
     assert_eq!(circle_of("use super::b::X;", "fn f() { crate::store::a::g() }"), both);
     assert_eq!(circle_of("use super::b::X;", "use super::Store;"), None);
     assert_eq!(circle_of("use super::b::X;", "#[cfg(test)]\nmod tests { use super::super::a::Y; }"), None);
+
+    let of_program = |one: &str, other: &str| {
+        let files = [("commands/add", one), ("ui", other)];
+        circle(&program_imports(&files.map(|(path, text)| file(&format!("src/bin/ralph-memory/{path}.rs"), text))))
+    };
+    let both_of_program = ["commands/add", "ui"].map(|path| format!("src/bin/ralph-memory/{path}.rs"));
+    assert_eq!(of_program("use crate::ui::Ui;", "use crate::commands::{add, show};"), Some(both_of_program.to_vec()));
+    assert_eq!(of_program("use crate::ui::Ui;", "use crate::parse;"), None);
 
     let called = |one: &str, other: &str| {
         let graphs = calls(&[file("src/store/a.rs", one), file("src/store/b.rs", other)]);

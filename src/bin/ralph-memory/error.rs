@@ -1,4 +1,5 @@
-//! Error messages for people, and exit codes: the one place that maps errors to them.
+//! Error messages for people, and the exit code of each kind of error. The kinds are in the library (`src/error/kind.rs`), the hints in
+//! `advice.rs`.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -52,7 +53,7 @@ fn exit_of(error: &Error) -> Exit {
         ErrorKind::Refused => Exit::Refused,
         ErrorKind::Busy => Exit::Locked,
         ErrorKind::Environment => Exit::Io,
-        _ => Exit::Bug,
+        ErrorKind::Bug => Exit::Bug,
     }
 }
 
