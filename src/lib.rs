@@ -1,10 +1,10 @@
 //! The memory of a coding-agent loop.
 //!
-//! Every iteration of such a loop starts with an empty context. This gives it one: what was tried on
-//! the task and why it failed, what was learned elsewhere in the project, how the run is going and which
-//! model to use, within a budget. It reads what the agent answers for what should be remembered. All of
-//! it is markdown files with YAML frontmatter under `.ralph/`. The files are the truth. Everything else is
-//! made from them, and may be deleted at any time.
+//! Every iteration of such a loop starts with an empty context. This library provides one: earlier attempts at the task
+//! and why they failed, learnings from elsewhere in the project, the state of the run and the model to use, within a
+//! budget. It reads the agent's answer for anything worth remembering. Everything is stored in markdown files with YAML
+//! frontmatter under `.ralph/`. The files are the source; everything else is built from them, and may be deleted at any
+//! time.
 //!
 //! ```
 //! use ralph_memory::entry::Outcome;
@@ -27,7 +27,8 @@
 //! let iteration = memory.begin(&task, &run)?;
 //! assert_eq!(iteration.entries, [added.id]);
 //! assert!(iteration.context.contains("Use `cargo +nightly bench`."));
-//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized strategy)"));
+//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized
+//! strategy)"));
 //!
 //! // … give `iteration.context` to an agent; this is the end of what it answers.
 //! let text = format!("<journal>No runner has nightly.</journal>\n<task-failed>{}</task-failed>", iteration.task_id());
@@ -49,15 +50,14 @@
 //!    └─── memory ────┴──► history, strategy ──────────────┘
 //! ```
 //!
-//! A call looks at every file's stat ([`catalog`]), reads what changed ([`entry`]), and searches what
-//! is committed to the [`index`] together with a small one in memory of what is not. So an answer
-//! holds every change that was complete before the call began, and there is no daemon to keep it so. A
-//! process that lives long can [watch](Memory::watch) the files, to be told of changes and to have them indexed
-//! before anyone asks.
+//! A call checks every file's stat ([`catalog`]), reads the changed ones ([`entry`]), and searches the committed
+//! [`index`] together with a small one in memory for newer entries. So an answer includes every change that was
+//! complete before the call began, without a daemon. A long-lived process can [watch](Memory::watch) the files, to get
+//! events about changes and to have them indexed before the next call.
 //!
-//! Where the settings name an Ollama server, entries are also found by what they mean ([`semantic`]): whoever writes
-//! one has it embedded, and a search adds what the vectors say to the score. That server, and a Qdrant server on which a
-//! team shares the vectors, may be absent, slow or broken at any time: words are always enough.
+//! If the settings name an Ollama server, searches also find entries by their meaning ([`semantic`]): a new entry is
+//! embedded when it is written, and a search adds the similarity of the vectors to the score. That server, and a Qdrant
+//! server on which a team shares the vectors, may be absent, slow or broken at any time: words are always enough.
 //!
 //! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] folds the
 //! journal ([`history`]) into streaks and rates, chooses a model ([`strategy`]) and puts the
@@ -74,43 +74,44 @@
 //! | [head](entry::Head) | what lists, dedup and checks need of an entry |
 //! | [event](entry::Event) | knowledge of what happened: told to the tasks in its scope, and never brought up to date |
 //! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
-//! | sigil | an element in an agent's text that says something to the memory |
+//! | sigil | an element in an agent's text that writes to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
 //! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |
 //! | [`Problem`] | something wrong with one file, reported beside a result |
 //! | [`Error`] | what stops a call |
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! * Files are the truth: every answer is the same after `.ralph/cache/` is deleted, scores included.
+//! * Files are the source: every answer is the same after `.ralph/cache/` is deleted, scores included.
 //! * Reading never writes to a file that is under version control.
 //! * Only bytes that were read are replaced, and a replaced body is in the archive before the new one
 //!   is in place. A version that an editor saves at that very moment is kept and reported.
 //! * One bad file never hides another.
 //! * A locked, broken or missing cache makes a call slower, never wrong, and never fails a write.
 //! * Equal input gives equal bytes. A context never exceeds its budget.
-//! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only folded to
-//!   a line, quoted or fenced, and with sigils defused.
-//! * What looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
-//!   `[redacted: PATTERN]` in its place.
-//! * Characters that no reader sees are refused from agents, and shown wherever text is told.
+//! * Text of an entry reaches a path only as a slug, a terminal only sanitised, a prompt only folded to a line, quoted
+//! or fenced, and with sigils defused.
+//! * Text that looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has `[redacted:
+//! PATTERN]` in its place.
+//! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.
-//! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
-//!   else.
-//! * An attempt whose agent has ended is in the journal, or, where [`Memory::keeping_in`] names a folder, in a file
-//!   that the error names and [`Memory::record_kept`] takes.
-//! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
-//!   journal stays the same.
-//! * A file that comes with a repository names no command that is run, no address that text is sent to and nothing else of a server.
+//! * A journal file never changes, and facts that follow from the journal are stored nowhere else.
+//! * An attempt whose agent has ended is in the journal or, if [`Memory::keeping_in`] names a folder, in a file that
+//! the error names and [`Memory::record_kept`] records.
+//! * Maintenance deletes nothing: it moves files to the archive, on request, and facts from the journal stay the same.
+//! * A file that comes with a repository names no command that is run, no address that text is sent to and no other
+//! setting of a server.
 //!
 //! # Where to read
 //!
 //! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are merged), [`sigil`] (what an
-//! agent's text says), [`transcript`] (what its event stream says), [`history`], [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`],
-//! [`catalog`], [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the servers), [`context`](mod@context),
-//! [`watch`] (keeps the index up to date while files change), [`maintenance`] (what goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence, and,
-//! with the feature `runner`, the module `runner`, which runs the loop.
+//! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are
+//! merged), [`sigil`] (what an agent's text says), [`transcript`] (what its event stream says), [`history`],
+//! [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`], [`catalog`],
+//! [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the
+//! servers), [`context`](mod@context), [`watch`] (keeps the index up to date while files change), [`maintenance`] (what
+//! goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence,
+//! and, with the feature `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]

@@ -1,10 +1,10 @@
-//! Whose business an error is: one table of all of them.
+//! The kinds of errors, in one table.
 //!
-//! It knows nothing of exit codes and of what people do about an error; those who show errors map the kinds.
+//! It knows nothing of exit codes and of advice for people; the code that shows errors maps the kinds.
 
 use super::Error;
 
-/// What sort of error it is, by who can do something about it.
+/// The kind of an error, by who can do something about it.
 ///
 /// ```
 /// use ralph_memory::Memory;
@@ -17,7 +17,7 @@ use super::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked for does not exist.
+    /// The requested object does not exist.
     NotFound,
     /// An argument, a value or a setting makes no sense.
     Usage,
@@ -34,7 +34,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns what sort of error it is; of an attempt that was not recorded, that of the reason.
+    /// Returns the kind of the error; for an attempt that was not recorded, the kind of the reason.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
@@ -54,7 +54,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for something that a run cannot use.
+    /// Returns the error for an unusable argument of a run.
     #[cfg(feature = "runner")]
     pub(crate) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::Unusable { message: message.into(), hint: hint.into() }

@@ -21,8 +21,8 @@ impl Memory {
     /// let text = "---\ntitle: WAL\ntags: [sqlite]\n---\n\nSee [[nothing]].\n";
     /// std::fs::write(root.join(".ralph/knowledge/wal.md"), text)?;
     /// let report = Memory::open(root)?.check();
-    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no entry");
-    /// assert_eq!((report.total.warnings, report.files), (1, 1));
+    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no
+    /// entry"); assert_eq!((report.total.warnings, report.files), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> CheckReport {
@@ -57,8 +57,8 @@ impl Memory {
     }
 
     /// Fixes what [`Memory::doctor`] finds, where that needs no decision and can lose nothing: removes temporary files
-    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes caches
-    /// of other versions; makes git ignore the folders that belong to one machine.
+    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes
+    /// caches of other versions; makes git ignore the folders that belong to one machine.
     ///
     /// What cannot be fixed is reported, and the rest is fixed all the same.
     ///
@@ -70,7 +70,8 @@ impl Memory {
     /// Memory::init(root)?;
     /// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?;
     /// let report = Memory::open(root)?.fix()?;
-    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
+    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed
+    /// `.ralph/cache/index-0`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

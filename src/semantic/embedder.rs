@@ -1,7 +1,8 @@
-//! Vectors for entries: an entry is cut into chunks, the chunks are embedded by Ollama, and the cache keeps the vectors.
+//! Vectors for entries: an entry is cut into chunks, the chunks are embedded by Ollama, and the cache keeps the
+//! vectors.
 //!
-//! It does not know Qdrant, nor what is searched. Nothing that looks like a secret is sent to a server, and an entry has
-//! all of its vectors or none.
+//! It does not know Qdrant, nor what is searched. Nothing that looks like a secret is sent to a server, and an entry
+//! has all of its vectors or none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -221,8 +222,8 @@ impl Embedder {
         self.ollama.embed_document(PROBE, &limit).map_err(|error| self.failure(error, Timeouts::Batch))
     }
 
-    /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears the
-    /// cache, since vectors of two models of one name cannot be compared; returns whether it did.
+    /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears
+    /// the cache, since vectors of two models of one name cannot be compared; returns whether it did.
     pub(super) fn forget_other_model(&self, workspace: &Workspace, probe: &[f32]) -> Result<bool> {
         let store = &workspace.store;
         let content = xxh3_64(PROBE.as_bytes());

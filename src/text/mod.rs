@@ -1,4 +1,4 @@
-//! Words and pieces of text: comparing, cutting, and making safe to print.
+//! Words and pieces of text: comparing, cutting, and sanitising for output.
 
 mod invisible;
 
@@ -13,7 +13,7 @@ use self::invisible::is_invisible;
 pub use self::invisible::invisible;
 
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
-/// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
+/// or as a letter and an accent (NFD), which look the same. Text in that form is not copied.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::nfc("cafe\u{301}"), "caf\u{e9}");
@@ -22,12 +22,12 @@ pub fn nfc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
 
-/// Returns whether two names are the same, in whichever form each of them was written.
+/// Returns whether two names are the same, in whichever form each is written.
 pub fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
     one.map(nfc) == other.map(nfc)
 }
 
-/// Returns a tag as tags are compared: trimmed, in lower case and in the composed form.
+/// Returns a tag in the form for comparisons: trimmed, in lower case and in the composed form.
 pub fn fold_tag(tag: &str) -> String {
     nfc(tag.trim()).to_lowercase()
 }
@@ -61,8 +61,8 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the first line of `text`, or its first sentence where that is shorter, cut between words
-/// to at most `limit` characters with `…` where something was cut.
+/// Returns the first line of `text`, or its first sentence if that is shorter, cut between words to at most `limit`
+/// characters, marked with `…` if it was cut.
 ///
 /// ```
 /// use ralph_memory::text::first_sentence;
@@ -81,8 +81,8 @@ pub fn first_sentence(text: &str, limit: usize) -> String {
 /// The longest title that is made from a text, in characters.
 const MAX_TITLE: usize = 80;
 
-/// Returns the title of a text that was given none: its first sentence, without the marks of a list, a heading or a
-/// quotation, at most 80 characters.
+/// Returns a title for a text that has none: its first sentence, without the marks of a list, a heading or a quotation,
+/// at most 80 characters.
 ///
 /// ```
 /// use ralph_memory::text::title_of;
@@ -90,17 +90,17 @@ const MAX_TITLE: usize = 80;
 /// ```
 pub fn title_of(text: &str) -> String {
     let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
-        // A line that is markup alone says nothing.
+        // A line with only markup has no text.
         line.contains(char::is_alphanumeric)
     });
     let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
-    // A sentence may go on in the next line.
+    // A sentence may continue on the next line.
     let from = line.as_ptr() as usize - text.as_ptr() as usize;
     let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
     first_sentence(&paragraph.join(" "), MAX_TITLE)
 }
 
-/// Cuts `text` between words to at most `limit` characters, with `…` where something was cut.
+/// Cuts `text` between words to at most `limit` characters, marked with `…` if it was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
@@ -120,16 +120,16 @@ pub fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Returns the line of `text` that shares most words with `query`, cut between words to at most
-/// `limit` characters around the first word that is shared. Where none is, it is the first line.
+/// Returns the line of `text` that shares most words with `query`, cut between words to at most `limit` characters
+/// around the first shared word. Without a shared word it is the first line.
 ///
 /// ```
 /// use ralph_memory::text::excerpt;
-/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
-/// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
+/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is
+/// pinned."); assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
 /// ```
 pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
-    // Words count as the same when they begin alike, which is near enough to what the index does.
+    // Words count as the same if they begin alike, which is close to what the index does.
     let beginning = |word: &str| word.chars().take(5).collect::<String>();
     let wanted: HashSet<String> =
         words(query).iter().filter(|word| word.chars().count() > 2).map(|word| beginning(word)).collect();
@@ -149,7 +149,7 @@ pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
     }
     let line: Vec<&str> = best.0.split_whitespace().collect();
     let first = line.iter().position(|word| !shared(word).is_empty()).unwrap_or_default();
-    // The first shared word stands in the first half of what is shown, and does not fall off its end.
+    // The first shared word is in the first half of the excerpt, and is not cut off at its end.
     let length = line.get(first).map_or(0, |word| word.chars().count());
     let mut room = (limit / 2).min(limit.saturating_sub(length + 2));
     let mut start = first;
@@ -161,9 +161,8 @@ pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
     if start == 0 { shorten(&cut, limit) } else { format!("…{}", shorten(&cut, limit.saturating_sub(1))) }
 }
 
-/// Replaces what a terminal would act on, and what nobody would see: control characters but line break and tab, C1
-/// controls, characters that turn the direction of writing, and those that are [`invisible()`]. They are shown as
-/// `\u{…}`.
+/// Escapes control and invisible characters: all control characters except line break and tab, C1 controls, characters
+/// that change the direction of writing, and those that are [`invisible()`]. They become `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::for_terminal("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\n");
@@ -184,7 +183,7 @@ pub fn for_terminal(text: &str) -> String {
     safe
 }
 
-/// Shows the characters of a text that are [`invisible()`] as `\u{…}`.
+/// Escapes the characters of a text that are [`invisible()`] as `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::with_invisible_shown("a\u{200b}b"), "a\\u{200b}b");
@@ -205,18 +204,18 @@ fn acts_on_terminals(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t')) || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Returns how many tokens a language model is likely to make of `text`, rather too many than too few.
+/// Returns how many tokens a language model is likely to make of `text`; the estimate is rather too high.
 ///
-/// A token for every 3.3 ASCII characters, and 1.1 for every other character. Beside a real tokenizer
-/// (o200k) this is 25 to 45 % too many for English prose and source code, 0 to 20 % for Chinese, and up
-/// to 40 % too few for tables and box drawing.
+/// One token for every 3.3 ASCII characters, and 1.1 for every other character. Compared with a real tokenizer (o200k)
+/// this is 25 to 45 % too high for English prose and source code, 0 to 20 % for Chinese, and up to 40 % too low for
+/// tables and box drawing.
 pub fn estimate_tokens(text: &str) -> usize {
     let n_ascii = text.bytes().filter(u8::is_ascii).count();
     let n_other = text.chars().filter(|character| !character.is_ascii()).count();
     (n_ascii * 10).div_ceil(33) + (n_other * 11).div_ceil(10)
 }
 
-/// Returns how alike two words are, as the number of edits between them (Levenshtein).
+/// Returns the edit distance of two words (Levenshtein).
 pub fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -232,11 +231,11 @@ pub fn edit_distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The longest word that is compared with those that may be meant, in bytes: longer ones are no slip of the finger.
+/// The longest word that is compared with known ones, in bytes: longer ones are not typing errors.
 const MAX_MISSPELT: usize = 100;
 
-/// Returns which of the known words was probably meant by one that is none of them: at most a third of its letters
-/// differ. Words with a number in them are series of somebody's own.
+/// Returns the known word that an unknown one probably means: at most a third of the letters differ. Words with a
+/// number in them belong to a series of names.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let is_numbered = word.bytes().any(|byte| byte.is_ascii_digit());
     if word.len() > MAX_MISSPELT || is_numbered || known.clone().any(|known| known == word) {
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_get_no_orders() {
+    fn control_characters_are_escaped() {
         for character in ['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}', '\u{2066}', '\u{7f}', '\u{8}'] {
             assert!(!for_terminal(&format!("a{character}b")).contains(character));
         }
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn excerpts_show_what_was_looked_for() {
+    fn excerpts_show_the_matching_words() {
         let check = |text: &str, query: &str, limit, expected: &str| assert_eq!(excerpt(text, query, limit), expected);
         check("", "x", 10, "");
         check("one\ntwo", "", 10, "one");

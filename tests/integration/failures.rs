@@ -131,7 +131,8 @@ fn a_folder_that_is_a_file_is_6() {
     ");
 }
 
-/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns what it prints. `$0` is the program.
+/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns what it prints.
+/// `$0` is the program.
 #[track_caller]
 fn with_own_disk(base: &TestBase, script: &str) -> String {
     let mount = format!("mount -t tmpfs -o size=256k tmpfs .ralph || exit 125\n{script}");

@@ -39,8 +39,8 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
     base.run(["check", "--strict"]).says(1, "0 errors, 2300 warnings in 1 file");
 }
 
-/// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once now,
-/// so what is shown of it does not even need the file any more.
+/// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once
+/// now, so what is shown of it does not even need the file any more.
 #[test]
 fn a_file_is_read_once_for_all_that_is_shown_of_it() {
     let base = TestBase::new();

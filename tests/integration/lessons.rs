@@ -340,5 +340,5 @@ fn an_agent_that_removes_the_memory_ends_the_run_with_a_word() {
     let base = TestBase::new();
     let ran = run_agent(&base, "rm -rf .ralph\n", &["--task", "x", "--max-iterations", "2"]);
     assert_eq!(ran.code, Some(6), "{ran}");
-    assert!(ran.stderr.contains("`.ralph` went away meanwhile"), "{ran}");
+    assert!(ran.stderr.contains("`.ralph` was removed meanwhile"), "{ran}");
 }

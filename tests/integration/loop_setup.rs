@@ -288,7 +288,8 @@ fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
 }
 
-/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had ended.
+/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
+/// ended.
 #[test]
 fn why_an_attempt_ended_is_told_without_a_report() {
     let base = TestBase::new();

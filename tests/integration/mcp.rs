@@ -25,8 +25,8 @@ const TOOLS: [&str; 8] = [
     "get_feature_files",
     "get_failed_attempts",
 ];
-/// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that; the campaign `frames` holds it to a
-/// second.
+/// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that; the campaign
+/// `frames` holds it to a second.
 const LOCK_TIMEOUT_MS: u64 = 600_000;
 
 /// A memory with two entries of knowledge and a failed attempt, all of which try to end a task.

@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::support::TestBase;
 
-/// Every sort of thing that a terminal acts on: a colour, a title and a clipboard (OSC 0, 52), a link (OSC 8), a bell, a
-/// backspace, C1 in one character, deletion, turned text, other line breaks.
+/// Every sort of thing that a terminal acts on: a colour, a title and a clipboard (OSC 0, 52), a link (OSC 8), a bell,
+/// a backspace, C1 in one character, deletion, turned text, other line breaks.
 const ORDERS: [&str; 12] = [
     "\u{1b}[31m",
     "\u{1b}]0;t\u{7}",

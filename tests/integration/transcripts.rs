@@ -92,7 +92,7 @@ fn a_format_can_be_forced() {
     let shown = ran.to_string().replace(env!("CARGO_MANIFEST_DIR"), "[ROOT]");
     assert_eq!(
         shown,
-        "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it holds no event \
+        "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it has no event \
          of Codex; line 1: it is not a JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
          for plain text\n"
     );
