@@ -27,8 +27,7 @@
 //! let iteration = memory.begin(&task, &run)?;
 //! assert_eq!(iteration.entries, [added.id]);
 //! assert!(iteration.context.contains("Use `cargo +nightly bench`."));
-//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized
-//! strategy)"));
+//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized strategy)"));
 //!
 //! // … give `iteration.context` to an agent; this is the end of what it answers.
 //! let text = format!("<journal>No runner has nightly.</journal>\n<task-failed>{}</task-failed>", iteration.task_id());

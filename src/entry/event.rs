@@ -19,8 +19,7 @@ const MAX_TITLE: usize = 80;
 /// use ralph_memory::entry::Event;
 /// let event = Event::new("rejection", "The reviewer rejected the schema. It has no foreign keys.");
 /// let knowledge = event.to_knowledge()?;
-/// assert_eq!((knowledge.title.as_str(), knowledge.tags), ("The reviewer rejected the schema.",
-/// vec!["rejection".to_owned()]));
+/// assert_eq!((knowledge.title.as_str(), knowledge.tags), ("The reviewer rejected the schema.", vec!["rejection".to_owned()]));
 /// # Ok::<(), ralph_memory::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

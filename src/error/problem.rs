@@ -138,8 +138,8 @@ impl Problem {
     ///
     /// ```
     /// use ralph_memory::error::Problem;
-    /// let problem = Problem::warning(".ralph/knowledge/a.md", "no-tags", "it has no tags", "add
-    /// `tags`").at_line(Some(2)); assert_eq!(problem.to_string(), ".ralph/knowledge/a.md:2: it has no tags");
+    /// let problem = Problem::warning(".ralph/knowledge/a.md", "no-tags", "it has no tags", "add `tags`").at_line(Some(2));
+    /// assert_eq!(problem.to_string(), ".ralph/knowledge/a.md:2: it has no tags");
     /// ```
     pub fn warning(
         path: impl Into<String>,

@@ -21,8 +21,8 @@ impl Memory {
     /// let text = "---\ntitle: WAL\ntags: [sqlite]\n---\n\nSee [[nothing]].\n";
     /// std::fs::write(root.join(".ralph/knowledge/wal.md"), text)?;
     /// let report = Memory::open(root)?.check();
-    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no
-    /// entry"); assert_eq!((report.total.warnings, report.files), (1, 1));
+    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no entry");
+    /// assert_eq!((report.total.warnings, report.files), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> CheckReport {
@@ -70,8 +70,7 @@ impl Memory {
     /// Memory::init(root)?;
     /// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?;
     /// let report = Memory::open(root)?.fix()?;
-    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed
-    /// `.ralph/cache/index-0`"));
+    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

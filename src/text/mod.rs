@@ -125,8 +125,8 @@ pub fn floor(text: &str, at: usize) -> usize {
 ///
 /// ```
 /// use ralph_memory::text::excerpt;
-/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is
-/// pinned."); assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
+/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
+/// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
 /// ```
 pub fn excerpt(text: &str, query: &str, limit: usize) -> String {
     // Words count as the same if they begin alike, which is close to what the index does.

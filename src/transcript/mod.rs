@@ -460,8 +460,8 @@ impl ReaderMode {
 /// use ralph_memory::transcript::is_decision;
 /// assert!(is_decision("- **Decision:** one table per kind"));
 /// assert!(is_decision("Decided to keep the lock"));
-/// assert!(!is_decision("The decision: none yet") && !is_decision("Undecided to the end") &&
-/// !is_decision("Decision:")); ```
+/// assert!(!is_decision("The decision: none yet") && !is_decision("Undecided to the end") && !is_decision("Decision:"));
+/// ```
 pub fn is_decision(line: &str) -> bool {
     builder::decision(line).is_some()
 }
