@@ -113,7 +113,7 @@ fn described(name: &str) -> BTreeSet<&str> {
 
 /// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` stood twice in an answer.
 #[test]
-fn every_answer_is_in_the_schema_and_has_its_problems_once() {
+fn every_answer_matches_the_schema_and_has_problems_once() {
     assert_well_formed(&ANSWERS);
     let answers = answers();
     for (name, answers) in &answers {
@@ -148,7 +148,7 @@ fn every_command_has_a_schema() {
 }
 
 #[test]
-fn an_entry_is_the_same_wherever_it_is_listed() {
+fn an_entry_has_the_same_form_in_every_list() {
     let base = sample();
     let shared = described("entry");
     let of = |entries: &Value| {
@@ -166,7 +166,7 @@ fn an_entry_is_the_same_wherever_it_is_listed() {
 }
 
 #[test]
-fn explanations_come_when_they_are_asked_for() {
+fn explanations_come_on_request() {
     let base = sample();
     let first = |arguments: &[&str]| answer(&base, 0, arguments)["entries"][0].clone();
     let found = first(&["search", "nightly"]);
@@ -196,7 +196,7 @@ fn excerpts_have_no_secrets() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_such_answers() {
+fn examples_of_the_documentation_match_the_schema() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/reference/json.md")).unwrap();
     let mut n_examples = 0;
     for (at, _) in text.match_indices("```json\n") {

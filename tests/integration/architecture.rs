@@ -274,7 +274,7 @@ fn the_table_has_every_module() {
 }
 
 #[test]
-fn files_are_short_and_say_what_they_are() {
+fn files_are_short_and_have_headers() {
     let all = ["src", "tests", "benches", "examples"].map(sources);
     let mut faults = Vec::new();
     for source in all.iter().flatten() {
@@ -291,7 +291,7 @@ fn files_are_short_and_say_what_they_are() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_seen() {
+fn violations_are_detected() {
     let faults = |path: &str, text: &str| {
         let source = Source::new(path.to_owned(), text);
         let lists = [order_faults(&source), purity_faults(&source), crate_faults(&source)];

@@ -141,7 +141,7 @@ fn locked(base: &TestBase) -> File {
 }
 
 #[test]
-fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
+fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     let (base, whole) = (TestBase::new(), TestBase::new());
     let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     let said = format!(
@@ -217,7 +217,7 @@ fn an_attempt_whose_memory_the_agent_removed_is_kept() {
 }
 
 #[test]
-fn an_answer_that_comes_in_without_a_memory_is_kept() {
+fn an_answer_without_a_memory_is_kept() {
     let base = TestBase::new();
     begin(&base);
     fs::rename(base.at(".ralph"), base.at("away")).unwrap();
@@ -279,7 +279,7 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
 }
 
 #[test]
-fn a_loop_of_ones_own_gets_its_attempt_back() {
+fn a_custom_loop_gets_its_attempt_back() {
     let base = TestBase::new();
     let state = base.home().join("state");
     let open = || {
@@ -332,7 +332,7 @@ fn a_loop_of_ones_own_gets_its_attempt_back() {
 }
 
 #[test]
-fn what_is_no_attempt_that_was_kept_is_not_taken_for_one() {
+fn other_files_are_not_mistaken_for_saved_attempts() {
     let base = TestBase::new();
     begin(&base);
     let lock = locked(&base);
@@ -429,7 +429,7 @@ fn an_answer_outlives_a_run_that_is_killed_while_it_verifies() {
 }
 
 #[test]
-fn an_agent_that_stops_its_own_group_keeps_no_run_from_its_end() {
+fn an_agent_that_stops_its_own_group_does_not_block_the_end_of_a_run() {
     let base = TestBase::new();
     base.write("../home/said", SAID);
     let script =
@@ -536,7 +536,7 @@ fn refused_sigils_are_kept_in_the_notes() {
 }
 
 #[test]
-fn what_comes_in_beside_a_wrong_option_is_kept() {
+fn input_with_an_invalid_option_is_kept() {
     let base = TestBase::new();
     begin(&base);
     for wrong in
@@ -564,7 +564,7 @@ fn what_comes_in_beside_a_wrong_option_is_kept() {
 }
 
 #[test]
-fn what_nobody_can_keep_is_printed() {
+fn an_answer_that_cannot_be_kept_is_printed() {
     let base = TestBase::new();
     begin(&base);
     base.write("../home/file", "");
@@ -575,7 +575,7 @@ fn what_nobody_can_keep_is_printed() {
 }
 
 #[test]
-fn what_is_kept_names_the_memory_that_was_meant() {
+fn a_saved_attempt_names_its_memory() {
     let base = TestBase::new();
     // A memory in a folder of a repository, and one that is named from outside of it.
     fs::create_dir(base.at(".git")).unwrap();
@@ -614,7 +614,7 @@ fn a_kept_answer_ends_the_task_that_it_names() {
 }
 
 #[test]
-fn a_kept_answer_that_nobody_began_is_recorded_once() {
+fn a_saved_answer_without_an_iteration_is_recorded_once() {
     let base = TestBase::new();
     base.with(["record", "--run", "run-1"])
         .input("<journal>Once.</journal>")

@@ -259,7 +259,7 @@ fn check_reports_the_place_the_problem_and_the_fix() {
 }
 
 #[test]
-fn each_file_by_itself_is_reported_and_hides_nothing() {
+fn each_broken_file_is_reported_and_hides_nothing() {
     for (path, _, expected_places) in KEPT {
         // Of two files with one id it takes two.
         if matches!(path, "knowledge/healthy.md" | "knowledge/two-files.md") {
@@ -301,7 +301,7 @@ fn a_healthy_entry_is_found_among_them() {
 }
 
 #[test]
-fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
+fn bodies_stay_searchable_and_agents_see_only_valid_entries() {
     let broken = Broken::new().with_made();
     let memory = broken.memory();
     for _ in 0..2 {
@@ -324,7 +324,7 @@ fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
 }
 
 #[test]
-fn no_call_rewrites_any_of_them() {
+fn no_call_rewrites_a_broken_file() {
     let broken = Broken::new().with_made();
     let before = broken.bytes();
     let memory = broken.memory();
@@ -357,7 +357,7 @@ fn no_call_rewrites_any_of_them() {
 }
 
 #[test]
-fn bodies_made_to_cost_time_cost_none() {
+fn expensive_bodies_cost_no_time() {
     let broken = Broken::empty();
     // As large as an entry may be, of what markdown parsers are slow at.
     let repeated = [
@@ -385,7 +385,7 @@ const MAX_PEAK: u64 = 256 * 1024;
 /// Starts itself once more, in a process in which nothing else runs: the peak is one of the process.
 #[test]
 #[cfg(target_os = "linux")]
-fn reading_them_takes_little_memory() {
+fn reading_broken_files_takes_little_memory() {
     if let Some(root) = std::env::var_os(CHILD) {
         let memory = Memory::open(Path::new(&root)).unwrap();
         memory.check();
@@ -399,7 +399,7 @@ fn reading_them_takes_little_memory() {
     }
     let broken = Broken::new().with_made();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["broken::reading_them_takes_little_memory", "--exact"]).env(CHILD, broken.root());
+    child.args(["broken::reading_broken_files_takes_little_memory", "--exact"]).env(CHILD, broken.root());
     let done = child.output().unwrap();
     assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"), "{done:?}");
 }

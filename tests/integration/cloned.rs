@@ -125,7 +125,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
 }
 
 #[test]
-fn what_git_worked_with_elsewhere_is_thrown_away() {
+fn working_files_of_git_from_elsewhere_are_removed() {
     for begins in [true, false] {
         let base = TestBase::new();
         let planted = [".ralph/state/git/objects/info/alternates", ".ralph/state/git/index", ".ralph/state/git/x/y"];
@@ -145,7 +145,7 @@ fn what_git_worked_with_elsewhere_is_thrown_away() {
 }
 
 #[test]
-fn a_flood_of_iterations_is_told_in_a_line() {
+fn a_flood_of_iterations_is_reported_in_a_line() {
     let base = TestBase::new();
     for number in 1..=1_001 {
         let text = with(iteration(), "number", json!(number)).to_string();
@@ -221,7 +221,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
 }
 
 #[test]
-fn links_folders_and_pipes_in_the_state_are_reported_and_in_nobodys_way() {
+fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
     for kind in ["folder", "link", "pipe", "private"] {
         let base = TestBase::new();
         base.write("elsewhere.json", iteration().to_string());
@@ -245,7 +245,7 @@ fn links_folders_and_pipes_in_the_state_are_reported_and_in_nobodys_way() {
 }
 
 #[test]
-fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
+fn texts_of_a_task_are_kept_in_a_readable_form() {
     let base = TestBase::new();
     let title = format!("A task \u{1b}[31m {}", "long ".repeat(5_000));
     let description = "More.\n".repeat(200_000);
@@ -334,7 +334,7 @@ fn found(base: &TestBase, word: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
+fn an_entry_is_found_by_its_own_words_despite_a_cloned_cache() {
     let (own, foreign) = (TestBase::new(), indexed("marmots"));
     fill(&own, "walrus");
     // Of the same length, so that only its bytes tell.
@@ -383,7 +383,7 @@ fn copy_some(from: &TestBase, to: &TestBase, only: &str) {
 }
 
 #[test]
-fn a_project_that_is_copied_or_moved_makes_its_cache_again_and_says_nothing() {
+fn a_copied_or_moved_project_rebuilds_its_cache_silently() {
     let base = indexed("walrus");
     assert_eq!(found(&base, "walrus"), ["knowledge/e7"]);
     let copy = TestBase::without_memory();
@@ -406,7 +406,7 @@ fn a_project_that_is_copied_or_moved_makes_its_cache_again_and_says_nothing() {
 }
 
 #[test]
-fn a_crafted_segment_is_thrown_away_and_every_command_answers_as_without_it() {
+fn a_crafted_segment_is_discarded_and_changes_no_answer() {
     let own = indexed("walrus");
     let commands: [&[&str]; 7] = [
         &["search", "walrus", "--json"],
@@ -464,7 +464,7 @@ fn bytes_read(base: &TestBase, arguments: &[&str]) -> (Option<i32>, u64) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn giants_in_the_cache_are_not_read() {
+fn huge_files_in_the_cache_are_not_read() {
     const SIZE: u64 = 3 << 30;
     let good = indexed("walrus");
     let mut paths: Vec<PathBuf> = files(&good.at(".ralph/cache"));

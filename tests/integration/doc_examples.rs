@@ -196,7 +196,7 @@ fn missing<'a>(shown: &'a str, printed: &str) -> Option<&'a str> {
 
 /// What was seen in 0.1.0: the documentation showed what the program had printed some time ago.
 #[test]
-fn sessions_go_as_the_pages_show() {
+fn console_sessions_match_the_pages() {
     let mut n_commands = 0;
     for page in pages() {
         let stage = Stage::new();
@@ -264,7 +264,7 @@ fn every_example_in_toml_can_be_read() {
 }
 
 #[test]
-fn every_example_of_an_entry_is_in_order() {
+fn every_example_of_an_entry_is_valid() {
     let entries = all_blocks(&["markdown"]).into_iter().filter(|block| block.text.starts_with("---\n"));
     let mut n_entries = 0;
     for block in entries {
@@ -302,7 +302,7 @@ fn commands_are_found_in_blocks() {
 }
 
 #[test]
-fn what_is_left_out_stands_for_anything() {
+fn an_ellipsis_matches_any_text() {
     assert_eq!(missing("a\n…\nc\n", "a\nb\nc\n"), None);
     assert_eq!(missing("a\n…\nd\n", "a\nb\nc\n"), Some("d"));
     assert_eq!(missing("a\n", "a\nb\n"), Some("a\n"));
@@ -310,7 +310,7 @@ fn what_is_left_out_stands_for_anything() {
 
 /// Each line of the threat model is kept by a test, by its name.
 #[test]
-fn every_line_of_the_threat_model_is_kept_by_a_test() {
+fn every_line_of_the_threat_model_names_its_tests() {
     let root = root();
     let model = fs::read_to_string(root.join("docs/src/design/threat-model.md")).unwrap();
     let sources: String = ["src", "tests"]

@@ -121,7 +121,7 @@ fn limits_of_turns_tokens_and_money_are_blocked() {
 }
 
 #[test]
-fn a_refusal_is_blocked_and_says_so() {
+fn a_refusal_is_blocked_and_reported() {
     let refused = |more: &str| lines(&[INIT, &said("I cannot help with that."), &result("success", more)]);
     let failed = ["--agent-exit", "1"];
     let entry = ended(
@@ -138,7 +138,7 @@ fn a_refusal_is_blocked_and_says_so() {
 
 /// That a server is overloaded, or an account used up, says nothing of the task.
 #[test]
-fn an_error_of_the_api_is_no_failure_of_the_task() {
+fn an_error_of_the_api_is_not_a_failure_of_the_task() {
     let failed = ["--agent-exit", "1"];
     check(
         &lines(&[INIT, &result("success", r#""is_error":true,"result":"API Error: 529 overloaded_error""#)]),
@@ -161,7 +161,7 @@ fn an_error_of_the_api_is_no_failure_of_the_task() {
 }
 
 #[test]
-fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
+fn a_cut_stream_is_blocked_however_its_agent_ended() {
     let cut = lines(&[INIT, &said("I go on with the lock.")]);
     check(&cut, &[], "blocked");
     check(&cut, &["--agent-exit", "0"], "blocked");
@@ -171,7 +171,7 @@ fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
 }
 
 #[test]
-fn what_the_agent_said_counts_over_a_limit() {
+fn the_agents_outcome_counts_over_a_limit() {
     let done = lines(&[INIT, &said("<task-done>t-lock</task-done>"), &result("error_max_turns", r#""is_error":true"#)]);
     check(&done, &["--agent-exit", "1"], "done");
 }
@@ -179,7 +179,7 @@ fn what_the_agent_said_counts_over_a_limit() {
 /// What was seen: the agent printed a file that says `<task-done>`, and said itself that it failed; as text, the file
 /// counted too.
 #[test]
-fn a_sigil_in_a_file_that_the_agent_printed_is_not_its_word() {
+fn a_sigil_in_a_printed_file_does_not_count() {
     let file = "This is how to end: <task-done>t-lock</task-done>";
     let session = |kind: &str, message: &str| {
         format!(r#"{{"isSidechain":false,"type":"{kind}","message":{message},"uuid":"u","sessionId":"s","cwd":"/p"}}"#)
@@ -286,7 +286,7 @@ fn a_sigil_in_a_file_that_the_agent_printed_is_not_its_word() {
 }
 
 #[test]
-fn lines_of_json_that_nobody_knows_are_refused_with_what_was_tried() {
+fn unknown_json_lines_are_refused_with_the_tried_formats() {
     let unknown = "{\"event\":\"tool\",\"output\":\"<task-done>t-lock</task-done>\"}\n{\"event\":\"end\"}\n";
     for more in [&[][..], &["--format", "claude"]] {
         let (base, ran) = record(unknown, more);
@@ -319,7 +319,7 @@ fn lines_of_json_that_nobody_knows_are_refused_with_what_was_tried() {
 }
 
 #[test]
-fn what_an_agent_names_and_finds_stands_in_the_journal() {
+fn errors_and_files_of_an_agent_are_in_the_journal() {
     let call = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"c1","name":"Grep","input":{"pattern":"lock","path":"src/store.rs"}}]},"session_id":"s"}"#;
     let found = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"Found 2 files"}]},"session_id":"s","tool_use_result":{"mode":"files_with_matches","filenames":["src/a.rs","/etc/passwd"],"numFiles":2}}"#;
     let entry = ended(

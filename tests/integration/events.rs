@@ -38,7 +38,7 @@ fn events(base: &TestBase) -> Vec<String> {
 
 /// Seed 004: a new task in the same section sees what came of those before it.
 #[test]
-fn a_new_task_in_a_section_is_told_what_happened_there() {
+fn a_new_task_in_a_section_sees_its_events() {
     let base = TestBase::new();
     let memory = memory(&base);
     let rejected = "The reviewer rejected the schema. It has no foreign keys.";
@@ -67,7 +67,7 @@ fn a_new_task_in_a_section_is_told_what_happened_there() {
 /// What was seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run heard
 /// nothing, since nobody had called `note`.
 #[test]
-fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
+fn a_task_sees_the_results_of_others_in_its_section() {
     let base = TestBase::new();
     let memory = memory(&base);
     let login = Task { id: Some("t-login".into()), ..task("Add the login", "auth") };
@@ -115,7 +115,7 @@ fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
 
 /// Seed 004: events are written on submission, rejection, approval and guidance, each with who it was.
 #[test]
-fn every_sort_of_event_is_written_by_whoever_it_was() {
+fn every_kind_of_event_is_written_by_every_author() {
     let base = TestBase::new();
     let sorts = [
         ("submission", "coder"),
@@ -150,7 +150,7 @@ fn every_sort_of_event_is_written_by_whoever_it_was() {
 
 /// Seed 004: a context stays within its budget, and has no more events than the caps allow.
 #[test]
-fn a_context_has_no_more_events_than_it_may() {
+fn a_context_respects_the_limits_of_events() {
     let base = TestBase::new();
     let memory = memory(&base);
     for number in 0..40 {
@@ -183,7 +183,7 @@ fn a_context_has_no_more_events_than_it_may() {
 
 /// Seed 004: the same rejection twice is one fact.
 #[test]
-fn no_fact_is_told_twice_in_a_scope() {
+fn no_fact_is_repeated_in_a_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
     let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
@@ -210,7 +210,7 @@ fn no_fact_is_told_twice_in_a_scope() {
 
 /// Seed 004: only a strict block counts, and only where that is allowed.
 #[test]
-fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
+fn suggestions_are_read_from_a_strict_block_if_allowed() {
     let base = TestBase::new();
     let text = "Some words.\n\n## MEMORY_SUGGESTIONS\n\n```json\n[\n\
         {\"scope\": \"task\", \"event_type\": \"decision\", \"summary\": \"Use a queue.\", \"importance\": 70, \"tags\": [\"Queue\"], \"details\": {\"commit\": \"abc\", \"n\": [1, 2.5]}},\n\
@@ -282,7 +282,7 @@ fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
 
 /// Seed 004: what has expired is told to nobody.
 #[test]
-fn what_has_expired_or_is_replaced_is_told_to_nobody() {
+fn expired_and_replaced_events_are_in_no_context() {
     let base = TestBase::new();
     let note = |summary: &str, expires: &str| {
         let ran = base.run(["note", "--event", "hint", "--summary", summary, "--expires", expires, "--json"]);
@@ -302,7 +302,7 @@ fn what_has_expired_or_is_replaced_is_told_to_nobody() {
 
 /// Seed 004: no key and no service is needed to write any of it.
 #[test]
-fn nothing_but_files_is_needed() {
+fn events_need_nothing_but_files() {
     // The program runs with an empty environment in these tests, and git is not found there.
     let base = TestBase::new();
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
@@ -349,7 +349,7 @@ fn an_entry_is_promoted_to_another_scope() {
 }
 
 #[test]
-fn what_is_no_event_is_refused_with_its_reason() {
+fn invalid_events_are_refused_with_a_reason() {
     let base = TestBase::new();
     let long = "x".repeat(801);
     for (arguments, reason) in [
@@ -367,7 +367,7 @@ fn what_is_no_event_is_refused_with_its_reason() {
 }
 
 #[test]
-fn what_an_agent_repeats_of_events_says_nothing() {
+fn repeated_events_in_output_write_nothing() {
     let base = TestBase::new();
     let memory = listening(&base);
     let own = task("A task", "s");

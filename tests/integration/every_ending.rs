@@ -348,7 +348,7 @@ const READINGS: [Reading; 26] = [
 ];
 
 #[test]
-fn recordings_are_read_as_their_clients_meant_them() {
+fn recordings_are_read_correctly() {
     for Reading { name, exit, outcome, tokens, cost_usd, changed, errors } in READINGS {
         let text = fs::read(recording(name)).unwrap();
         let options = Options { root: "/home/dev/queue".to_owned(), ..Options::default() };

@@ -249,7 +249,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(n_sequences()))]
 
     #[test]
-    fn whatever_is_told_is_found_or_said_by_what_took_its_place(facts in prop::collection::vec(fact(), 2..7)) {
+    fn every_added_fact_is_found_or_contained_in_its_update(facts in prop::collection::vec(fact(), 2..7)) {
         check(&facts);
     }
 }

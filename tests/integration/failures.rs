@@ -44,7 +44,7 @@ fn answers(base: &TestBase) -> Vec<String> {
 }
 
 #[test]
-fn a_closed_pipe_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let base = sample();
     for arguments in
         [READING[0], READING[1], READING[2], READING[4], &["--help"], &["completions", "zsh"], &["list", "--json"]]
@@ -263,7 +263,7 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_left_alone() {
+fn files_that_cannot_be_edited_are_left_alone() {
     let base = sample();
     // Items of a list that a mapping stands for cannot be added to.
     let file = "---\ntitle: T\ntags: [a]\nsupersedes: {a: b}\n---\n\nx\n";
@@ -280,7 +280,7 @@ fn what_cannot_be_edited_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn links_lead_nowhere() {
+fn links_are_not_followed() {
     use std::os::unix::fs::symlink;
     let base = sample();
     fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
@@ -298,7 +298,7 @@ fn links_lead_nowhere() {
 }
 
 #[test]
-fn a_broken_cache_is_made_anew() {
+fn a_broken_cache_is_rebuilt() {
     let base = sample();
     let expected = base.run(["search", "nightly"]).answer(0);
     let _ = base.run(["index", "--rebuild"]).answer(0);
@@ -311,7 +311,7 @@ fn a_broken_cache_is_made_anew() {
 }
 
 #[test]
-fn input_that_nobody_gives_is_waited_for_and_read_once() {
+fn late_input_is_awaited_and_read_once() {
     let base = TestBase::new();
     let mut command = base.with(["add", "--title", "T", "--tags", "a"]).command();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

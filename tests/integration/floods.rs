@@ -42,7 +42,7 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
 /// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once
 /// now, so what is shown of it does not even need the file any more.
 #[test]
-fn a_file_is_read_once_for_all_that_is_shown_of_it() {
+fn a_file_is_read_once_for_all_its_problems() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", superseding());
     let memory = Memory::open(&base.root()).unwrap();
@@ -74,7 +74,7 @@ fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
 }
 
 #[test]
-fn more_problems_than_anybody_reads_are_counted() {
+fn too_many_problems_are_counted() {
     let base = TestBase::new();
     for at in 0..MAX_IN_ALL + 30 {
         base.write(

@@ -84,7 +84,7 @@ fn each_iteration_is_committed_and_nothing_else() {
 }
 
 #[test]
-fn knowledge_of_files_that_changed_is_doubted() {
+fn knowledge_about_changed_files_is_marked_as_unverified() {
     let project = Project::new();
     let base = &project.0;
     let lines = |from: usize, to: usize| (from..to).map(|line| line.to_string() + "\n").collect::<String>();

@@ -181,7 +181,7 @@ fn repository() -> TestBase {
 }
 
 #[test]
-fn no_setting_of_a_person_changes_what_git_answers() {
+fn no_user_setting_changes_the_answers_of_git() {
     let expected = two_attempts(&repository());
     assert_eq!(expected.1[0]["code"], "unverified", "{expected:?}");
     for setting in ["core.splitIndex=true", "color.ui=always", "log.showRoot=false", "submodule.recurse=true"] {
@@ -277,7 +277,7 @@ fn without_names(text: &str) -> String {
 }
 
 #[test]
-fn git_is_called_with_these_words_and_no_others() {
+fn git_is_called_with_exactly_these_arguments() {
     let base = repository();
     git(&base, &base.root(), &["config", "filter.lfs.clean", "cat"]);
     git(&base, &base.root(), &["config", "user.name", "t"]);
@@ -462,7 +462,7 @@ fn a_stale_git_lock_is_reported_and_stops_no_write() {
 }
 
 #[test]
-fn an_attempt_without_a_tree_is_recorded_all_the_same() {
+fn an_attempt_without_a_tree_is_still_recorded() {
     let base = repository();
     let index = fs::read(base.at(".git/index")).unwrap();
     let (context, record) =
@@ -485,7 +485,7 @@ fn an_attempt_without_a_tree_is_recorded_all_the_same() {
 }
 
 #[test]
-fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
+fn nothing_is_fetched_in_a_partial_clone() {
     let remote = repository();
     git(&remote, &remote.root(), &["config", "uploadpack.allowFilter", "true"]);
     let full = remote.root().display().to_string();

@@ -36,7 +36,7 @@ fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
 }
 
 #[test]
-fn what_was_finished_stays_and_what_was_cut_off_says_so() {
+fn finished_iterations_stay_and_cut_ones_are_marked() {
     let base = TestBase::new();
     // Each turn leaves a line where it cannot be lost, and the same in its notes.
     let agent = "#!/bin/sh\ncat > /dev/null\necho \"$RALPH_RUN_ID $RALPH_ITERATION\" >> \"$(dirname \"$0\")/turns\"\n\

@@ -32,7 +32,7 @@ fn journal(base: &TestBase) -> Vec<String> {
 const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
 
 #[test]
-fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
+fn an_agent_over_its_time_limit_is_ended_and_the_run_continues() {
     let base = TestBase::new();
     // A child of it leaves its process group, and it says that it is done.
     let script = format!(
@@ -52,7 +52,7 @@ fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
 }
 
 #[test]
-fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
+fn an_agent_that_ends_in_time_is_not_blocked() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]);
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -60,7 +60,7 @@ fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
 }
 
 #[test]
-fn a_verification_that_takes_too_long_has_failed() {
+fn a_verification_over_its_time_limit_has_failed() {
     let base = TestBase::new();
     let agent = agent(&base, &format!("cat > prompt-$RALPH_ITERATION\n{DONE}"));
     // It ends with success when it is asked to end.
@@ -76,7 +76,7 @@ fn a_verification_that_takes_too_long_has_failed() {
 }
 
 #[test]
-fn a_run_that_is_resumed_keeps_its_time_outs() {
+fn a_resumed_run_keeps_its_time_outs() {
     let base = TestBase::new();
     let agent = agent(&base, "sleep 1000");
     let arguments = ["--agent", &agent, "--timeout", "1s", "--verify-timeout", "7m", "--max-iterations", "1"];
@@ -106,7 +106,7 @@ fn resume(base: &TestBase, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
+fn a_run_at_its_cost_limit_begins_no_iteration() {
     let base = TestBase::new();
     // Three times 30 cents are a little less than 90 in binary.
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
@@ -122,7 +122,7 @@ fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
 }
 
 #[test]
-fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
+fn a_run_at_its_token_limit_begins_no_iteration() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
     assert_eq!(ran.code, Some(1), "{ran}");
@@ -132,7 +132,7 @@ fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
 }
 
 #[test]
-fn a_limit_that_cannot_be_counted_is_warned_of_once() {
+fn a_limit_that_cannot_be_counted_gives_one_warning() {
     let base = TestBase::new();
     let arguments = ["--agent", &agent(&base, "echo hm"), "--max-iterations", "2", "--max-cost", "1"];
     let ran = run(&base, &arguments);
@@ -144,7 +144,7 @@ fn a_limit_that_cannot_be_counted_is_warned_of_once() {
 const SECRET: &str = concat!("ghp_", "x7Kq2mVb9TzR4nWc8LpY3sHd6JfG1aQe5uXo");
 
 #[test]
-fn a_log_has_all_that_an_agent_wrote() {
+fn a_log_has_all_output_of_an_agent() {
     let base = TestBase::new();
     let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(base.root()).status();
     assert!(git.unwrap().success());
@@ -177,7 +177,7 @@ fn a_log_has_all_that_an_agent_wrote() {
 }
 
 #[test]
-fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
+fn an_unwritable_log_or_one_in_the_memory_is_refused() {
     let base = TestBase::new();
     base.write("file", "x").write("sub/x", "");
     std::os::unix::fs::symlink(base.at(".ralph/journal"), base.at("link")).unwrap();
@@ -198,7 +198,7 @@ fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
 }
 
 #[test]
-fn the_title_of_a_box_stands_above_its_iterations() {
+fn the_title_of_a_box_is_shown_above_its_iterations() {
     let base = TestBase::new();
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.

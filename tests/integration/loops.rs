@@ -294,7 +294,7 @@ fn the_library_and_two_commands_write_the_same_files() {
 }
 
 #[test]
-fn a_loop_is_seen_in_lists_and_entries() {
+fn a_loop_is_visible_in_lists_and_entries() {
     let (driven, _) = by_run();
     let run = driven.runs().pop().unwrap();
     let listed = driven.base.run(["list", "--kind", "journal"]).answer(0);
@@ -310,7 +310,7 @@ fn a_loop_is_seen_in_lists_and_entries() {
 }
 
 #[test]
-fn the_newest_run_goes_on() {
+fn the_newest_run_is_resumed() {
     let base = TestBase::new();
     let with_path = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
     with_path(&["run", "--resume", "--agent", "true"]).says(2, "no run to resume");
@@ -325,7 +325,7 @@ fn the_newest_run_goes_on() {
 }
 
 #[test]
-fn what_is_recorded_late_is_recorded_all_the_same() {
+fn a_late_record_is_still_recorded() {
     let base = TestBase::new();
     let begin = |task: &str| base.run(["context", "--task", task, "--run", RUN, "--json"]).json(0)["iteration"].clone();
     let record = |arguments: &[&str], text: &str| base.with([&["record"], arguments].concat()).input(text).run();
@@ -354,7 +354,7 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
 }
 
 #[test]
-fn an_interrupt_is_written_down_and_leaves_nothing_running() {
+fn an_interrupt_is_recorded_and_leaves_nothing_running() {
     heed_interrupts();
     let base = TestBase::new();
     let pids = base.home().join("pids");
@@ -390,7 +390,7 @@ fn an_interrupt_is_written_down_and_leaves_nothing_running() {
 
 /// What was seen in 0.1.0: the command that sums up an iteration was told that no file had changed.
 #[test]
-fn who_sums_up_an_iteration_is_told_which_files_changed() {
+fn the_summarising_command_gets_the_changed_files() {
     let drive = Loop::new();
     let seen = drive.beside().join("seen");
     drive.base.write("../home/sum.sh", format!("cat > {}\necho It writes the greeting.\n", seen.display()));

@@ -78,7 +78,7 @@ fn code(answer: &Value) -> i64 {
 }
 
 #[test]
-fn every_way_to_begin_is_understood() {
+fn every_handshake_is_understood() {
     let base = sample();
     let start = || Agent::start(base.with(["mcp"]).command());
     let asked = json!({"query": "readers"});
@@ -157,7 +157,7 @@ fn every_tool_is_described_for_every_client() {
 }
 
 #[test]
-fn every_tool_answers_what_it_says_it_does() {
+fn every_tool_answers_as_described() {
     let base = sample();
     let mut agent = agent(&base);
     let tools = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -309,7 +309,7 @@ fn what_a_tool_cannot_do_says_what_to_do() {
 }
 
 #[test]
-fn a_secret_is_refused_and_shown_nowhere() {
+fn a_secret_is_refused_and_never_shown() {
     let base = sample();
     let mut agent = agent(&base);
     let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
@@ -325,7 +325,7 @@ fn a_secret_is_refused_and_shown_nowhere() {
 }
 
 #[test]
-fn a_lock_that_stays_taken_is_told_and_keeps_nobody_from_reading() {
+fn a_stuck_lock_is_reported_and_blocks_no_reader() {
     let base = sample();
     let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "50").command());
     let lock = locked(&base);
@@ -338,7 +338,7 @@ fn a_lock_that_stays_taken_is_told_and_keeps_nobody_from_reading() {
 }
 
 #[test]
-fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
+fn many_calls_that_wait_for_a_lock_block_no_reader() {
     let base = sample();
     // They wait for half a minute.
     let mut agent = agent(&base);
@@ -360,7 +360,7 @@ fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
 }
 
 #[test]
-fn searches_that_wait_for_a_server_keep_nobody_from_reading() {
+fn searches_that_wait_for_a_server_block_no_reader() {
     let (base, ollama) = (sample(), Standin::start());
     // Longer than a test may take.
     ollama.knobs.delay_ms.store(600_000, Ordering::SeqCst);
@@ -397,7 +397,7 @@ fn what_means_the_same_is_found() {
 
 /// What was seen: an agent read the claim of a refuted attempt, and nothing of what a person had said.
 #[test]
-fn agents_are_told_what_refuted_an_attempt_and_what_a_person_said() {
+fn agents_see_the_refutation_of_an_attempt_and_feedback() {
     let base = TestBase::new();
     let attempt = |number: u32, outcome: &str, rest: &str| {
         let text = format!(
@@ -422,7 +422,7 @@ fn agents_are_told_what_refuted_an_attempt_and_what_a_person_said() {
 }
 
 #[test]
-fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
+fn every_call_sees_the_current_files_and_keeps_nothing_open() {
     let base = sample();
     let mut agent = agent(&base);
     let found =
@@ -445,7 +445,7 @@ fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
 }
 
 #[test]
-fn the_memory_is_the_one_that_is_meant() {
+fn the_selected_memory_is_used() {
     let base = TestBase::without_memory();
     let mut agent = agent(&base);
     let result = agent.call("search_memory", &json!({"query": "a"}));
@@ -526,7 +526,7 @@ fn resources_are_entries() {
 }
 
 #[test]
-fn prompts_have_what_the_memory_has() {
+fn prompts_contain_the_memory() {
     let base = sample();
     let mut agent = agent(&base);
     let mut text = |name: &str, arguments: Value| {
@@ -559,7 +559,7 @@ fn prompts_have_what_the_memory_has() {
 }
 
 #[test]
-fn faults_of_the_protocol_are_errors_of_it() {
+fn protocol_faults_are_protocol_errors() {
     let base = sample();
     let mut agent = agent(&base);
     assert_eq!(code(&agent.ask("tools/call", json!({"name": "forget", "arguments": {}}))), -32602);
@@ -652,7 +652,7 @@ fn an_unparsable_request_is_answered_under_its_id() {
 }
 
 #[test]
-fn a_line_without_end_takes_no_memory() {
+fn an_endless_line_takes_no_memory() {
     let base = sample();
     let mut agent = agent(&base);
     agent.write(&b"[".repeat(60 << 20));
@@ -662,7 +662,7 @@ fn a_line_without_end_takes_no_memory() {
 }
 
 #[test]
-fn it_ends_when_its_input_does() {
+fn the_server_ends_with_its_input() {
     let base = sample();
     let check = |agent: Agent| {
         let (status, took, rest) = agent.end();

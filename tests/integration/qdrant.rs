@@ -336,7 +336,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
 }
 
 #[test]
-fn what_differs_from_the_settings_is_told() {
+fn differences_from_the_settings_are_reported() {
     let home = Home::new("differs", "shared");
     let name = &home.settings.collection;
     let path = format!("/collections/{name}");

@@ -63,7 +63,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn silence_takes_the_time_of_one_call() {
+fn a_silent_server_takes_the_time_of_one_call() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let qdrant = open(&url, |settings| settings.timeout_ms = 60);
@@ -73,7 +73,7 @@ fn silence_takes_the_time_of_one_call() {
 }
 
 #[test]
-fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
+fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
@@ -99,7 +99,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
 
 /// Two projects with a feature of one name, whose models have other dimensions.
 #[test]
-fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
+fn another_projects_feature_collection_is_not_used() {
     let standin = Standin::start(None);
     let project = |name: &'static str| {
         open(&standin.url, move |settings| {
@@ -121,7 +121,7 @@ fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
 }
 
 #[test]
-fn a_server_that_fails_now_and_then_is_asked_again() {
+fn a_server_with_transient_failures_is_retried() {
     let (standin, qdrant) = filled();
     standin.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
@@ -136,7 +136,7 @@ fn a_server_that_fails_now_and_then_is_asked_again() {
 }
 
 #[test]
-fn a_connection_that_ends_is_told() {
+fn a_closed_connection_is_reported() {
     let (standin, qdrant) = filled();
     standin.knobs.drop_every.store(1, Ordering::SeqCst);
     for trouble in troubles(&qdrant) {
@@ -154,7 +154,7 @@ fn a_connection_that_ends_is_told() {
 }
 
 #[test]
-fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
+fn a_missing_or_wrong_key_is_reported_and_never_shown() {
     let standin = Standin::start(Some("sesame"));
     for key in ["", "opensaysme"] {
         let qdrant = open(&standin.url, |settings| key.clone_into(&mut settings.api_key));
@@ -180,7 +180,7 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
 }
 
 #[test]
-fn a_collection_that_is_gone_is_told() {
+fn a_missing_collection_is_reported() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
@@ -192,7 +192,7 @@ fn a_collection_that_is_gone_is_told() {
 }
 
 #[test]
-fn another_server_at_that_address_is_told() {
+fn another_server_at_that_address_is_reported() {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((404, "404 page not found".to_owned()));
     for trouble in troubles(&qdrant) {
@@ -215,7 +215,7 @@ fn another_server_at_that_address_is_told() {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_in_its_words() {
+fn a_refusal_of_the_server_is_reported_in_its_words() {
     let said = json!({ "status": { "error": "Validation error in JSON body: [limit: too large]" }, "time": 0.0 });
     let message = "Validation error in JSON body: [limit: too large]".to_owned();
     assert_eq!(searched(422, &said.to_string()), Err(RequestError::Refused { status: 422, message }));
@@ -233,7 +233,7 @@ fn what_a_server_refuses_is_told_in_its_words() {
 }
 
 #[test]
-fn only_what_can_be_true_is_believed() {
+fn only_plausible_answers_are_trusted() {
     let payload = |entry: &str| json!({ "entry": entry, "number": 0, "content": "00000000000000ff", "project": "" });
     let points = json!([
         { "id": "1", "score": 1e300, "payload": payload("knowledge/too-good") },
@@ -261,7 +261,7 @@ fn only_what_can_be_true_is_believed() {
 }
 
 #[test]
-fn a_list_without_an_end_ends() {
+fn an_endless_listing_is_cut() {
     let (standin, qdrant) = filled();
     for points in [json!([]), json!([{ "id": "1" }])] {
         let body = json!({ "result": { "points": points, "next_page_offset": "again" } }).to_string();
@@ -271,7 +271,7 @@ fn a_list_without_an_end_ends() {
 }
 
 #[test]
-fn more_collections_than_can_be_looked_at_are_refused() {
+fn too_many_collections_are_refused() {
     let (standin, _) = filled();
     let names: Vec<_> = (0..300).map(|number| json!({ "name": format!("feature-{number:016x}") })).collect();
     let body = json!({ "result": { "collections": names } }).to_string();

@@ -65,7 +65,7 @@ fn the_process_that_asks() {
 }
 
 #[test]
-fn a_server_is_called_when_its_certificate_is_trusted() {
+fn a_server_with_a_trusted_certificate_is_used() {
     let standin = server();
     let said = asked(&standin, &fixture("ours.pem"));
     assert!(said.contains("<version 1.18.3>"), "{said}");
@@ -73,7 +73,7 @@ fn a_server_is_called_when_its_certificate_is_trusted() {
 }
 
 #[test]
-fn a_server_whose_certificate_is_not_trusted_is_sent_nothing() {
+fn a_server_with_an_untrusted_certificate_gets_nothing() {
     let standin = server();
     let said = asked(&standin, &fixture("theirs.pem"));
     assert!(said.contains("<it cannot be reached: its certificate is not trusted here: UnknownIssuer>"), "{said}");

@@ -127,7 +127,7 @@ fn an_attempt_is_recorded_without_its_secrets() {
 }
 
 #[test]
-fn the_check_finds_what_people_committed() {
+fn check_finds_committed_secrets() {
     let base = TestBase::new();
     let (token, password) = (token(), password());
     base.entry("push", "Push", "git", &format!("é {token}"));
@@ -165,7 +165,7 @@ fn the_check_finds_what_people_committed() {
 
 /// What is cut to its last or first characters is redacted before: half of a key is a secret too.
 #[test]
-fn what_is_cut_is_redacted_before() {
+fn redaction_comes_before_cuts() {
     let base = TestBase::new();
     let (token, key) = (token(), "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20));
     let begin =
@@ -191,7 +191,7 @@ fn what_is_cut_is_redacted_before() {
 }
 
 #[test]
-fn no_field_and_no_message_lets_a_secret_pass() {
+fn no_field_or_message_shows_a_secret() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     let token = token();

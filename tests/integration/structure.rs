@@ -171,7 +171,7 @@ fn no_methods_of_a_type_call_each_other_in_a_circle_of_files() {
 }
 
 #[test]
-fn circles_and_names_are_seen() {
+fn circles_and_duplicate_names_are_detected() {
     let file = |path: &str, text: &str| Source::new(path.to_owned(), text);
     let circle_of = |one: &str, other: &str| {
         circle(&imports(&[file("src/store/mod.rs", ""), file("src/store/a.rs", one), file("src/store/b.rs", other)]))

@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_grown_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {
+    fn an_updated_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         Memory::init(root).unwrap();

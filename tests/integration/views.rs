@@ -68,7 +68,7 @@ fn a_memory_without_attempts_has_empty_views() {
 }
 
 #[test]
-fn a_view_says_what_the_file_says() {
+fn a_view_matches_the_file() {
     let base = TestBase::new();
     let fields = "feature: storage\noutcome: failed\nerror_category: test_failure\nmodel: opus\nduration_secs: 42.5\ncost_usd: 0.25\ntokens_in: 7\ntokens_out: 8\nfiles: {created: [a], modified: [b], read: [c], relevant: [d]}";
     let body = "> Notes.\n\n## Summary\n\n> Sum.\n\n## What was tried\n\n> Tried.\n\n## Why it failed\n\n> Why.\n\n## Error output\n\n> Out.\n\n## Retry suggestion\n\n> Retry.\n\n## Decisions\n\n> Decided.\n\n## Errors\n\n> Errs.\n\n## Validation output\n\n> Val.";
@@ -92,7 +92,7 @@ fn a_view_says_what_the_file_says() {
 }
 
 #[test]
-fn iterations_are_told_newest_first_and_by_feature() {
+fn iterations_are_listed_newest_first_and_by_feature() {
     let base = TestBase::new();
     for (path, second, fields) in [
         ("journal/run-1/0001", 1, "feature: storage"),
@@ -140,7 +140,7 @@ fn iterations_are_told_newest_first_and_by_feature() {
 }
 
 #[test]
-fn a_broken_file_hides_no_other_and_is_told_of() {
+fn a_broken_file_is_reported_and_hides_no_other() {
     let base = TestBase::new();
     attempt(&base, "journal/run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
     base.write(".ralph/journal/run-1/0002.md", "---\nrun_id: run-1\niteration: [\n---\nfeature: storage\n");
@@ -220,7 +220,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
 }
 
 #[test]
-fn a_context_tells_what_comes_back_in_its_feature() {
+fn a_context_shows_recurring_errors_of_its_feature() {
     let base = TestBase::new();
     base.write("src/db.rs", "").write("src/gone.rs", "").write("src/mine.rs", "");
     let files = "{modified: [src/db.rs, src/gone.rs, src/mine.rs, ../outside, /etc/passwd, .ralph/README.md]}";
@@ -251,7 +251,7 @@ fn a_context_tells_what_comes_back_in_its_feature() {
 }
 
 #[test]
-fn a_context_looks_back_over_the_last_iterations_of_a_feature() {
+fn a_context_covers_the_last_iterations_of_a_feature() {
     let base = TestBase::new();
     base.write("src/db.rs", "");
     for number in 1..=503 {
@@ -275,7 +275,7 @@ fn a_context_looks_back_over_the_last_iterations_of_a_feature() {
 }
 
 #[test]
-fn a_task_without_a_feature_hears_of_its_own_errors() {
+fn a_task_without_a_feature_sees_its_own_errors() {
     let base = TestBase::new();
     base.write("src/db.rs", "");
     let memory = open(&base);

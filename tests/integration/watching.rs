@@ -105,7 +105,7 @@ fn the_command_prints_what_it_indexed() {
 }
 
 #[test]
-fn people_read_lines_without_what_a_terminal_acts_on() {
+fn printed_lines_contain_no_control_characters() {
     let base = TestBase::new();
     let command = Command::start(&base, &["--poll"]);
     assert_eq!(command.line(), "watching 0 entries in 2 folders, by checking every second; Ctrl-C ends it");
@@ -122,7 +122,7 @@ fn people_read_lines_without_what_a_terminal_acts_on() {
 }
 
 #[test]
-fn it_ends_when_nobody_reads() {
+fn watch_ends_when_its_output_is_closed() {
     let base = TestBase::new();
     let mut command = base.with(["watch", "--json"]).command();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -135,7 +135,7 @@ fn it_ends_when_nobody_reads() {
 }
 
 #[test]
-fn there_must_be_a_memory() {
+fn watch_requires_a_memory() {
     let base = TestBase::without_memory();
     let ran = base.run(["watch"]);
     assert_eq!(ran.code, Some(3), "{ran}");
@@ -170,7 +170,7 @@ fn files(base: &TestBase) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_channel_tells_callers_of_the_library() {
+fn a_channel_reports_to_callers_of_the_library() {
     for mode in [WatchMode::Native, WatchMode::Poll] {
         let base = TestBase::new();
         let memory = Arc::new(Memory::open(&base.root()).unwrap());
@@ -204,7 +204,7 @@ fn a_channel_tells_callers_of_the_library() {
 }
 
 #[test]
-fn reading_is_no_change() {
+fn reading_is_not_a_change() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
@@ -221,7 +221,7 @@ fn reading_is_no_change() {
 
 /// Nobody takes what is told, for as long as it lasts; then all of it comes, put together.
 #[test]
-fn a_consumer_that_stalls_misses_nothing() {
+fn a_stalled_receiver_misses_nothing() {
     let base = TestBase::new();
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
     let watching = memory.watch(WatchMode::Native).unwrap();
@@ -242,14 +242,14 @@ fn a_consumer_that_stalls_misses_nothing() {
 }
 
 #[test]
-fn however_an_editor_saves_no_answer_is_stale() {
+fn no_answer_is_stale_however_an_editor_saves() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = saves::run(folder.path(), 5, 1);
     assert_eq!(outcome.saves, 50);
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_told_once_and_changes_are_told_all_the_same() {
+fn an_unwritable_cache_is_reported_once_and_changes_still_are() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     // A file stands in its place.
