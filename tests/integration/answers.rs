@@ -47,7 +47,7 @@ fn sample() -> TestBase {
     base
 }
 
-/// Runs a command for its JSON, which the run itself holds against the schema.
+/// Runs a command for its JSON, which is checked against the schema.
 fn answer(base: &TestBase, code: i32, arguments: &[&str]) -> Value {
     base.run([arguments, &["--json"]].concat()).json(code)
 }
@@ -111,7 +111,7 @@ fn described(name: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` stood twice in an answer.
+/// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` occurred twice in an answer.
 #[test]
 fn every_answer_matches_the_schema_and_has_problems_once() {
     assert_well_formed(&ANSWERS);
@@ -175,16 +175,16 @@ fn explanations_come_on_request() {
     let sum: f64 =
         explained["explanation"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
     assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-9, "{explained}");
-    // Nothing was asked, so the first line stands for it.
+    // Without a query, the first line is the excerpt.
     let listed = answer(&base, 0, &["list", "--tag", "sqlite"]);
     assert_eq!(listed["entries"][0]["excerpt"], "Readers go on in WAL mode.");
 }
 
-/// Found by the campaign of hostile clones: a secret in an entry's first line stood in `list --json`.
+/// Found by the campaign of hostile clones: `list --json` showed a secret in an entry's first line.
 #[test]
 fn excerpts_have_no_secrets() {
     let base = TestBase::new();
-    // In pieces, so that nobody takes it for one.
+    // In pieces, so that scanners do not report it.
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
     base.entry("deploys", "Deploys", "ops", &format!("The token for deploys is {token}."));
     for arguments in [&["list"][..], &["search", "token", "deploys"]] {

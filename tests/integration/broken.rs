@@ -28,7 +28,7 @@ enum Use {
 }
 use Use::{Entry, Found, Reported};
 
-/// What must be said of a file: code, line and column (0 where there is none).
+/// The expected problem of a file: code, line and column (0 if there is none).
 type Expected = &'static [(&'static str, u32, u32)];
 
 /// What the files of `fixtures/broken` show, below `.ralph/`.
@@ -91,7 +91,7 @@ const LIMIT_AT_WORST: Duration = Duration::from_secs(if cfg!(debug_assertions) {
 
 /// The fixture in a temporary folder.
 struct Broken {
-    /// Holds the memory in `root`, and something that is none of its business.
+    /// Contains the memory in `root`, and something unrelated.
     folder: tempfile::TempDir,
 }
 
@@ -111,7 +111,7 @@ impl Broken {
         Broken { folder }
     }
 
-    /// Adds what git cannot hold.
+    /// Adds files that git cannot contain.
     fn with_made(self) -> Broken {
         let at = |path: &str| self.root().join(".ralph/knowledge").join(path);
         let head = "---\ntitle: \"Made by the test\"\ntags: [made]\n---\n\n";
@@ -142,7 +142,7 @@ impl Broken {
         Memory::open(&self.root()).unwrap()
     }
 
-    /// Returns what every file is and holds, links as links, but for what is made from the others.
+    /// Returns the kind and content of every file, links as links, except rebuilt files.
     fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -185,7 +185,7 @@ fn all() -> Vec<(&'static str, Use, Expected)> {
     KEPT.into_iter().chain(MADE).collect()
 }
 
-/// Returns the word that stands in the body of one file alone.
+/// Returns the word that only one file's body contains.
 fn word(path: &str) -> String {
     match path {
         "knowledge/team/two-files.md" => "zzfirstfile".to_owned(),
@@ -252,7 +252,7 @@ fn check_reports_the_place_the_problem_and_the_fix() {
     memory.rebuild_index().unwrap();
     let again = quick("a check with an index", || memory.check());
     assert_eq!(again, checked);
-    // Rows are what has an entry's name; a folder, or a name that is no text, is a problem and no row.
+    // Rows have an entry's name; a folder, or a name that is not text, is a problem and not a row.
     let not_rows =
         ["config.toml", "knowledge/caf\u{fffd}.md", "knowledge/folder.md", "knowledge/outside", "knowledge/loop"];
     assert_eq!(checked.files, all().len() - not_rows.len());
@@ -371,7 +371,7 @@ fn expensive_bodies_cost_no_time() {
         fs::write(&path, format!("{head}{body}")).unwrap();
         let memory = broken.memory();
         let checked = within(LIMIT_AT_WORST, part, || memory.check());
-        // However many links there are, they are not told one by one.
+        // However many links there are, they are not reported one by one.
         assert!(checked.problems.len() < 100, "{part}: {} problems", checked.problems.len());
         fs::remove_file(path).unwrap();
     }

@@ -223,7 +223,7 @@ fn a_damaged_index_is_rebuilt() {
             damage(&mut bytes);
             fs::write(&full, bytes).unwrap();
             assert_eq!(search(), expected, "{path}, damage {kind}");
-            // Writing goes on too, and leaves an index that works.
+            // Writing works too, and leaves a working index.
             let title = format!("Written behind damage {kind} to {number}");
             let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
             assert_eq!(added.code, Some(0), "{path}, damage {kind}: {added}");

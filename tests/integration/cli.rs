@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{NOW, TestBase, ids, without_scores};
 
-/// The commands, for what holds for all of them.
+/// The commands, for rules that apply to all of them.
 const COMMANDS: [&str; 22] = [
     "init",
     "add",
@@ -116,7 +116,7 @@ fn init_inside_of_a_memory_requires_here() {
     assert!(base.at("src/.ralph/config.toml").exists());
 }
 
-/// What was seen in 0.1.0: `--root src` and `--root .ralph` said that there was no memory above either.
+/// Seen in 0.1.0: `--root src` and `--root .ralph` reported that there was no memory above either.
 #[test]
 fn a_root_inside_of_a_memory_gets_the_path_of_the_memory() {
     let base = TestBase::new();
@@ -584,7 +584,7 @@ fn context_is_for_an_agent() {
     let without = base.run(["context", "--task", "install the nightly toolchain", "--dry-run", "--no-task"]);
     assert_eq!(ran.stdout.split_once("## Project").unwrap().1, without.stdout.strip_prefix("## Project").unwrap());
     assert_eq!(base.run(["prime", "--task", "install the nightly toolchain", "--dry-run"]).answer(0), ran.stdout);
-    // What is scoped is seen by its own tasks alone, and what has expired by none.
+    // Scoped entries are shown only to their tasks, and expired ones to none.
     let now = |time: &str, feature: &str| {
         ids(
             &base.with(["context", "--task", "logins", "--feature", feature, "--json"]).now(time).run().json(0)["entries"],
@@ -1008,7 +1008,7 @@ fn without_a_memory_is_3() {
     error: no `.ralph` folder in `[TEMP]/project` or above it
     hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
-    // An entry that is to be added is not read before it is known where it goes.
+    // The body of a new entry is not read before its place is known.
     assert_snapshot!(base.run(["add", "--title", "T", "--tags", "a"]), @"
     exit 3
     --- stderr

@@ -17,7 +17,7 @@ fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-/// Runs `git` in a folder with nobody's settings.
+/// Runs `git` in a folder without settings.
 #[track_caller]
 fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
@@ -57,7 +57,7 @@ fn iteration() -> Value {
 
 const ITERATION: &str = ".ralph/state/iterations/run-1-0001.json";
 
-/// Returns what a file of an iteration says as if it had been written here.
+/// Returns the content of an iteration's file as if it had been written here.
 fn sealed(base: &TestBase, text: &str) -> String {
     if !base.at(".ralph/state/lock").exists() {
         base.write(".ralph/state/lock", "");
@@ -113,7 +113,8 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     };
     let expected = [format!("\"{ITERATION}\" \"bad-iteration\""), format!("\"{ITERATION}\" \"tracked-state\"")];
     assert_eq!(problems(&clone), expected);
-    // What is begun here counts, also where somebody commits it; what came along does not, whatever git says of it.
+    // Iterations that begin here count, even if they are committed; those from a clone do not, whatever git says about
+    // them.
     run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2: ");
     git(&clone.root(), &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
@@ -176,7 +177,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
         assert_eq!(problems[0]["code"], "bad-iteration", "{name}: {checked}");
         assert!(problems[0]["message"].as_str().unwrap().contains(what), "{name} {what}: {checked}");
         assert_eq!(problems.as_array().unwrap().len(), 1, "{checked}");
-        // It is in nobody's way.
+        // It does no harm.
         let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
         assert_eq!(begun.code, Some(0), "{name} {text}: {begun}");
         let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
@@ -239,7 +240,7 @@ fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
         assert_eq!(begun.code, Some(0), "{kind}: {begun}");
         let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
         assert_eq!(recorded.code, Some(0), "{kind}: {recorded}");
-        // Number 1 is taken by what lies there.
+        // Number 1 is taken by the file there.
         assert!(base.at(".ralph/journal/run-1/0002.md").exists(), "{kind}");
     }
 }
@@ -291,7 +292,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Puts a file in the place of another, as git does.
+/// Replaces a file with another one, as git does.
 fn put(path: &Path, bytes: &[u8]) {
     let beside = path.with_file_name("beside");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -337,7 +338,7 @@ fn found(base: &TestBase, word: &str) -> Vec<String> {
 fn an_entry_is_found_by_its_own_words_despite_a_cloned_cache() {
     let (own, foreign) = (TestBase::new(), indexed("marmots"));
     fill(&own, "walrus");
-    // Of the same length, so that only its bytes tell.
+    // Of the same length, so that only its bytes differ.
     foreign.entry("e7", "Entry 7", "x", "It is about the marmot.");
     foreign.run(["index", "--rebuild"]).says(0, "the index has ");
     forge(&foreign, &own);

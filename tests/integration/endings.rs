@@ -1,4 +1,4 @@
-//! How attempts end, told by what real clients print: limits, refusals, crashes, and files that hold events.
+//! How attempts end, judged by the output of real clients: limits, refusals, crashes, and files that contain events.
 
 use std::fs;
 
@@ -131,7 +131,7 @@ fn a_refusal_is_blocked_and_reported() {
         &failed,
     );
     assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
-    // Also where the client does not call it an error.
+    // Also if the client does not call it an error.
     let entry = ended(&refused(r#""is_error":false,"stop_reason":"refusal","result":"I cannot help with that.""#), &[]);
     assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
 }
@@ -281,7 +281,7 @@ fn a_sigil_in_a_printed_file_does_not_count() {
         "{entry}"
     );
     assert!(entry.contains("tokens_in: 112") && entry.contains("tokens_out: 12"), "{entry}");
-    // 0.0009000000000000001 stood here.
+    // This was 0.0009000000000000001.
     assert!(entry.contains("cost_usd: 0.0009\n"), "{entry}");
 }
 
@@ -301,12 +301,12 @@ fn unknown_json_lines_are_refused_with_the_tried_formats() {
         base.run(["status"]).says(0, "journal ");
         assert!(base.files(".ralph").iter().all(|path| !path.contains("journal/")));
     }
-    // Who knows that it is what the agent said can say so.
+    // An option can confirm that it is the agent's text.
     let (base, ran) = record(unknown, &["--format", "text"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(journal(&base).contains("\noutcome: done\n"));
 
-    // A run ends, what was made is written down, and nothing is held against the task.
+    // The run ends, its changes are recorded, and the task is not blamed.
     let base = TestBase::new();
     base.write("out.jsonl", unknown);
     let arguments = ["run", "--task", "Add the lock", "--task-id", TASK, "--agent", "cat out.jsonl"];

@@ -1,4 +1,4 @@
-//! Events and scopes: who is told of what happened, how much of it, and how often.
+//! Events and scopes: which contexts show an event, in what detail, and how often.
 
 use ralph_memory::entry::{Event, Outcome, Source};
 use ralph_memory::memory::{AddAction, Iteration, Report, Run, Validated};
@@ -11,7 +11,7 @@ fn memory(base: &TestBase) -> Memory {
     Memory::open(&base.root()).unwrap()
 }
 
-/// Returns a memory that takes events from what an agent says.
+/// Returns a memory that reads events from an agent's output.
 fn listening(base: &TestBase) -> Memory {
     base.write(".ralph/config.toml", "format = 1\n[events]\nfrom_output = true\n");
     memory(base)
@@ -25,7 +25,7 @@ fn begin(memory: &Memory, task: &Task) -> Iteration {
     memory.begin(task, &Run::named("run-1")).unwrap()
 }
 
-/// Ends an iteration with what its agent said, and returns what was refused.
+/// Ends an iteration with its agent's output, and returns the refusals.
 fn say(memory: &Memory, task: &Task, text: &str) -> Vec<String> {
     let iteration = begin(memory, task);
     memory.finish(&iteration, &Report { text: text.to_owned(), ..Report::default() }).unwrap().refused
@@ -36,7 +36,7 @@ fn events(base: &TestBase) -> Vec<String> {
     files.into_iter().filter(|path| path.contains("/events/")).collect()
 }
 
-/// Seed 004: a new task in the same section sees what came of those before it.
+/// Seed 004: a new task in the same section sees the results of those before it.
 #[test]
 fn a_new_task_in_a_section_sees_its_events() {
     let base = TestBase::new();
@@ -64,8 +64,8 @@ fn a_new_task_in_a_section_sees_its_events() {
     assert!(told.find("**Feature `login`**") < told.find("**Project**"));
 }
 
-/// What was seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run heard
-/// nothing, since nobody had called `note`.
+/// Seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run saw nothing,
+/// since `note` was never called.
 #[test]
 fn a_task_sees_the_results_of_others_in_its_section() {
     let base = TestBase::new();
@@ -98,7 +98,7 @@ fn a_task_sees_the_results_of_others_in_its_section() {
     assert!(other.context.contains(approved), "{}", other.context);
     let kitchen = memory.begin(&task("Paint kitchens", "home"), &Run::named("run-3")).unwrap();
     assert!(!kitchen.context.contains("Add the login"), "{}", kitchen.context);
-    // It is found, stands in one place of a context, and in no second file.
+    // It is found, is shown once in a context, and is in no second file.
     let query = Query { text: "the proxy strips cookies".into(), ..Query::default() };
     // The first two say the same; which of them is newer depends on when a second ended.
     let first = memory.search(&query, 1).unwrap().hits[0].entry.id.to_string();
@@ -106,7 +106,7 @@ fn a_task_sees_the_results_of_others_in_its_section() {
     let same = memory.begin(&task("Add the login for the other app", "auth"), &Run::named("run-4")).unwrap();
     assert_eq!(same.context.matches("The header is X-Session.").count(), 1, "{}", same.context);
     assert!(events(&base).is_empty());
-    // The caps hold for both together.
+    // The limits apply to both together.
     base.write(".ralph/config.toml", "format = 1\n[events]\nper_section = 1\n");
     let capped = self::memory(&base).begin(&task("Paint kitchens", "auth"), &Run::named("run-5")).unwrap();
     assert_eq!(capped.context.matches("Add the login: ").count(), 1, "{}", capped.context);
@@ -166,7 +166,7 @@ fn a_context_respects_the_limits_of_events() {
     let iteration = begin(&memory, &own);
     let count = |word: &str| iteration.context.matches(word).count();
     assert!(iteration.context.chars().count() <= 27_000 + 2_200);
-    // What there is no room for is named; what is beyond the caps, 30 and 12, is not.
+    // Events without room are listed; those over the limits, 30 and 12, are not.
     let (decisions, hints) = (count("- **[decision]** "), count("- **[hint]** "));
     assert_eq!(decisions + hints + iteration.left_out.len(), 30 + 12);
     for number in 0..5 {
@@ -198,7 +198,7 @@ fn no_fact_is_repeated_in_a_scope() {
     ] {
         assert_eq!(memory.note(&other).unwrap().action, AddAction::Created);
     }
-    // One that nobody is told of any more is noted again.
+    // An event that no context shows any more is noted again.
     let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
     memory.note(&expired).unwrap();
     assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, AddAction::Created);
@@ -280,7 +280,7 @@ fn suggestions_are_read_from_a_strict_block_if_allowed() {
     assert_eq!(events(&base).len(), 2);
 }
 
-/// Seed 004: what has expired is told to nobody.
+/// Seed 004: no context shows expired events.
 #[test]
 fn expired_and_replaced_events_are_in_no_context() {
     let base = TestBase::new();

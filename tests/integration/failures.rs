@@ -56,7 +56,7 @@ fn a_closed_pipe_is_not_a_failure() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), told.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // Nobody reads what an error says: it is one all the same.
+    // The output of an error is closed: it stays an error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let status = base.with(["show", "none"]).command().stdin(Stdio::null()).stderr(writer).status().unwrap();
@@ -131,7 +131,7 @@ fn a_folder_that_is_a_file_is_6() {
     ");
 }
 
-/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns what it prints.
+/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns its output.
 /// `$0` is the program.
 #[track_caller]
 fn with_own_disk(base: &TestBase, script: &str) -> String {
@@ -228,7 +228,7 @@ fn a_lock_that_stays_taken_is_5() {
     ");
     run(&["supersede", "bench", "t"]).says(5, "state/lock");
     run(&["restore", "bench"]).says(5, "state/lock");
-    // Reading waits for nobody.
+    // Reading does not wait.
     run(&["search", "nightly"]).says(0, "knowledge/bench");
     lock.unlock().unwrap();
     run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
@@ -265,7 +265,7 @@ fn a_newer_format_is_refused() {
 #[test]
 fn files_that_cannot_be_edited_are_left_alone() {
     let base = sample();
-    // Items of a list that a mapping stands for cannot be added to.
+    // Nothing can be appended to a list of mappings.
     let file = "---\ntitle: T\ntags: [a]\nsupersedes: {a: b}\n---\n\nx\n";
     base.write(".ralph/knowledge/t.md", file);
     let ran = base.run(["supersede", "bench", "t"]);

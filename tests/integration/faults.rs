@@ -1,4 +1,4 @@
-//! Each file operation of the writing commands fails once, and what must hold then. Linux on x86-64 alone.
+//! Each file operation of the writing commands fails once, and the invariants hold. Linux on x86-64 only.
 
 use std::collections::BTreeMap;
 use std::path::Path;

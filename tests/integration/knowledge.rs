@@ -9,7 +9,7 @@ use ralph_memory::{Id, Knowledge, Memory, Query, Source};
 
 use crate::support::TestBase;
 
-/// Returns a memory whose clock stands still.
+/// Returns a memory with a fixed clock.
 fn memory(root: &Path) -> Memory {
     Memory::init(root).unwrap();
     Memory::open(root).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
@@ -29,7 +29,7 @@ fn body(root: &Path, stem: &str) -> String {
     text.rsplit("---\n").next().unwrap().trim().to_owned()
 }
 
-/// An entry that searches hide is not brought up to date: nobody would find what was added.
+/// An entry that searches hide is not updated: the addition would not be found.
 #[test]
 fn knowledge_is_found_beside_a_hidden_entry_of_its_title() {
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn text_of_an_agent_never_replaces_a_persons() {
     assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
 }
 
-/// What was seen in 0.1.0: each of the second facts took the place of the first, and nothing said so.
+/// Seen in 0.1.0: each of the second facts silently replaced the first.
 #[test]
 fn a_fact_never_replaces_another() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +159,7 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
     assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
 }
 
-/// Entries lie between others: those of the journal stand before them in the catalog.
+/// Entries are between others: those of the journal come before them in the catalog.
 #[test]
 fn knowledge_beside_a_journal_is_recognised() {
     let folder = tempfile::tempdir().unwrap();
@@ -193,7 +193,7 @@ fn knowledge_that_an_agent_adds_has_the_source_agent() {
         assert_eq!((id.as_str(), source(&id)), ("knowledge/t-2", "agent".to_owned()), "{variable}");
     }
     assert!(base.read(".ralph/knowledge/t.md").contains("A person's words."));
-    // What is said counts over what is guessed.
+    // An explicit source counts over a guessed one.
     assert_eq!(add(&[("CLAUDECODE", "1")], &["--source", "human"]), "knowledge/t");
     assert_eq!(add(&[("CLAUDECODE", "")], &["--scope", "task:1"]), "knowledge/t-3");
     assert_eq!(source("knowledge/t-3"), "human");
@@ -259,7 +259,7 @@ fn a_misspelt_key_or_category_gets_a_suggestion() {
         told(entry("categories: decisions\ncategory: decisions\n")),
         ["5 notice unknown-category did you mean `decision`?"]
     );
-    // Words and keys of one's own are nobody's business, and neither is a key beside the one that it looks like.
+    // Custom words and keys are allowed, and so is a key beside the one that it resembles.
     for own in ["category: runbook\n", "aliases: [a]\nauthor: me\nweight: 3\n", "tag: y\n", "file_count: 2\n"] {
         assert_eq!(told(entry(own)), [""; 0], "{own}");
     }

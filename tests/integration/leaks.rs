@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::secrets::{self, Sample};
 
-/// The detector, where it is called.
+/// The detector and its interface.
 fn detect(text: &str) -> Vec<Range<usize>> {
     ralph_memory::secret::find(text).into_iter().map(|finding| finding.range).collect()
 }
@@ -88,7 +88,7 @@ fn a_sample_says_where_its_secret_is() {
         assert!(secret.chars().count() >= 10, "{place}");
         assert!(!sample.text.contains(['«', '»', '⟦', '⟧']), "{place}");
         assert!(!sample.text.contains(|letter| ('\u{e000}'..='\u{f8ff}').contains(&letter)), "{place}");
-        // What documentation writes in place of a secret is none.
+        // Placeholders of documentation are not secrets.
         let small = secret.to_lowercase();
         assert!(
             sample.any || !["xxxx", "example", "changeme", "${", "<"].iter().any(|no| small.contains(no)),

@@ -199,7 +199,7 @@ fn recorded_facts_are_not_repeated_after_a_crash() {
     let trace = base.files(".ralph/state/iterations").pop().unwrap();
     let text = base.read(&trace);
     memory.finish(&iteration, &Report::default()).unwrap();
-    // The journal was written, and the trace of what was begun is still there.
+    // The journal was written, and the open iteration's file still exists.
     base.write(&trace, text);
     let next = memory.begin(&task, &run).unwrap();
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-1/0001.md"]);
@@ -312,7 +312,7 @@ fn an_indented_report_and_a_byte_order_mark_are_read() {
     );
     let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");
     assert_eq!(marked.outcome.as_str(), "blocked");
-    // A task that nobody named is called by its id.
+    // A task without a title is called by its id.
     let unnamed = memory.resume(None, None, Some("t-9")).unwrap();
     assert_eq!(unnamed.task.title, "t-9");
 }

@@ -1,5 +1,5 @@
-//! Limits of a run: how long its agent and verification may take, and what it may spend; and
-//! what it shows and keeps of its agents.
+//! Limits of a run: how long its agent and verification may take, what it may spend, and what it shows and keeps of its
+//! agents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run", "--task", "x"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
 }
 
-/// Writes an agent, which stands beside the project, and returns its command.
+/// Writes an agent beside the project, and returns its command.
 fn agent(base: &TestBase, script: &str) -> String {
     let path = base.home().join("agent.sh");
     fs::write(&path, format!("cd {}\n{script}\n", base.home().display())).unwrap();
     format!("sh {}", path.display())
 }
 
-/// Returns what an agent left beside itself.
+/// Returns the files that an agent left beside itself.
 fn left(base: &TestBase, name: &str) -> String {
     fs::read_to_string(base.home().join(name)).unwrap_or_default()
 }
@@ -87,7 +87,7 @@ fn a_resumed_run_keeps_its_time_outs() {
     assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
 }
 
-/// An agent whose stream says that it cost 30 cents and took 1,200 tokens, and not how the task stands.
+/// An agent whose stream reports 30 cents and 1,200 tokens, and no outcome.
 fn spender(base: &TestBase) -> String {
     let stream = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"claude-sonnet-4-5"}"#,
@@ -168,7 +168,7 @@ fn a_log_has_all_output_of_an_agent() {
     for entry in journal(&base) {
         assert!(!entry.contains(SECRET) && !entry.contains("logs/"), "{entry}");
     }
-    // What is there is left alone, and a run that goes on keeps its log.
+    // Existing files are left alone, and a resumed run keeps its log.
     fs::write(base.at(&path(3)), "mine").unwrap();
     resume(&base, &["--max-iterations", "1"]).says(1, "--max-iterations N");
     assert_eq!(base.read(&path(3)), "mine");
@@ -215,7 +215,7 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
     assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
     assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
-    // One task needs no title: whoever gave it knows it.
+    // A single task needs no title.
     let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
     assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
 }

@@ -51,7 +51,7 @@ fn a_misspelt_placeholder_is_refused() {
     check_nothing(&base);
 }
 
-/// An agent of a client's name, which notes the model that it is told and says nothing.
+/// An agent of a client's name, which records its model and prints nothing.
 fn client(base: &TestBase, name: &str) -> String {
     let folder = base.home().join("bin");
     fs::create_dir_all(&folder).unwrap();
@@ -71,7 +71,7 @@ fn each_client_gets_its_own_models() {
     assert_eq!(ran.code, Some(1), "{ran}");
     assert_eq!(models(), "gpt-6.1-sol\ngpt-6.1-sol\ngpt-6-astra\n");
     assert!(!ran.stderr.contains("is a model of"), "{ran}");
-    // What somebody set is taken, and told of where it cannot be meant.
+    // Configured models are used, with a warning if they cannot be right.
     let agent = format!("{} --model sonnet", client(&base, "codex"));
     let ran = run(&base, &["--task", "y", "--agent", &agent, "--max-iterations", "1"]);
     assert!(ran.stderr.contains("warning: `sonnet` is a model of claude, and the agent is codex"), "{ran}");
@@ -91,7 +91,7 @@ fn zero_means_no_limit() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("12 (1 done, 11 blocked)"), "{ran}");
     assert!(base.read("prompt").contains("**Iteration:** 12 of unlimited"), "{}", base.read("prompt"));
-    // A loop of one's own tells of its limit.
+    // A custom loop passes its limit.
     let context = base.run(["context", "--task", "x", "--limit", "7", "--run", "run-0000000a"]).stdout;
     assert!(context.contains("**Iteration:** 1 of 7"), "{context}");
 }
@@ -121,7 +121,7 @@ fn a_resumed_run_keeps_its_options() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(base.read("models"), "haiku\nsonnet\nopus\n");
 
-    // A checklist goes on, from whatever folder.
+    // A checklist continues, from any folder.
     base.write("todo.md", "- [ ] one\n- [ ] two\n");
     let arguments = ["--task-file", "todo.md", "--agent", "sh agent.sh", "--max-iterations", "1"];
     run(&base, &arguments).says(1, "--max-iterations N");
@@ -180,10 +180,10 @@ fn a_stuck_task_is_reported_everywhere() {
     let task = ["--task", "x", "--task-id", "t-1"];
     let context = base.run([&["context", "--dry-run"][..], &task].concat()).answer(0);
     assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
-    // There is no iteration to tell of.
+    // There is no iteration to describe.
     assert!(!context.contains("**Iteration:**") && !context.contains("Current model"), "{context}");
 
-    // A person is sent to an attempt that is there, and not told of models that nobody tried.
+    // The warning refers to an existing attempt, and not to models that were never tried.
     let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
     assert!(
         ran.stderr.contains("warning: `x` keeps failing; see `ralph-memory show journal/run-0000000b/0012`"),
@@ -299,7 +299,7 @@ fn the_reason_of_an_end_is_shown_without_a_report() {
     assert!(text.contains("- **Errors:**\n  ```\n  error_max_turns: Reached maximum number of turns (30)\n"), "{text}");
     assert!(text.contains("- **Last output:**\n  ```\n  I read the worker first.\n"), "{text}");
     assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
-    // The run's journal tells it to other tasks.
+    // The run's journal shows it to other tasks.
     let arguments = ["context", "--dry-run", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
     let other = base.run(arguments).answer(0);
     assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
@@ -325,7 +325,7 @@ fn reports_come_before_final_texts() {
     attempts(&base, &all);
     let text = context(&base, &[]);
     assert!(text.contains("Left out for space") && text.contains("The only report."), "{text}");
-    // One that says nothing stands nowhere while others are left out.
+    // An attempt without a report is not shown while others are left out.
     assert!(!text.contains("(sonnet, interrupted)"), "{text}");
 }
 

@@ -64,7 +64,7 @@ fn locked(base: &TestBase) -> File {
     lock
 }
 
-/// Returns what an agent reads where a tool could not do it.
+/// Returns the error text of a tool.
 #[track_caller]
 fn refused(result: &Value) -> &str {
     assert_eq!(result["isError"], true, "{result}");
@@ -82,7 +82,7 @@ fn every_handshake_is_understood() {
     let base = sample();
     let start = || Agent::start(base.with(["mcp"]).command());
     let asked = json!({"query": "readers"});
-    // As 2025-11-25 does it, and with a look at what there is before and behind.
+    // As in 2025-11-25, with a discovery request before and after.
     let mut agent = start();
     let discovered = agent.ask("server/discover", json!({"_meta": meta(STATELESS)}));
     let versions = discovered["result"]["supportedVersions"].as_array().unwrap();
@@ -97,13 +97,13 @@ fn every_handshake_is_understood() {
     let result = agent.call("search_memory", &asked);
     assert_eq!(result["resultType"], "complete");
     assert_eq!(result["structuredContent"]["entries"][0]["id"], "knowledge/wal");
-    // Without saying who asks, nothing is answered, and it may begin after all.
+    // Without client information, nothing is answered, and a handshake is still possible.
     let mut agent = start();
     assert_eq!(code(&agent.ask("tools/list", json!({}))), -32602);
     agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
     agent.tell(&json!({"jsonrpc": "2.0", "id": 9, "result": {}}));
     assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
-    // A version that nobody knows gets the newest that has a handshake.
+    // An unknown version gets the newest one with a handshake.
     assert_eq!(agent.ask("initialize", hello("2099-01-01"))["result"]["protocolVersion"], HANDSHAKE);
     assert!(agent.ask("tools/list", json!({}))["result"]["tools"].is_array());
     let mut agent = start();
@@ -213,7 +213,7 @@ fn every_tool_answers_as_described() {
 
     Of [[wal]].
     "#);
-    // What a person wrote stays as it is: what an agent says of the same becomes an entry of its own.
+    // A person's text stays unchanged: an agent's version becomes an entry of its own.
     let own = call("add_knowledge", json!({"title": "Cargo bench requires nightly", "tags": ["cargo"], "body": "No."}));
     assert_eq!(own["action"], "created");
     assert!(base.read(".ralph/knowledge/bench.md").contains("Use `cargo +nightly bench`."));
@@ -395,7 +395,7 @@ fn what_means_the_same_is_found() {
     assert_eq!(agent.call("search_memory", &json!({"query": "nightly"}))["isError"], false);
 }
 
-/// What was seen: an agent read the claim of a refuted attempt, and nothing of what a person had said.
+/// Seen: an agent read the claim of a refuted attempt, and nothing of a person's feedback.
 #[test]
 fn agents_see_the_refutation_of_an_attempt_and_feedback() {
     let base = TestBase::new();
@@ -415,7 +415,7 @@ fn agents_see_the_refutation_of_an_attempt_and_feedback() {
     let failed = agent.call("get_failed_attempts", &json!({"task_id": "t-1"}))["structuredContent"].to_string();
     assert!(failed.contains("`cargo test` failed with exit code 101:\\n3 tests failed"), "{failed}");
     assert!(failed.contains("Leave the lock alone.") && !failed.contains("All is well"), "{failed}");
-    // It is stuck, and whoever asks for a context over MCP is told.
+    // It is stuck, and a context over MCP says so.
     let built =
         agent.call("build_context", &json!({"task": "Tables", "task_id": "t-1"}))["structuredContent"].to_string();
     assert!(built.contains("Stuck loop detected") && !built.contains("All is well"), "{built}");
@@ -437,7 +437,7 @@ fn every_call_sees_the_current_files_and_keeps_nothing_open() {
     base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().says(0, "knowledge/quetzal-again");
     base.run(["index", "--rebuild"]).says(0, "the index has ");
     assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
-    // A file that is broken is told of, and hides no other.
+    // A broken file is reported, and hides no other.
     base.write(".ralph/knowledge/broken.md", "---\ntitle: [\n---\nquetzal\n");
     let answer = found(&mut agent);
     assert_eq!(answer["problems"][0]["path"], ".ralph/knowledge/broken.md");
@@ -535,9 +535,9 @@ fn prompts_contain_the_memory() {
     };
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
     assert!(recall.starts_with("Do readers go on?\n\n") && recall.contains("### WAL mode"), "{recall}");
-    // How to write sigils stands in the prompt of a loop, and in no other.
+    // Only the prompt of a loop explains sigils.
     assert!(!recall.contains("<task-done>") && !recall.contains("## What to Report"), "{recall}");
-    // Nor does what an entry says end it; and what was decided is in it.
+    // Text of an entry does not end it either; and it contains the decision.
     base.entry("heads", "Headings that readers go by", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
     let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
@@ -579,10 +579,10 @@ fn protocol_faults_are_protocol_errors() {
     agent.write(&b"x".repeat(9 << 20));
     let long = agent.next();
     assert!(long["error"]["message"].as_str().unwrap().starts_with("the message has 9437184 bytes"), "{long}");
-    // It goes on, and lines may end as on Windows.
+    // The server continues, and lines may end as on Windows.
     agent.write(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"ping\"}\r");
     assert_eq!(agent.answer(&json!(77))["result"], json!({}));
-    // In 2026-07-28 there is no handshake.
+    // 2026-07-28 has no handshake.
     let mut new = Agent::stateless(base.with(["mcp"]).command());
     assert!(new.ask("tools/list", json!({}))["result"].is_object());
     assert_eq!(code(&new.ask("initialize", json!({}))), -32601);
@@ -636,7 +636,7 @@ fn an_unparsable_request_is_answered_under_its_id() {
         let answer = agent.next();
         assert_eq!((&answer["id"], answer.get("error").is_some()), (&id, true), "{line}: {answer}");
     }
-    // An id that is none, or belongs to something else, is nobody's.
+    // An invalid id, or one of something else, is ignored.
     for line in [
         r#"{"id":"\ud800","jsonrpc":"2.0","method":"ping"}"#,
         r#"{"id":1.5,"jsonrpc":"2.0","method":"\ud800"}"#,
@@ -679,7 +679,7 @@ fn the_server_ends_with_its_input() {
     assert_eq!(check(last)[0]["result"]["isError"], false);
     let ran = base.with(["mcp"]).input("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"));
-    // Calls that wait for a lock hold it up no longer than that.
+    // Calls that wait for a lock delay the end no longer than that.
     let lock = locked(&base);
     let timeout = LOCK_TIMEOUT_MS.to_string();
     let mut busy = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", timeout).command());

@@ -1,4 +1,4 @@
-//! Finding by meaning, through the program: what it finds, what it asks for, and every way in which servers fail.
+//! Semantic search through the program: its results, its requests, and every way in which servers fail.
 
 use std::fs;
 use std::net::TcpListener;
@@ -161,7 +161,7 @@ fn each_text_is_embedded_once() {
     assert_eq!(texts.len(), 4, "{texts:?}");
     search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(ollama.texts(), ["search_query: latency"]);
-    // Other tags and another place are no other text.
+    // Other tags and another path do not change the text.
     base.entry("slow-bench", "The bench is slow", "tests, ci", "Run it with fewer samples.");
     fs::create_dir(base.at(".ralph/knowledge/team")).unwrap();
     fs::rename(base.at(".ralph/knowledge/wal.md"), base.at(".ralph/knowledge/team/wal.md")).unwrap();
@@ -232,7 +232,7 @@ fn secrets_are_never_sent() {
     search(&base, &ollama.url, "latency").run().json(0);
     let texts = ollama.texts().join("\n");
     assert!(texts.contains("A leak") && !texts.contains(&token[8..]), "{texts}");
-    // Neither where a value stands in another piece than its name, nor where somebody looks for it.
+    // Not even if a value is in another chunk than its name, or is searched for.
     let value = "wJalrXUtnFEMI1K7MDENGbPxRfiCYzXq9LmT4vBd";
     base.entry("long-leak", "Long", "x", &format!("{}aws_secret_access_key = {value}", "word ".repeat(198)));
     let _ = search(&base, &ollama.url, &format!("who wrote {token}")).run();
@@ -266,7 +266,7 @@ fn an_absent_server_costs_one_warning() {
     assert_eq!(code, "semantic-off");
     assert_eq!(message, "it cannot be reached: the connection was refused; words alone count");
     assert_eq!(hint, "start it with `ollama serve`, or correct `ollama.url`");
-    // Nothing else changes: what is written is written, and an iteration goes on.
+    // Nothing else changes: writes succeed, and an iteration continues.
     let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
     assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0).0.as_str()), (Some("created"), "semantic-off"));
     let context = base.with(["context", "--task", "Bench", "--json"]).env(URL, &url).run();
@@ -335,7 +335,7 @@ fn opened(base: &TestBase, variables: &[(&str, &str)], seconds: &Arc<AtomicU64>)
     memory.with_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.load(Ordering::SeqCst)))
 }
 
-/// The codes of what a search tells.
+/// The codes of a search's problems.
 fn told(memory: &Memory) -> Vec<String> {
     let query = Query { text: "bench".to_owned(), ..Query::default() };
     memory.search(&query, 5).unwrap().problems.into_iter().map(|problem| problem.code).collect()
@@ -371,7 +371,7 @@ fn each_failure_is_reported_once() {
     assert_eq!(fails(404, "no such model"), [""; 0]);
 }
 
-/// A call that has waited holds no lock meanwhile.
+/// A call that waits holds no lock meanwhile.
 #[test]
 fn others_write_while_one_waits() {
     let (base, ollama) = (base(), Standin::start());
@@ -577,7 +577,7 @@ fn a_model_with_other_vectors_rebuilds_everything() {
     ollama.state.lock().unwrap().turned = false;
     assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 3);
     assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 0);
-    // Made anew is made anew, whatever the cache says.
+    // Rebuilt means rebuilt, whatever the cache contains.
     ollama.texts();
     assert_eq!(there(&["index", "--rebuild", "--remote", "--json"])["vectors"]["new_count"], 3);
     assert!(ollama.texts().len() > 3);
@@ -646,7 +646,7 @@ fn damaged_vectors_are_computed_again() {
     }
     fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);
-    // A file in the place of the folder costs time, and nothing else.
+    // A file in place of the folder costs time, and nothing else.
     fs::remove_dir_all(base.at(".ralph/cache/vectors-v1")).unwrap();
     fs::write(base.at(".ralph/cache/vectors-v1"), "x").unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);

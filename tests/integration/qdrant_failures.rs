@@ -44,7 +44,7 @@ fn troubles(qdrant: &QdrantClient) -> Vec<RequestError> {
     ]
 }
 
-/// Answers each call with this, and returns what a search makes of it.
+/// Answers each call with this, and returns the result of a search.
 fn searched(status: u16, body: &str) -> Result<Vec<String>, RequestError> {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
@@ -89,7 +89,7 @@ fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let n_before = n_calls();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
     assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
-    // So do the 40 that store this take, where somebody waits for something else.
+    // So do the 40 that store this, during another call.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
     let n_before = n_calls();
     assert_eq!(qdrant.put(&points, Timeouts::Query), Err(RequestError::TimedOut(300)));
@@ -168,7 +168,7 @@ fn a_missing_or_wrong_key_is_reported_and_never_shown() {
     assert!(!qdrant.check().unwrap().is_prepared);
     let settings = settings::QdrantSettings { api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
     assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
-    // A server that repeats the key, in a refusal or in an answer that is none.
+    // A server that repeats the key, in a refusal or in an invalid answer.
     for status in [403, 200] {
         *standin.knobs.instead.lock().unwrap() = Some((status, "key sesame may not do this".to_owned()));
         for trouble in troubles(&qdrant) {
@@ -221,11 +221,11 @@ fn a_refusal_of_the_server_is_reported_in_its_words() {
     assert_eq!(searched(422, &said.to_string()), Err(RequestError::Refused { status: 422, message }));
     let Err(trouble) = searched(400, "plain\u{1b}[2J text\nmore") else { panic!("it was refused") };
     assert_eq!(trouble.to_string(), "it answered 400: plain [2J text");
-    // The collection is there when it is looked for, and made by somebody else before it is made here.
+    // The collection exists when it is checked, and another machine creates it before this one does.
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((409, "exists".to_owned()));
     assert!(matches!(qdrant.stored(), Err(RequestError::Refused { status: 409, .. })));
-    // A vector with a number that is none is refused, and replaces nothing.
+    // A vector with an invalid number is refused, and replaces nothing.
     *standin.knobs.instead.lock().unwrap() = None;
     let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
     assert!(matches!(qdrant.put(&[broken], Timeouts::Batch), Err(RequestError::Refused { status: 400, .. })));

@@ -1,4 +1,4 @@
-//! What is left of crashes and of other versions, and what `doctor --fix` does about it.
+//! Leftovers of crashes and of other versions, and how `doctor --fix` handles them.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn doctor_fix_repairs_everything_that_needs_no_decision() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     base.run(["index"]).says(0, "the index has ");
-    // A temporary file, one that holds a version of which there is no other copy, old caches, and a broken index.
+    // A temporary file, one with the only copy of a version, old caches, and a broken index.
     base.write(&format!(".ralph/journal/{}", leftover(1)), "half");
     let exchanged = format!(".ralph/knowledge/{}-{:016x}-{:016x}-a.md", leftover(2), 1, 2);
     base.write(&exchanged, "the only copy\n");

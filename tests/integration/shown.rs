@@ -1,4 +1,4 @@
-//! What a terminal shows while a command works: what it does, once that takes long, and nothing of it in the end.
+//! Progress on a terminal while a command works: it appears once the work takes long, and disappears at the end.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -46,7 +46,7 @@ fn an_error_replaces_the_line() {
     let lock = held(&base);
     let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
     terminal.wait_for(WAITING);
-    // It looks for the lock again, and there is none.
+    // It checks the lock again, and there is none.
     fs::remove_dir_all(base.at(".ralph")).unwrap();
     let (status, screen, _) = terminal.end();
     assert_eq!(status.code(), Some(6), "{screen}");
@@ -104,7 +104,7 @@ fn embedded_entries_are_counted() {
     assert!(screen.contains("the index has 3 entries\n") && !screen.contains("Embedding"), "{screen}");
 }
 
-/// An agent that writes these lines of Claude Code, and the later ones when it is told to.
+/// An agent that prints these lines of Claude Code, and the later ones on a signal.
 fn agent(base: &TestBase, first: &[&str], then: &[&str]) {
     base.write("first", first.join("\n") + "\n").write("then", then.join("\n") + "\n");
     base.write("agent.sh", "cat > /dev/null\ncat first\nread -r go < go\ncat then\n");
@@ -117,7 +117,7 @@ const RUN: [&str; 7] = ["run", "--task", "Add the tables", "--agent", "sh agent.
 #[test]
 fn actions_of_an_agent_are_shown_as_they_happen() {
     let base = TestBase::new();
-    // In pieces, so that nobody takes it for one.
+    // In pieces, so that scanners do not report it.
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
     let text = r#"{"type":"assistant","session_id":"s","message":{"content":[{"type":"text","text":"I run the tests.\nAll of them."}]}}"#;
     let call = format!(
@@ -133,7 +133,7 @@ fn actions_of_an_agent_are_shown_as_they_happen() {
     {
         terminal.wait_for(shown);
     }
-    // It still works: the line that moves stands below.
+    // It still works: the moving line is below.
     terminal.wait_for(" iteration 1 of 1 · sonnet · ");
     fs::write(base.at("go"), "\n").unwrap();
     let (status, screen, bytes) = terminal.end();

@@ -34,7 +34,7 @@ fn types(source: &Source) -> Vec<&str> {
     found
 }
 
-/// Returns a circle of the graph, where there is one.
+/// Returns a circle of the graph, if there is one.
 fn circle(graph: &Graph) -> Option<Vec<String>> {
     fn visit<'a>(graph: &'a Graph, at: &'a str, path: &mut Vec<&'a str>, done: &mut BTreeSet<&'a str>) -> bool {
         if let Some(start) = path.iter().position(|known| *known == at) {
@@ -62,7 +62,7 @@ fn circle(graph: &Graph) -> Option<Vec<String>> {
 }
 
 /// Returns which files of the library use which of the same module beside them: by `super::` and by the module's own name.
-/// A file and those in its folder belong together, so what they take from each other does not count.
+/// A file and those in its folder belong together, so imports between them do not count.
 fn imports(sources: &[Source]) -> Graph {
     let files: BTreeMap<Vec<&str>, &str> = sources
         .iter()

@@ -56,7 +56,7 @@ fn failed_and_stopped_agents_are_distinguished() {
     let (base, ran) = record("codex-failed.jsonl", &[]);
     assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
     assert_snapshot!(journal(&base));
-    // It was cut, which is no word of the agent that it failed.
+    // The stream was cut, which is not a report of failure by the agent.
     let (base, ran) = record("claude-cut.jsonl", &[]);
     assert_snapshot!(ran);
     assert_snapshot!(journal(&base));
@@ -182,7 +182,7 @@ fn the_library_reads_streams_in_a_text_too() {
     assert_eq!(by_text.head.files.created, ["src/lock.rs"]);
 }
 
-/// What git saw change is merged with what the tools tell, and counts where they disagree.
+/// Git's changes are merged with those of the tools, and win if they disagree.
 #[test]
 fn git_and_the_stream_are_merged() {
     let base = TestBase::new();

@@ -1,4 +1,4 @@
-//! The journal looked at from one side, on real files, and what a context says of what comes back.
+//! Views of the journal, on real files, and the recurring errors and files of a context.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn ids(iterations: &[IterationView]) -> Vec<&str> {
     iterations.iter().map(|view| view.id.as_str().strip_prefix("journal/").unwrap()).collect()
 }
 
-/// Returns the lines of `## Loop Status` in the context of a task that tell what comes back.
+/// Returns the lines of `## Loop Status` about recurring errors and files in the context of a task.
 fn told(memory: &Memory, task: &Task) -> Vec<String> {
     let context = memory.context(&Request { task: task.clone(), ..Request::default() }).unwrap();
     told_in(&context.text)
@@ -168,7 +168,7 @@ fn files_are_counted_over_runs_and_the_archive() {
     for (path, second, fields) in [
         ("archive/journal/run-1/0001", 1, "feature: storage\nfiles: {created: [src/old.rs], read: [Cargo.toml]}"),
         ("journal/run-1/0002", 2, "feature: storage\nfiles: {modified: [src/old.rs], read: [src/old.rs, Cargo.toml]}"),
-        // It gets another name: one file goes, and one comes.
+        // A file is renamed: one disappears, and one appears.
         ("journal/run-2/0001", 3, "feature: storage\nfiles: {created: [src/new.rs], modified: [src/old.rs]}"),
         ("journal/run-2/0002", 4, "feature: storage\nfiles: {modified: [src/new.rs], relevant: [src/named.rs]}"),
         ("journal/run-2/0003", 5, "feature: search\nfiles: {modified: [src/new.rs], read: [src/found.rs]}"),
@@ -200,7 +200,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     attempt(&base, "journal/run-2/0001", 3, "feature: storage", &panicked("/tmp/x/src/b.rs:30:4"));
     attempt(&base, "journal/run-2/0002", 4, "feature: search", &panicked("src/c.rs:9"));
     attempt(&base, "journal/run-3/0001", 5, "feature: search", &error("only once"));
-    // What was done had no error, whatever stands there.
+    // A done attempt has no error, whatever its text is.
     attempt(&base, "journal/run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
     let memory = open(&base);
     let found = serde_json::to_value(memory.recurring_errors(Some("storage")).unwrap()).unwrap();
@@ -298,10 +298,10 @@ fn a_task_without_a_feature_sees_its_own_errors() {
     // The warning says so, also to one who begins nothing.
     assert_eq!(told(&memory, &task), Vec::<String>::new());
     let context = fail(&task, "run-2", &boom(4));
-    // But where the warning says the same of these two, once is enough.
+    // If the warning covers these two, it is not repeated.
     assert!(context.contains("the last two with the same error"), "{context}");
     assert_eq!(told_in(&context), Vec::<String>::new());
-    // It stands there already, so it is named by its attempt.
+    // It is shown already, so it is identified by its attempt.
     let three = "- **Recurring error:** this error has occurred in 3 previous iterations (that of attempt 3 above)";
     assert_eq!(told(&memory, &task), [three]);
     assert_eq!(told_in(&fail(&task, "run-3", "something else")), [three]);
