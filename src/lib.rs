@@ -69,15 +69,15 @@
 //! |---|---|
 //! | entry | one markdown file with frontmatter; a [`Kind::Knowledge`] or a [`Kind::Journal`] one |
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
-//! | [`Scope`] | whom it concerns |
-//! | [head](entry::Head) | what lists, dedup and checks need of an entry |
-//! | [event](entry::Event) | knowledge of what happened: told to the tasks in its scope, and never brought up to date |
-//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
+//! | [`Scope`] | which tasks it concerns |
+//! | [head](entry::Head) | the part of an entry that lists, deduplication and checks need |
+//! | [event](entry::Event) | knowledge of what happened: shown to the tasks in its scope, and never updated |
+//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), [attempt](entry::Attempt) | one invocation of a loop; one turn of it; the work to do; one try at it, which each iteration makes |
 //! | sigil | an element in an agent's text that writes to the memory |
-//! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
-//! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |
-//! | [`Problem`] | something wrong with one file, reported beside a result |
-//! | [`Error`] | what stops a call |
+//! | [`Query`], [`Hit`] | a query, and a found entry with a score and its parts |
+//! | [`Context`], [`Budget`] | the text for an agent, and its maximum size |
+//! | [`Problem`] | a problem of one file, reported beside a result |
+//! | [`Error`] | the reason why a call stopped |
 //!
 //! # Guarantees
 //!

@@ -114,7 +114,7 @@ fn memory(root: &Path) -> Memory {
     memory
 }
 
-/// How long each measurement goes on, and how often it is repeated at least.
+/// How long each measurement runs, and how often it is repeated at least.
 const ENOUGH: (Duration, usize) = (Duration::from_secs(2), 10);
 
 /// Calls something over and over, and prints the minimum and the median of how long it took.

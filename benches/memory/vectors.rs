@@ -67,7 +67,7 @@ fn vector(seed: u64) -> Vec<f32> {
     (0..DIMENSIONS).map(|_| next()).collect()
 }
 
-/// The most memory that this process had, in megabytes, as Linux tells.
+/// The peak memory of this process in megabytes, according to Linux.
 fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Fixes problems that need no decision: leftovers of a crash, caches, and the list of files that git ignores.
 //!
-//! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others go on.
+//! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others continue.
 
 use serde::Serialize;
 

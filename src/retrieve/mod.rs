@@ -39,7 +39,7 @@ pub const WEIGHTS: Weights = Weights {
     // -.006 and -.003.
     parts_share: 1.0 / 3.0,
     // A report's first line is its title: 1.5 gained .034 on bugs. 2 gained as much there and lost
-    // .015 on texts whose first line is none.
+    // .015 on texts whose first line is not a title.
     first_line: 1.5,
     // How much of a short query a document covers: within noise on both sets, +.003±.002 on titles
     // of bugs against their bodies.

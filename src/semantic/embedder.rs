@@ -278,7 +278,7 @@ impl Embedder {
         let embedded = self.embed_texts(missing.collect(), timeouts)?;
         let is_other = |record: &VectorRecord| known.values().any(|known| known.dimensions() != record.dimensions());
         if embedded.vectors.values().next().is_some_and(is_other) {
-            // The name now stands for another model, whose vectors cannot be compared with the known ones.
+            // The name now refers to another model, whose vectors cannot be compared with the known ones.
             return self.embed_files(workspace, paths, &HashMap::new(), timeouts);
         }
         Ok(self.assemble(&pieces, known, &embedded))

@@ -211,7 +211,7 @@ impl<'a> Campaign<'a> {
         self.check_code(copy, traced, injected, &mut faults);
         let mut now = files(copy);
         if let Some(path) = now.keys().find(|path| is_temporary(path)).cloned() {
-            // What cannot be removed stays, and can be told from entries.
+            // Files that cannot be removed stay, and are distinct from entries.
             if injected.does != Does::Removes {
                 faults.push(format!("`{path}` is left"));
             }
@@ -259,7 +259,7 @@ impl<'a> Campaign<'a> {
         faults
     }
 
-    /// Checks how it ended, and what it said of that.
+    /// Checks its exit status, and its message.
     fn check_code(&self, copy: &Path, traced: &Traced, injected: &Injected, faults: &mut Vec<String>) {
         match traced.code {
             Some(0) => {}
@@ -311,7 +311,7 @@ fn is_whole(path: &str, bytes: &[u8]) -> bool {
             let head = entry::read(&format!("{path}.md"), bytes).head;
             head.valid && head.problems.is_empty()
         }
-        // The last line is a sum of what stands before it.
+        // The last line is a checksum of the lines before it.
         Some((_, "json")) => {
             let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')?.rsplit_once('\n'));
             text.is_some_and(|(text, sum)| sum.len() == 16 && serde_json::from_str::<serde_json::Value>(text).is_ok())

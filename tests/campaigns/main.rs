@@ -105,7 +105,7 @@ struct Sample<'a> {
 }
 
 impl Order {
-    /// Returns the argument at a position, or the default where there is none.
+    /// Returns the argument at a position, or the default if there is none.
     fn argument<Value: std::str::FromStr<Err: Error + 'static>>(
         &self,
         at: usize,
@@ -184,7 +184,7 @@ fn storms(order: &Order) -> Done {
     let mut slow = String::new();
     order.report(20, |at| {
         let outcome = storms::run(at.place, &only, at.size, STORM, at.seed, &mut |name, took| {
-            // Nobody need wait for the end to see that it goes on.
+            // Progress is printed, so that it is visible before the end.
             let _ = writeln!(io::stdout(), "{name}: {took:.1?}");
         });
         let late: Vec<_> = outcome.slowest.iter().filter(|(_, took)| *took > SOON).collect();

@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
     pub(crate) ids: usize,
     pub(crate) calls: usize,
     pub(crate) done: usize,
-    /// In how many places a link stood that was there before the calls began.
+    /// In how many places a link existed before the calls began.
     pub(crate) links: usize,
     /// How many calls there were while links came and went, how many of them did their work, and how often a link
     /// came or went.
@@ -156,7 +156,7 @@ fn one_of(random: &mut Random, of: &[&'static str]) -> &'static str {
     of[random.below(of.len())]
 }
 
-/// Returns what an agent could call something that it wants to stand elsewhere.
+/// Returns names with which an agent could try to leave the folder.
 fn hostile(random: &mut Random) -> String {
     let mut title = String::new();
     for _ in 0..=random.below(6) {
@@ -213,7 +213,7 @@ fn check_stem(stem: &str, place: &str) {
     assert!(!is_reserved(stem), "{place}: `{stem}`");
 }
 
-/// Returns whether Windows means something else by it, whatever stands behind its first dot.
+/// Returns whether it is reserved on Windows, whatever follows its first dot.
 fn is_reserved(name: &str) -> bool {
     let first = name.split('.').next().unwrap().to_lowercase();
     let port = first.strip_prefix("com").or_else(|| first.strip_prefix("lpt"));
@@ -243,7 +243,7 @@ fn check_names(memory: &Path, place: &str) {
     }
 }
 
-/// Returns an id, the name of a run, or that of a task, that hopes to be taken for a path.
+/// Returns an id, or a name of a run or a task, that looks like a path.
 fn hostile_id(place: &Path, random: &mut Random) -> String {
     if random.below(3) == 0 {
         return hostile(random);

@@ -191,7 +191,7 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
             words[number] = fresh;
             outcome.saves += 1;
         }
-        // The watcher tells of what was saved and of nothing else, and soon.
+        // The watcher reports the saved file and nothing else, and soon.
         let begun = Instant::now();
         let mut told = BTreeSet::new();
         while told != saved {

@@ -37,7 +37,7 @@ pub(super) struct Add {
     /// The project paths that it is about. When they change much, it is marked as unverified.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
-    /// One to three questions that it answers, in the words of somebody who has the problem and does not know this: it
+    /// One to three questions that it answers, in the words of someone who has the problem and does not know this: it
     /// is found by them.
     #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
@@ -54,7 +54,7 @@ pub(super) struct Add {
 pub(super) struct AddAnswer {
     /// The entry's id
     id: String,
-    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it said this already)
+    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it has this content already)
     action: String,
     /// Its file in the project, which is reviewed and committed with the code
     path: String,

@@ -196,7 +196,7 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Refuses a cursor where everything stands on one page.
+/// Refuses a cursor for a list with a single page.
 fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),
