@@ -18,7 +18,7 @@ fn the_next_writer_sweeps_leftovers_of_a_crash() {
     base.write(&path, "half of an entr");
     let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", title]).answer(0);
     add("One");
-    assert!(base.at(&path).exists(), "nobody was killed while he had the lock, so nothing is looked for");
+    assert!(base.at(&path).exists(), "no process was killed while it had the lock, so nothing is swept");
     base.write(".ralph/state/lock", format!("pid {DEAD} on host (ralph-memory add)\n"));
     add("Two");
     assert!(!base.at(&path).exists());

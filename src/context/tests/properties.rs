@@ -217,7 +217,7 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     }
     for id in known {
         let reference = material.knowledge.iter().find(|reference| reference.id == *id).unwrap();
-        expected.push(format!("### {}", foreign::line(&reference.title)).trim_end().to_owned());
+        expected.push(format!("### {}", escape::line(&reference.title)).trim_end().to_owned());
     }
     expected.extend((n_events > 0).then(|| "## Memory".to_owned()));
     expected.push("## What to Report".to_owned());
