@@ -1,8 +1,8 @@
-//! Damage to what can be made again: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
-//! filled with noise, gets other content with a checksum to match, or a folder stands in its place. No command crashes,
-//! all answer as a copy without a cache does, and the next write leaves an index that works.
+//! Damage to files that can be rebuilt: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
+//! filled with noise, replaced by other content with a matching checksum, or by a folder. No command crashes, all
+//! answer like a copy without a cache, and the next write leaves a working index.
 //!
-//! The tests do a few of these, and the program `campaigns` as many as one likes.
+//! The tests do a few of these, and the program `campaigns` any number.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Many processes at one memory: writers that each make entries of their own beside searchers and a watcher, and
-//! editors of the same few files, of which one knows nothing of locks.
+//! Many processes use one memory: writers with entries of their own beside searchers and a watcher, and editors of the
+//! same few files, one of which does not use locks.
 
 use std::collections::BTreeSet;
 use std::fs;

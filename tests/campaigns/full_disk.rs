@@ -1,9 +1,9 @@
-//! A disk that is full, and one that can only be read. What was acknowledged is whole, what was refused says why
-//! with exit code 6 and left nothing behind, reading goes on, and so does writing once there is room.
+//! Full and read-only disks. Acknowledged entries are whole, refused calls report the reason with exit code 6 and leave
+//! nothing behind, reading works, and so does writing once there is room.
 //!
-//! The folder in which it happens is one of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
+//! The campaign runs in a folder of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
-//! The tests fill the disk twice, and the program `campaigns` as often as one likes.
+//! The tests fill the disk twice, and the program `campaigns` any number of times.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,11 +1,10 @@
-//! Repositories in which every path under `.ralph/` may be committed by somebody else: cloned, and then every
-//! command and every tool of the server is run in the clone under a tracer. No program but `git` is started, with
-//! the arguments of the table below; git starts none; there is no socket, no write outside `.ralph/`, none in
-//! `.git`; answers are those of a clone without `cache/` and `state/`; each command ends in time, in little memory,
-//! and never with a crash.
+//! Repositories with arbitrary committed files under `.ralph/` are cloned, and then every command and every tool of the
+//! server runs in the clone under a tracer. No program but `git` is started, with the arguments of the table below; git
+//! starts none; there is no socket, no write outside of `.ralph/`, and none in `.git`; answers are those of a clone
+//! without `cache/` and `state/`; each command ends in time, in little memory, and never with a crash.
 //!
-//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does
-//! the same in as many as one likes (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
+//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does the
+//! same in any number (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

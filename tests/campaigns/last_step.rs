@@ -1,9 +1,9 @@
-//! What fails between the end of an agent and the journal's entry: by `run`, by `record`, and by the library's
-//! `finish`. Each word that the agent marked as worth keeping is in the memory afterwards, or in a file that the
-//! message names; and `record` of that file brings back all of it.
+//! Failures between the end of an agent and the journal's entry: in `run`, in `record`, and in the library's `finish`.
+//! Each sigil of the agent is in the memory afterwards, or in a file that the message names; and `record` of that file
+//! restores all of it.
 //!
-//! There are troubles that last, such as a lock that stays taken, and file operations that fail once: the tests let
-//! few of these fail, and the program `campaigns` each in every way that it can. Linux on x86-64 alone.
+//! Some faults last, such as a lock that stays taken, and some file operations fail once: the tests make few of these
+//! fail, and the program `campaigns` each in every possible way. Linux on x86-64 only.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

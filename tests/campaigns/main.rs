@@ -1,7 +1,8 @@
-//! The campaigns, run by hand as often as one likes: `cargo bench --bench campaigns -- NAME [ARGUMENT…]`. The README beside this file lists them.
+//! The campaigns, at any size: `cargo bench --bench campaigns -- NAME [ARGUMENT…]`. The README beside this file lists
+//! them.
 //!
-//! The tests of `tests/integration` run the same campaigns with small sizes. This program knows names, default sizes and how to print what came
-//! of a campaign; what is tried and what must hold is in the campaigns' own files.
+//! The tests of `tests/integration` run the same campaigns with small sizes. This program knows names, default sizes
+//! and how to print the result of a campaign; the steps and the invariants are in the campaigns' own files.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
 #![allow(clippy::too_many_lines, reason = "what is done step by step is read step by step")]

@@ -1,7 +1,7 @@
-//! Random merges of two clones with the merge driver on: no key, no tag and no statement is lost, every file
-//! can be read, and what was added independently never conflicts.
+//! Random merges of two clones with the merge driver: no key, no tag and no statement is lost, every file is readable,
+//! and independent additions never conflict.
 //!
-//! The tests run a few of them, and the program `campaigns` as many as one likes.
+//! The tests run a few of them, and the program `campaigns` any number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

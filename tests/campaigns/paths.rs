@@ -1,11 +1,10 @@
-//! Names that would lead elsewhere: titles, ids, runs and tasks of all sorts, and links that are put in the place
-//! of a memory's own folders and files while it is written to. Nothing outside `.ralph/` is changed or read, and
-//! every name that is made is one that every system takes. The same holds where a link stood in their place, or in
-//! that of a file of the cache, before.
+//! Names and links that lead elsewhere: titles, ids, runs and tasks of all kinds, and links that replace a memory's own
+//! folders and files while it is written to. Nothing outside of `.ralph/` is changed or read, and every new name is
+//! valid on every system. The same holds for links that existed before, also in place of a file of the cache.
 //!
-//! Of a number of names, a twentieth are ids that each of the commands is given, and a twentieth calls between
-//! which links come and go. The rest are titles, of at most a thousand in one memory. The tests try a few, and
-//! the program `campaigns` as many as one likes.
+//! Of a number of names, a twentieth are ids that each command gets, and a twentieth are calls during which links
+//! appear and disappear. The rest are titles, at most a thousand in one memory. The tests try a few, and the program
+//! `campaigns` any number.
 
 use std::fs;
 use std::path::{Path, PathBuf};

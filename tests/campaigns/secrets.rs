@@ -1,8 +1,8 @@
-//! How well secrets are found: synthetic ones of many kinds in ten carriers, and notes without any.
+//! How many secrets are found: synthetic ones of many kinds in ten carriers, and notes without any.
 //!
-//! It knows nothing of how they are looked for. What it makes follows the public documentation of each service,
-//! and no secret stands in its sources: all are put together from parts. The tests run a few of them, and the
-//! program `campaigns` as many as one likes.
+//! The campaign does not know the detector. Its secrets follow the public documentation of each service, and its
+//! sources contain none: all are composed of parts. The tests run a few of them, and the program `campaigns` any
+//! number.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
