@@ -103,14 +103,14 @@
 //!
 //! # Where to read
 //!
-//! In this order, each module using only those before it (a test keeps that): [`error`], [`text`],
-//! [`secret`] (what nobody should commit), [`settings`], [`entry`] (pure: what a file says, and how two versions are
-//! merged), [`sigil`] (what an agent's text says), [`transcript`] (what its event stream says), [`history`],
+//! In this order, each module using only those before it (a test checks that): [`error`], [`text`], [`secret`]
+//! (secrets that must not be committed), [`settings`], [`entry`] (pure: the content of a file, and how two versions are
+//! merged), [`sigil`] (the elements in an agent's text), [`transcript`] (an agent's event stream), [`history`],
 //! [`strategy`], [`progress`], [`dedup`], [`store`] (the only module that touches entry files), [`git`], [`catalog`],
 //! [`index`] (the only one that knows Tantivy), [`retrieve`], [`semantic`] (vectors of texts, and the clients of the
 //! servers), [`context`](mod@context), [`watch`] (keeps the index up to date while files change), [`maintenance`] (what
-//! goes to the archive), [`diagnostics`] (what is wrong, and how to fix it), [`memory`], which puts them in sequence,
-//! and, with the feature `runner`, the module `runner`, which runs the loop.
+//! is archived), [`diagnostics`] (problems and fixes), [`memory`], which puts them in sequence, and, with the feature
+//! `runner`, the module `runner`, which runs the loop.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]

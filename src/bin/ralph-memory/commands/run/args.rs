@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_attempts: Option<u32>,
     /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
-    /// `blocked`, and the run goes on
+    /// `blocked`, and the run continues
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) timeout: Option<Duration>,
     /// The longest that verification may take; then it has failed
