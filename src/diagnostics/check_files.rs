@@ -75,9 +75,10 @@ fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
         severity: Severity::Warning,
         code: "repository-in-project".to_owned(),
         message: format!("git refuses to work in the project: {reason}").into(),
-        hint: "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let git run \
-               programs; remove them before you run git there"
-            .into(),
+        hint:
+            "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let \
+               git run programs; remove them before you run git there"
+                .into(),
     })
 }
 
