@@ -73,7 +73,8 @@ impl AgentTool for Add {
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
         and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
         out something that the next person or agent on this project would otherwise have to find out \
-        again, once for each fact. Call search_memory first; where an agent's entry is out of date, give its title, and it gets your text. Anything \
+        again, once for each fact. Call search_memory first; if an agent's entry is out of date, give its title, and it \
+        gets your text. Anything \
         else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
