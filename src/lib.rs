@@ -1,10 +1,10 @@
 //! The memory of a coding-agent loop.
 //!
-//! Every iteration of such a loop starts with an empty context. This gives it one: what was tried on
-//! the task and why it failed, what was learned elsewhere in the project, how the run is going and which
-//! model to use, within a budget. It reads what the agent answers for what should be remembered. All of
-//! it is markdown files with YAML frontmatter under `.ralph/`. The files are the truth. Everything else is
-//! made from them, and may be deleted at any time.
+//! Every iteration of such a loop starts with an empty context. This library provides one: earlier attempts at the task
+//! and why they failed, learnings from elsewhere in the project, the state of the run and the model to use, within a
+//! budget. It reads the agent's answer for anything worth remembering. Everything is stored in markdown files with YAML
+//! frontmatter under `.ralph/`. The files are the source; everything else is built from them, and may be deleted at any
+//! time.
 //!
 //! ```
 //! use ralph_memory::entry::Outcome;
@@ -87,11 +87,11 @@
 //! * One bad file never hides another.
 //! * A locked, broken or missing cache makes a call slower, never wrong, and never fails a write.
 //! * Equal input gives equal bytes. A context never exceeds its budget.
-//! * What an entry says reaches a path only as a slug, a terminal only sanitised, a prompt only folded to
-//!   a line, quoted or fenced, and with sigils defused.
-//! * What looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
-//!   `[redacted: PATTERN]` in its place.
-//! * Characters that no reader sees are refused from agents, and shown wherever text is told.
+//! * Text of an entry reaches a path only as a slug, a terminal only sanitised, a prompt only folded to a line, quoted
+//! or fenced, and with sigils defused.
+//! * Text that looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has `[redacted:
+//! PATTERN]` in its place.
+//! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.
 //! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
 //!   else.

@@ -108,8 +108,8 @@ impl Finished {
 /// Returns the prompt for a model that summarises an iteration.
 pub(crate) fn summary_prompt(finished: &Finished) -> String {
     format!(
-        "Sum up in one or two sentences what this iteration of a coding loop achieved, for the next agent that works on it. \
-         Answer with these sentences alone.\n\nIteration: {}\nCommand: {}\nExit code: {}\nFiles changed: {}\nOutput:\n{}\n",
+        "Sum up in one or two sentences what this iteration of a coding loop achieved, for the next agent that works on \
+         it. Answer with these sentences alone.\n\nIteration: {}\nCommand: {}\nExit code: {}\nFiles changed: {}\nOutput:\n{}\n",
         finished.iteration,
         finished.command,
         finished.exit_code,

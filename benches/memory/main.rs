@@ -1,7 +1,8 @@
-//! Measurements of the library: `cargo bench --bench memory -- NAME [ARGUMENT…]`, and without a name of parse, scan, build and query.
+//! Measurements of the library: `cargo bench --bench memory -- NAME [ARGUMENT…]`, and without a name of parse, scan,
+//! build and query.
 //!
-//! Times of a shared machine are worth little by themselves; compare two runs on the same one. The figures that the project holds itself to are
-//! ratios, and `benches/table.py` makes them. The README beside that script says what the other names measure.
+//! Times on a shared machine are worth little by themselves; compare two runs on the same one. The project's targets
+//! are ratios, and `benches/table.py` measures them. The README beside that script explains the other names.
 
 #![allow(dead_code, reason = "of what the tests use it needs only a part")]
 
@@ -111,7 +112,7 @@ fn memory(root: &Path) -> Memory {
     memory
 }
 
-/// How long each measurement goes on, and how often it is repeated at least.
+/// How long each measurement runs, and how often it is repeated at least.
 const ENOUGH: (Duration, usize) = (Duration::from_secs(2), 10);
 
 /// Calls something over and over, and prints the minimum and the median of how long it took.

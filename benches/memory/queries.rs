@@ -1,4 +1,4 @@
-//! Measures queries in a process that has the index open: what a search costs beside its scan.
+//! Measures queries in a process with an open index: the cost of a search without its scan.
 //!
 //! `cargo bench --bench memory -- queries DIR QUERIES` prints the median and the 99th percentile
 //! of the thread's CPU time, in milliseconds, over the queries of a file with one JSON object a line

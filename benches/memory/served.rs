@@ -1,8 +1,9 @@
 //! Measures `search_memory` through a running server beside the same call of the library.
 //!
-//! `cargo bench --bench memory -- served DIR QUERIES` prints the median and the 99th percentile of the time, in milliseconds,
-//! over the queries of a file with one JSON object a line (`{"text": "…"}`), and the median of what the server takes beyond the library. Both
-//! open the memory in `DIR` anew for each call, scan it, search it and read the lines that are shown.
+//! `cargo bench --bench memory -- served DIR QUERIES` prints the median and the 99th percentile of the time, in
+//! milliseconds, over the queries of a file with one JSON object per line (`{"text": "…"}`), and the median of the
+//! server's overhead. Each call of both opens the memory in `DIR`, scans it, searches it and reads the lines of the
+//! excerpts.
 
 #![expect(
     clippy::cast_precision_loss,

@@ -1,9 +1,9 @@
 //! Measures the memory that reading a transcript takes.
 //!
-//! `cargo bench --bench memory -- transcripts FORMAT [LINES] [--print]` makes up a stream of so many lines
-//! (1,000,000 unless told) of `claude` or `codex`, or of `text`, reads it without it ever being anywhere as a whole, and prints how
-//! long that took and the process's peak memory (`VmHWM`). Among the lines are long texts, results of tools of
-//! 100 KB, broken ones, and now and then one that is longer than is read.
+//! `cargo bench --bench memory -- transcripts FORMAT [LINES] [--print]` generates a stream of so many lines (1,000,000
+//! by default) of `claude` or `codex`, or of `text`, reads it without ever having it whole in memory, and prints how
+//! long that took and the process's peak memory (`VmHWM`). The lines include long texts, results of tools of 100 KB,
+//! broken ones, and some over the limit of a line.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Read, Write as _};

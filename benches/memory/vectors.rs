@@ -1,6 +1,6 @@
-//! Measures the exact search over all vectors: `cargo bench --bench memory -- vectors [N …]`, 10,000, 100,000 and 1,000,000 by
-//! default, each of 768 dimensions in a file of its own in a temporary folder (0.8 GB for the largest). Beside it stands how long reading
-//! the same file takes. Minima of several looks, in milliseconds.
+//! Measures the exact search over all vectors: `cargo bench --bench memory -- vectors [N …]`, 10,000, 100,000 and
+//! 1,000,000 by default, each of 768 dimensions in a file of its own in a temporary folder (0.8 GB for the largest).
+//! Beside it is the time for reading the same file. Minima of several runs, in milliseconds.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -66,7 +66,7 @@ fn vector(seed: u64) -> Vec<f32> {
     (0..DIMENSIONS).map(|_| next()).collect()
 }
 
-/// The most memory that this process had, in megabytes, as Linux tells.
+/// The peak memory of this process in megabytes, according to Linux.
 fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `## Previous Attempts`: earlier attempts at this task, and what to try now.
 
 use super::budget::Room;
-use super::foreign;
+use super::escape;
 use super::section::{LeftOut, Section};
 use super::{Material, Past, facts};
 use crate::entry::attempt::{Attempt, Outcome, Sections};
@@ -139,7 +139,7 @@ fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText>
             return Some(suggested(text, usize::MAX));
         }
         let length = text.chars().count().max(2);
-        let limit = foreign::longest(2..=length, |limit| room.fits(&suggested(text, limit)))?;
+        let limit = escape::longest(2..=length, |limit| room.fits(&suggested(text, limit)))?;
         Some(suggested(text, limit))
     };
     let first = cut(room.half()).unwrap_or_default();
@@ -158,12 +158,12 @@ fn shrunk(past: &Past, room: Room) -> Option<String> {
     let texts = [&sections.tried, &sections.why, &sections.notes, &sections.summary];
     let most = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(OUTPUT_CHARACTERS * 2);
     let texts = |text: usize| AttemptLimits { text, ..AttemptLimits::NONE };
-    if let Some(limit) = foreign::longest(0..=most, |limit| fits(texts(limit))) {
+    if let Some(limit) = escape::longest(0..=most, |limit| fits(texts(limit))) {
         return Some(block(past, texts(limit)));
     }
     let feedback = |feedback: usize| AttemptLimits { text: 0, feedback, ..AttemptLimits::NONE };
     let most = sections.feedback.chars().count();
-    if let Some(limit) = foreign::longest(0..=most, |limit| fits(feedback(limit))) {
+    if let Some(limit) = escape::longest(0..=most, |limit| fits(feedback(limit))) {
         return Some(block(past, feedback(limit)));
     }
     let bare = AttemptLimits { has_model: false, ..feedback(0) };
@@ -193,7 +193,7 @@ fn suggestion(attempts: &[Past]) -> Option<&str> {
 
 fn suggested(text: &str, limit: usize) -> String {
     let text = shorten(text.trim(), limit);
-    format!("\n**Suggested approach for this retry:**\n{}\n", foreign::paragraph(&text))
+    format!("\n**Suggested approach for this retry:**\n{}\n", escape::paragraph(&text))
 }
 
 /// Writes one attempt.
@@ -201,7 +201,7 @@ fn block(past: &Past, limits: AttemptLimits) -> String {
     let attempt = &past.attempt;
     let outcome = attempt.head.outcome.as_str();
     let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());
-    let model = model.map(|model| foreign::short(model, NAME_CHARACTERS.min(limits.text.max(20))) + ", ");
+    let model = model.map(|model| escape::short(model, NAME_CHARACTERS.min(limits.text.max(20))) + ", ");
     let mut block = format!("\n### Attempt {} ({}{outcome})\n", past.number, model.unwrap_or_default());
     let bullets = bullets(attempt, limits);
     if !bullets.is_empty() {
@@ -219,12 +219,12 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     let bullet = |name: &str, text: &str, most: usize| {
         let limit = limits.text.min(most);
         let is_shown = !text.trim().is_empty() && limit >= LEAST_CHARACTERS;
-        if is_shown { format!("- **{name}:** {}\n", foreign::short(text, limit)) } else { String::new() }
+        if is_shown { format!("- **{name}:** {}\n", escape::short(text, limit)) } else { String::new() }
     };
     let output = |name: &str, text: &str| {
         let limit = limits.text.min(OUTPUT_CHARACTERS);
         let is_shown = !text.trim().is_empty() && limit >= LEAST_CHARACTERS;
-        let fence = || foreign::fence(&foreign::end(text, limit), '`', "", "  ");
+        let fence = || escape::fence(&escape::end(text, limit), '`', "", "  ");
         if is_shown { format!("- **{name}:**\n{}", fence()) } else { String::new() }
     };
     let mut bullets = feedback(&sections.feedback, limits.feedback);
@@ -272,7 +272,7 @@ fn feedback(text: &str, limit: usize) -> String {
     }
     let text = shorten(text, limit);
     if text.lines().nth(1).is_none() {
-        return format!("- **Feedback from a person:** {}\n", foreign::line(&text));
+        return format!("- **Feedback from a person:** {}\n", escape::line(&text));
     }
-    format!("- **Feedback from a person:**\n{}\n", foreign::quote(&text, "  "))
+    format!("- **Feedback from a person:**\n{}\n", escape::quote(&text, "  "))
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{LeftOut, Section};
-use super::{Event, foreign};
+use super::{Event, escape};
 use crate::entry::{Id, MAX_SUMMARY, Scope};
 
 /// How many left-out events are listed.
@@ -80,15 +80,15 @@ fn nearness(scope: &Scope) -> u8 {
 fn title(scope: &Scope) -> String {
     match scope {
         Scope::Task(_) => "This task".to_owned(),
-        Scope::Section(id) => format!("Section {}", foreign::code(id, NAME_CHARACTERS)),
-        Scope::Feature(name) => format!("Feature {}", foreign::code(name, NAME_CHARACTERS)),
+        Scope::Section(id) => format!("Section {}", escape::code(id, NAME_CHARACTERS)),
+        Scope::Feature(name) => format!("Feature {}", escape::code(name, NAME_CHARACTERS)),
         Scope::Project | Scope::Unknown(_) => "Project".to_owned(),
     }
 }
 
 fn bullet(event: &Event) -> String {
-    let category = foreign::short(&event.category, NAME_CHARACTERS);
+    let category = escape::short(&event.category, NAME_CHARACTERS);
     let day = event.recency.map(|at| format!(", {}", at.format("%Y-%m-%d"))).unwrap_or_default();
-    let summary = foreign::short(&event.summary, MAX_SUMMARY);
+    let summary = escape::short(&event.summary, MAX_SUMMARY);
     format!("- **[{category}]** {summary} ({}{day})\n", event.source.as_str())
 }

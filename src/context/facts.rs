@@ -1,6 +1,6 @@
 //! Facts of attempts, in the words of both sections that show attempts.
 
-use super::foreign;
+use super::escape;
 use crate::entry::attempt::{Attempt, Outcome};
 
 /// How much of a command line is shown, in characters.
@@ -33,7 +33,7 @@ pub(super) fn verification(attempt: &Attempt) -> Option<String> {
         return None;
     }
     let disagreed = attempt.head.validation.as_ref().map_or("verification failed".to_owned(), |validation| {
-        let command = foreign::code(&validation.command, COMMAND_CHARACTERS);
+        let command = escape::code(&validation.command, COMMAND_CHARACTERS);
         format!("{command} failed with exit code {}", validation.exit_code)
     });
     Some(format!("The agent said that it was done, but {disagreed}."))
@@ -43,7 +43,7 @@ pub(super) fn verification(attempt: &Attempt) -> Option<String> {
 pub(super) fn files(attempt: &Attempt) -> String {
     let files = &attempt.head.files;
     let relevant: Vec<&str> = files.relevant.iter().map(String::as_str).collect();
-    foreign::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
+    escape::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
 }
 
 /// Returns the errors that the client and the tools of a failed attempt reported, a line each, without those in its

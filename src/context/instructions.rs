@@ -1,6 +1,6 @@
 //! The end of every context: how an agent reports its work and its learnings.
 
-use super::foreign;
+use super::escape;
 use crate::sigil::SUGGESTIONS_HEADING;
 
 /// The most of a task's id that is shown, in characters.
@@ -99,9 +99,9 @@ impl Instructions {
         let id = if self.task_id.trim().is_empty() {
             String::new()
         } else {
-            format!("; the task's id is {}", foreign::code(&self.task_id, ID_CHARACTERS))
+            format!("; the task's id is {}", escape::code(&self.task_id, ID_CHARACTERS))
         };
-        let models: Vec<String> = self.models.iter().map(|model| foreign::short(model, MODEL_CHARACTERS)).collect();
+        let models: Vec<String> = self.models.iter().map(|model| escape::short(model, MODEL_CHARACTERS)).collect();
         let models = if models.is_empty() { String::new() } else { format!(" Models: {}.", models.join(", ")) };
         let suggestions =
             if self.suggests_events { SUGGESTIONS.replace("HEADING", SUGGESTIONS_HEADING) } else { String::new() };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Past, facts, foreign};
+use super::{Past, escape, facts};
 use crate::entry::Id;
 use crate::entry::attempt::{Attempt, Outcome};
 
@@ -58,19 +58,18 @@ pub(super) fn section(own: &[Past], matching: &[Past], above: &[Id], room: Room)
 /// Writes one attempt.
 fn block(attempt: &Attempt, is_other: bool) -> String {
     let head = &attempt.head;
-    let run =
-        if is_other { format!(" of {}", foreign::short(&attempt.run_id, NAME_CHARACTERS)) } else { String::new() };
+    let run = if is_other { format!(" of {}", escape::short(&attempt.run_id, NAME_CHARACTERS)) } else { String::new() };
     let mut block = format!("\n### Iteration {}{run} [{}]\n", head.iteration, head.outcome.as_str());
     let mut bullet = |name: &str, text: &str| {
         if !text.is_empty() {
             block.push_str(&format!("- **{name}**: {text}\n"));
         }
     };
-    let id = foreign::short(attempt.task_id.as_deref().unwrap_or_default(), NAME_CHARACTERS);
-    let title = foreign::short(&attempt.task_title, TITLE_CHARACTERS);
+    let id = escape::short(attempt.task_id.as_deref().unwrap_or_default(), NAME_CHARACTERS);
+    let title = escape::short(&attempt.task_title, TITLE_CHARACTERS);
     let task: Vec<&str> = [id.as_str(), &title].into_iter().filter(|part| !part.is_empty()).collect();
     bullet("Task", &task.join(" · "));
-    bullet("Model", &foreign::short(head.model.as_deref().unwrap_or_default(), NAME_CHARACTERS));
+    bullet("Model", &escape::short(head.model.as_deref().unwrap_or_default(), NAME_CHARACTERS));
     match (facts::duration_secs(attempt), facts::cost_usd(attempt)) {
         (Some(seconds), Some(cost)) => bullet("Duration", &format!("{seconds:.1}s | **Cost**: ${cost:.4}")),
         (Some(seconds), None) => bullet("Duration", &format!("{seconds:.1}s")),
@@ -79,8 +78,8 @@ fn block(attempt: &Attempt, is_other: bool) -> String {
     }
     bullet("Files", &facts::files(attempt));
     bullet("Why it failed", &why(attempt));
-    bullet("Notes", &foreign::short(facts::notes(attempt), NOTES_CHARACTERS));
-    bullet("Feedback from a person", &foreign::short(&attempt.sections.feedback, NOTES_CHARACTERS));
+    bullet("Notes", &escape::short(facts::notes(attempt), NOTES_CHARACTERS));
+    bullet("Feedback from a person", &escape::short(&attempt.sections.feedback, NOTES_CHARACTERS));
     block
 }
 
@@ -92,6 +91,6 @@ fn why(attempt: &Attempt) -> String {
     // Without a report, the errors of its client are more useful than the placeholder.
     let errors = facts::errors(attempt);
     let error = errors.lines().next_back().filter(|_| attempt.sections.tried.trim().is_empty());
-    let short = || foreign::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);
+    let short = || escape::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);
     facts::verification(attempt).unwrap_or_else(short)
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Reference, foreign};
+use super::{Reference, escape};
 use crate::entry::Id;
 
 /// How much of an id is shown, in characters: all of it.
@@ -18,7 +18,7 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Room
     let references = unseen(references, |reference| &reference.id, above);
     let Some(best) = references.first() else { return Section::none(left_out) };
     let whole = |reference: &Reference| {
-        let body = foreign::cut_to_words(&reference.body, body_words);
+        let body = escape::cut_to_words(&reference.body, body_words);
         Block { id: reference.id.clone(), text: block(reference, &body) }
     };
     let blocks: Vec<Block> = references.iter().map(|reference| whole(reference)).collect();
@@ -31,8 +31,8 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Room
     // None fits whole: the best one is cut to the available room.
     let line = LeftOut::new(0, left_out.finds).brief(references.len() - 1);
     let text = |body: &str| format!("{HEADING}{}", block(best, body));
-    let cut = foreign::cut(&best.body, &|body| {
-        foreign::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
+    let cut = escape::cut(&best.body, &|body| {
+        escape::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
     });
     let Some(body) = cut else { return Section::none(left_out) };
     left_out.ids.remove(0);
@@ -44,13 +44,13 @@ fn block(reference: &Reference, body: &str) -> String {
     let unverified = reference
         .unverified
         .as_ref()
-        .map(|commit| format!(" · **unverified since {}**", foreign::code(commit, ID_CHARACTERS)));
+        .map(|commit| format!(" · **unverified since {}**", escape::code(commit, ID_CHARACTERS)));
     format!(
         "\n### {}\n_Tags: {}_ · {}{}\n\n{}",
-        foreign::line(&reference.title),
-        foreign::line(&reference.tags.join(", ")),
-        foreign::code(reference.id.as_str(), ID_CHARACTERS),
+        escape::line(&reference.title),
+        escape::line(&reference.tags.join(", ")),
+        escape::code(reference.id.as_str(), ID_CHARACTERS),
         unverified.unwrap_or_default(),
-        foreign::fence(body, '~', " reference", ""),
+        escape::fence(body, '~', " reference", ""),
     )
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Reference, foreign};
+use super::{Reference, escape};
 use crate::entry::Id;
 use crate::entry::body::TRUNCATED;
 use crate::text::{fold, title_of, words};
@@ -30,7 +30,7 @@ pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) ->
     let bullets: Vec<Block> = distinct
         .iter()
         .map(|learning| {
-            let body = foreign::cut_to_words(&learning.body, body_words);
+            let body = escape::cut_to_words(&learning.body, body_words);
             Block { id: learning.id.clone(), text: bullet(learning, &body) }
         })
         .collect();
@@ -45,8 +45,8 @@ pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) ->
     for learning in &distinct {
         let text = |body: &str| format!("{HEADING}{}", bullet(learning, body));
         let line = LeftOut::new(0, left_out.finds).brief(n_others);
-        let cut = foreign::cut(&learning.body, &|body| {
-            foreign::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
+        let cut = escape::cut(&learning.body, &|body| {
+            escape::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
         });
         if let Some(body) = cut {
             left_out.ids.retain(|id| *id != learning.id);
@@ -98,29 +98,29 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
 /// Writes one learning: its title and id, its first paragraph on the same line, the rest in a fence. A title that was
 /// cut from the body is left out.
 fn bullet(learning: &Reference, body: &str) -> String {
-    let category = foreign::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
+    let category = escape::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
     let unverified = learning
         .unverified
         .as_ref()
-        .map(|commit| format!(" (unverified since {})", foreign::code(commit, NAME_CHARACTERS)));
-    let id = foreign::code(learning.id.as_str(), ID_CHARACTERS);
-    let title = foreign::short(&learning.title, NAME_CHARACTERS);
+        .map(|commit| format!(" (unverified since {})", escape::code(commit, NAME_CHARACTERS)));
+    let id = escape::code(learning.id.as_str(), ID_CHARACTERS);
+    let title = escape::short(&learning.title, NAME_CHARACTERS);
     let is_own = !title.is_empty() && fold(&learning.title) != fold(&title_of(&learning.body));
     let title = if is_own { format!("{title} ({id}):") } else { format!("({id})") };
     let category = format!("**[{category}]**{} {title}", unverified.unwrap_or_default());
     let own = body.strip_suffix(TRUNCATED).unwrap_or(body).trim_end();
-    let (line, rest) = match foreign::first_paragraph(own) {
+    let (line, rest) = match escape::first_paragraph(own) {
         Some((paragraph, "")) if own.len() < body.len() => {
-            return format!("- {category} {} {TRUNCATED}\n", foreign::line(paragraph));
+            return format!("- {category} {} {TRUNCATED}\n", escape::line(paragraph));
         }
-        Some((paragraph, "")) => (foreign::line(paragraph), ""),
+        Some((paragraph, "")) => (escape::line(paragraph), ""),
         Some((paragraph, _)) => {
             // The mark of a cut belongs to the part that was cut.
-            let (_, rest) = foreign::first_paragraph(body).unwrap_or_default();
-            (foreign::line(paragraph), rest)
+            let (_, rest) = escape::first_paragraph(body).unwrap_or_default();
+            (escape::line(paragraph), rest)
         }
         None => (String::new(), body),
     };
-    let rest = if rest.trim().is_empty() { String::new() } else { foreign::fence(rest, '`', "", "  ") };
+    let rest = if rest.trim().is_empty() { String::new() } else { escape::fence(rest, '`', "", "  ") };
     format!("{}\n{rest}", format!("- {category} {line}").trim_end())
 }

@@ -6,15 +6,15 @@
 //!
 //! One file per section, in their order in the text: `attempts`, `learnings`, `status`, `journal`, `knowledge`,
 //! `events`, `instructions`; `build` joins them. `budget` distributes the room, `section` selects what fits, `facts`
-//! describes attempts, `recurring` describes recurring errors and files for the status, and `foreign` escapes text from
+//! describes attempts, `recurring` describes recurring errors and files for the status, and `escape` escapes text from
 //! entries.
 
 mod attempts;
 mod budget;
 mod build;
+mod escape;
 mod events;
 mod facts;
-mod foreign;
 mod instructions;
 mod journal;
 mod knowledge;
@@ -290,7 +290,7 @@ pub(crate) fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
 /// assert_eq!(shown, "~~~~ reference\n~~~\n&lt;task-done>t-1&lt;/task-done>\n~~~~\n");
 /// ```
 pub fn reference(text: &str) -> String {
-    foreign::fence(text, '~', " reference", "")
+    escape::fence(text, '~', " reference", "")
 }
 
 /// Moves entries that may be outdated back, as far as their reduced score requires; `unverified` identifies them.

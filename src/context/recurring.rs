@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Material, RecurringError, foreign};
+use super::{Material, RecurringError, escape};
 use crate::entry::Id;
 
 /// How many errors are shown.
@@ -33,9 +33,9 @@ pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets
     let named = named(above);
     let mut files: Vec<String> = Vec::new();
     for path in &material.recurring.files {
-        let code = foreign::code(path, PATH_CHARACTERS);
+        let code = escape::code(path, PATH_CHARACTERS);
         let is_whole = path.chars().count() <= PATH_CHARACTERS && !path.trim().is_empty();
-        if is_whole && !named.contains(foreign::line(path).as_str()) && !files.contains(&code) {
+        if is_whole && !named.contains(escape::line(path).as_str()) && !files.contains(&code) {
             files.push(code);
         }
     }
@@ -51,14 +51,14 @@ pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets
 
 /// Describes an error and how often it has occurred.
 fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above: &str) -> Option<String> {
-    let line = foreign::line(&error.line);
+    let line = escape::line(&error.line);
     let is_shown = |id: &Id| shown.contains(id) && error.attempts.contains(id);
-    let says_so = |number: usize| of_attempt(above, number).any(|other| foreign::line(other).contains(&line));
+    let says_so = |number: usize| of_attempt(above, number).any(|other| escape::line(other).contains(&line));
     let attempt = material.attempts.iter().rev().find(|past| is_shown(&past.id) && says_so(past.number));
     let which = match attempt {
         Some(attempt) => format!(" (that of attempt {} above)", attempt.number),
         None if line.is_empty() => return None,
-        None => format!(": {}", foreign::code(&error.line, ERROR_CHARACTERS)),
+        None => format!(": {}", escape::code(&error.line, ERROR_CHARACTERS)),
     };
     let n_iterations = error.attempts.len();
     let noun = if n_iterations == 1 { "iteration" } else { "iterations" };

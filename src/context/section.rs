@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::budget::Room;
-use super::foreign;
+use super::escape;
 use crate::entry::Id;
 
 /// The most of an entry's id that is shown, in characters. A file's name has at most 255 bytes, and
@@ -64,7 +64,7 @@ impl LeftOut {
 
     fn line(&self, n_named: usize, n_all: usize) -> String {
         let named: Vec<String> =
-            self.ids[..n_named].iter().map(|id| foreign::code(id.as_str(), ID_CHARACTERS)).collect();
+            self.ids[..n_named].iter().map(|id| escape::code(id.as_str(), ID_CHARACTERS)).collect();
         let n_more = n_all - n_named;
         let list = match (named.is_empty(), n_more) {
             (true, _) => format!("{n_more} more"),

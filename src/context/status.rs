@@ -3,7 +3,7 @@
 
 use super::budget::Room;
 use super::recurring::Bullets;
-use super::{Status, Stuck, foreign};
+use super::{Status, Stuck, escape};
 
 /// How many refused sigils are listed.
 const MAX_REFUSED: usize = 5;
@@ -90,7 +90,7 @@ fn lines(status: &Status) -> String {
         0 => String::new(),
         _ => format!(" ({}%)", (succeeded.saturating_mul(100).saturating_add(counted / 2)) / counted),
     };
-    let rationale = foreign::short(&status.rationale, RATIONALE_CHARACTERS);
+    let rationale = escape::short(&status.rationale, RATIONALE_CHARACTERS);
     let rationale = if rationale.is_empty() { String::new() } else { format!(" ({rationale})") };
     format!(
         "- **Iteration:** {} of {limit}\n\
@@ -98,7 +98,7 @@ fn lines(status: &Status) -> String {
          - **Run success rate:** {succeeded}/{counted} iterations succeeded{percent}\n\
          - **Current model:** {}{rationale}\n",
         status.iteration,
-        foreign::short(&status.model, NAME_CHARACTERS),
+        escape::short(&status.model, NAME_CHARACTERS),
     )
 }
 
@@ -106,7 +106,7 @@ fn lines(status: &Status) -> String {
 fn refused(refused: &[String], n_told: usize) -> String {
     let bullet = |text: String| format!("- **Not taken over from the last iteration:** {text}\n");
     let mut bullets: String =
-        refused[..n_told].iter().map(|text| bullet(foreign::short(text, REFUSED_CHARACTERS))).collect();
+        refused[..n_told].iter().map(|text| bullet(escape::short(text, REFUSED_CHARACTERS))).collect();
     let n_more = refused.len() - n_told;
     if n_more > 0 {
         let what = if n_more == 1 { "element" } else { "elements" };
@@ -118,7 +118,7 @@ fn refused(refused: &[String], n_told: usize) -> String {
 /// Describes the errors of the task in a sentence.
 fn failed_with(failed_with: &[(String, usize)]) -> String {
     let category = |(name, n_times): &(String, usize)| {
-        let name = foreign::short(name, NAME_CHARACTERS);
+        let name = escape::short(name, NAME_CHARACTERS);
         if *n_times > 1 { format!("{name} ({n_times})") } else { name }
     };
     let is_known = |(name, _): &&(String, usize)| name != "unknown";
@@ -129,12 +129,9 @@ fn failed_with(failed_with: &[(String, usize)]) -> String {
     match (named.is_empty(), n_unknown) {
         (true, 0) => String::new(),
         (true, _) => "> No attempt reported what it failed with.\n".to_owned(),
-        (false, 0) => format!("> It failed with: {}.\n", foreign::list(&named, MAX_CATEGORIES)),
+        (false, 0) => format!("> It failed with: {}.\n", escape::list(&named, MAX_CATEGORIES)),
         (false, _) => {
-            format!(
-                "> It failed with: {}; {n_times} without a reported cause.\n",
-                foreign::list(&named, MAX_CATEGORIES)
-            )
+            format!("> It failed with: {}; {n_times} without a reported cause.\n", escape::list(&named, MAX_CATEGORIES))
         }
     }
 }

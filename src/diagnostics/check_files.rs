@@ -1,7 +1,7 @@
-//! `check`: gathers everything that is wrong with the files.
+//! `check`: gathers all problems of the files.
 //!
-//! It reads files and asks git, and leaves the rules between entries to [`check`](mod@super::check). A broken file never
-//! ends it.
+//! It reads files and asks git, and leaves the rules between entries to [`check`](mod@super::check). A broken file
+//! never ends it.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::workspace::{Work, Workspace};
 const UNTRACK: &str =
     "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
-/// What [`Memory::check`](crate::Memory::check) found.
+/// The result of [`Memory::check`](crate::Memory::check).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
     /// The problems, sorted by path; of one file at most [`MAX_OF_FILE`](crate::error::MAX_OF_FILE), in all at most
@@ -76,9 +76,10 @@ fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
         severity: Severity::Warning,
         code: "repository-in-project".to_owned(),
         message: format!("git refuses to work in the project: {reason}").into(),
-        hint: "a folder of the project, or one around it, holds `HEAD`, `config`, `objects` and `refs`, and can let git run \
-               programs; remove them before you run git there"
-            .into(),
+        hint:
+            "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let \
+               git run programs; remove them before you run git there"
+                .into(),
     })
 }
 
@@ -106,7 +107,7 @@ fn tracked_files(workspace: &Workspace) -> Vec<Problem> {
 
 /// Returns the live entries that name files which have disappeared or changed much since they were written.
 fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
-    // Superseded and expired entries are in no context, so nobody needs to check them.
+    // Superseded and expired entries are in no context, so they need no check.
     let (now, superseded) = (workspace.now(), superseded(&[live], workspace.now()));
     let is_in_use = |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
     let rows = live.knowledge_rows().filter(is_in_use);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_memory_is_in_order() {
+    fn a_new_memory_has_no_problems() {
         let (_folder, memory) = memory(&[]);
         assert_eq!(memory.check(), CheckReport { problems: Vec::new(), total: Tally::default(), files: 0 });
     }
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_may_name_is_what_show_follows() {
+    fn check_and_show_resolve_links_alike() {
         let link = |target: &str| format!("---\ntitle: T\ntags: [x]\n---\n[[{target}]]\n");
         for target in
             ["other", "knowledge/other", "An  OTHER entry", "journal/run-1/0001", "gone", "nothing", "", "a/b"]

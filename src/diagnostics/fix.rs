@@ -1,6 +1,6 @@
-//! Fixes what needs no decision: leftovers of a crash, caches, and what git must ignore.
+//! Fixes problems that need no decision: leftovers of a crash, caches, and the list of files that git ignores.
 //!
-//! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others go on.
+//! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others continue.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::error::{Problem, Result, Severity};
 use crate::store::{Created, Lock, Unreadable};
 use crate::workspace::Workspace;
 
-/// The file in `.ralph/` that tells git what to ignore.
+/// The file in `.ralph/` with the paths that git ignores.
 const IGNORE: &str = ".gitignore";
 
 /// One thing that [`Memory::fix`](crate::Memory::fix) did.
@@ -24,10 +24,10 @@ pub struct AppliedFix {
     pub detail: String,
 }
 
-/// What [`Memory::fix`](crate::Memory::fix) did, and what it could not do.
+/// The result of [`Memory::fix`](crate::Memory::fix).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FixReport {
-    /// What was done, in order.
+    /// The fixes, in order.
     pub fixed: Vec<AppliedFix>,
     /// What could not be fixed, and why.
     pub problems: Vec<Problem>,
@@ -53,7 +53,7 @@ impl FixReport {
     }
 }
 
-/// Does what [`Memory::fix`](crate::Memory::fix) says.
+/// Implements [`Memory::fix`](crate::Memory::fix).
 pub(crate) fn fix(workspace: &Workspace) -> Result<FixReport> {
     let mut report = FixReport::default();
     // Taking the lock sweeps only after a process that was killed while it had it.
@@ -75,7 +75,7 @@ pub(crate) fn fix(workspace: &Workspace) -> Result<FixReport> {
     Ok(report)
 }
 
-/// Removes what a crash left, and returns what was done.
+/// Removes leftovers of a crash, and returns what was done.
 fn sweep(workspace: &Workspace, lock: &Lock) -> Result<Vec<String>> {
     let swept = workspace.store.sweep(lock)?;
     let removed = swept.removed.iter().map(|path| format!("removed `{}`", display_path(path)));

@@ -1,4 +1,4 @@
-//! The facts for the doctor: what the folders, the index, the locks and git are like now.
+//! Gathers the facts for the doctor: the current state of the folders, the index, the locks and git.
 //!
 //! It changes nothing and judges nothing: [`doctor`](mod@super::doctor) does the latter.
 
@@ -24,7 +24,7 @@ const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
 /// The folders that git should ignore, since they belong to one machine.
 pub(super) const MACHINE_FOLDERS: [&str; 2] = ["cache", "state"];
 
-/// Returns the facts for the doctor. What the servers and the kept attempts are like is for the caller to say.
+/// Returns the facts for the doctor, without those about servers and saved attempts, which the caller adds.
 pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Problem>) -> MemoryFacts {
     let latest = workspace.now().checked_add_signed(AHEAD).and_then(|latest| latest.timestamp_nanos_opt());
     let store = &workspace.store;
@@ -77,7 +77,7 @@ pub(super) fn old_caches(workspace: &Workspace) -> Vec<String> {
     old
 }
 
-/// Returns what git says of the folder.
+/// Returns git's answers about the folder.
 pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
     let tree = match WorkTree::find(workspace.store.memory()) {
         Lookup::NoGit => return GitFacts::Missing,
@@ -126,7 +126,7 @@ mod tests {
         (folder, memory)
     }
 
-    /// Returns what the doctor says of one thing: its state, then its detail.
+    /// Returns the doctor's findings about one part: its state, then its detail.
     #[track_caller]
     fn said(memory: &Memory, what: &str) -> Vec<String> {
         let findings = memory.doctor().findings;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_doctor_finds_a_new_memory_in_order() {
+    fn the_doctor_finds_nothing_wrong_in_a_new_memory() {
         let (_folder, memory) = memory(&[]);
         let diagnosis = memory.doctor();
         let bad: Vec<_> = diagnosis.findings.iter().filter(|finding| finding.state != FindingState::Ok).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_doctor_looks_at_the_index() {
+    fn the_doctor_examines_the_index() {
         let (folder, memory) = memory(&[("knowledge/a.md", "---\ntitle: A\ntags: [x]\n---\none\n")]);
         let none = "Ok live: not built yet; 1 entry is read directly until a command builds it";
         assert_eq!(said(&memory, "index")[0], none);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_doctor_names_what_lies_about() {
+    fn the_doctor_lists_leftovers() {
         let (folder, memory) = memory(&[
             ("cache/index-0/meta.json", ""),
             ("cache/catalog-v0/x", ""),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_doctor_names_who_holds_a_lock() {
+    fn the_doctor_names_the_holder_of_a_lock() {
         let (_folder, memory) = memory(&[]);
         let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
         let lines = said(&memory, "lock");

@@ -1,6 +1,6 @@
-//! What is wrong with a memory, and what can be fixed without a decision.
+//! Problems of a memory, and fixes that need no decision.
 //!
-//! `check` finds problems in and between entry files, the doctor judges the memory as a whole, and `fix` repairs what
+//! `check` finds problems in and between entry files, the doctor examines the memory as a whole, and `fix` repairs what
 //! the doctor found. Only `fix` changes anything.
 
 pub(crate) mod check;

@@ -35,9 +35,9 @@ pub struct SourceLines<'a> {
 struct SourceFile {
     /// The path in the form of problems.
     path: String,
-    /// Its text, with replacement characters for what is not UTF-8; `None` where the file cannot be read.
+    /// Its text, with replacement characters for invalid UTF-8; `None` if the file cannot be read.
     text: Option<String>,
-    /// Made for the first line that is needed.
+    /// Computed for the first line that is needed.
     index: Option<LineIndex>,
 }
 
@@ -53,8 +53,8 @@ impl<'a> SourceLines<'a> {
         SourceLines { workspace, last: None }
     }
 
-    /// Returns a line of a file, counted from 1, without its line end and with secrets redacted, so that it may be shown
-    /// anywhere. What is not UTF-8 is replaced. `None` where there is no such file or line.
+    /// Returns a line of a file, counted from 1, without its line end and with secrets redacted, so that it may be
+    /// shown anywhere. What is not UTF-8 is replaced. `None` where there is no such file or line.
     pub fn line(&mut self, path: &str, line: u32) -> Option<String> {
         let workspace = self.workspace;
         let SourceFile { text, index, .. } = self.source(path);
@@ -107,7 +107,7 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
-    fn lines_are_those_of_the_file() {
+    fn lines_match_the_file() {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
         fs::write(folder.path().join(".ralph/knowledge/a.md"), "---\r\ntitle: é\r\n---\r\n").unwrap();

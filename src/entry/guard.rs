@@ -183,7 +183,7 @@ impl YamlScanner<'_> {
         Ok(())
     }
 
-    /// Returns the column of the block collection in which a node at this column stands.
+    /// Returns the column of the block collection that contains a node at this column.
     fn parent_of(&self, column: usize) -> usize {
         self.open.last().copied().filter(|_| column > 0).unwrap_or(column)
     }
@@ -243,7 +243,7 @@ impl YamlScanner<'_> {
         }
     }
 
-    /// Reads a block scalar whose lines stand further in than `parent`; returns where it ends.
+    /// Reads a block scalar whose lines are indented more than `parent`; returns where it ends.
     fn block_scalar(&mut self, parent: usize) -> usize {
         self.skip_line();
         let mut end = self.trimmed_end(0, self.at);

@@ -1,16 +1,17 @@
-//! The arguments that a caller can get wrong.
+//! The arguments of [`Error::Invalid`](super::Error::Invalid).
 //!
-//! Those that answers treat in a way of their own have a variant, so that nobody compares names.
+//! Arguments that callers handle in a special way have a variant, so that names are never compared.
 
 use std::fmt;
 
-/// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. Displayed, it is its name, as the caller knows it.
+/// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. Displayed, it is its name in the caller's
+/// terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Argument {
     /// The text of an entry.
     Body,
-    /// The iteration that is meant.
+    /// The iteration.
     Iteration,
     /// Any other, by its name.
     Named(String),

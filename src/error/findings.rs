@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::{Problem, Severity};
 
-/// How many problems of each severity are listed of one file: with these fixed, the rest is seen. On a terminal each
-/// takes some eight lines, and a file of 1 MiB can hold 100,000.
+/// How many problems of each severity are listed for one file: once these are fixed, the rest appears. On a terminal
+/// each takes some eight lines, and a file of 1 MiB can have 100,000.
 pub const MAX_OF_FILE: usize = 20;
-/// How many problems are listed in all. Nobody reads more, and code hosts show at most 5,000 of a SARIF log.
+/// How many problems are listed in all. People read no more, and code hosts show at most 5,000 of a SARIF log.
 pub const MAX_IN_ALL: usize = 1_000;
 
 /// How many problems there are of each severity.
@@ -37,7 +37,7 @@ impl Tally {
         self.notices += other.notices;
     }
 
-    /// Returns the problem that stands for these, which are not listed; `None` where there are none.
+    /// Returns the problem that summarises these, which are not listed; `None` if there are none.
     fn unlisted(self, path: &str, of: &str) -> Option<Problem> {
         let parts = [
             (self.errors, Severity::Error, "error"),
@@ -57,7 +57,7 @@ impl Tally {
             path.to_owned(),
             "more-problems",
             format!("{counts} {of} {are} not listed"),
-            "fix those that are, then check again",
+            "fix the listed ones, then check again",
         ))
     }
 }
@@ -74,7 +74,7 @@ impl Findings {
         self.files.entry(problem.path.clone()).or_default().0.push(problem);
     }
 
-    /// Counts problems of a file that nobody described.
+    /// Counts problems of a file that have no description.
     pub fn add_unlisted(&mut self, path: &str, severity: Severity, count: usize) {
         if count > 0 {
             *self.files.entry(path.to_owned()).or_default().1.of(severity) += count;
@@ -90,14 +90,14 @@ impl Findings {
         }
     }
 
-    /// Gives each problem that can be listed to `look`, which may change it.
+    /// Passes each problem that can be listed to `look`, which may change it.
     pub fn for_each(&mut self, look: impl FnMut(&mut Problem)) {
         self.files.values_mut().flat_map(|(problems, _)| problems).for_each(look);
     }
 
     /// Returns the problems in the order of their paths, each once: at most [`MAX_OF_FILE`] of each severity of a file
-    /// and [`MAX_IN_ALL`] in all, errors before warnings before notices. One more stands for those that are left out.
-    /// Beside them it returns how many there are, listed or not.
+    /// and [`MAX_IN_ALL`] in all, errors before warnings before notices. One more summarises the unlisted ones. Also
+    /// returns the number of all problems, listed or not.
     pub fn finish(self) -> (Vec<Problem>, Tally) {
         let (mut listed, mut total) = (Vec::new(), Tally::default());
         for (path, (mut problems, mut unlisted)) in self.files {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_problems_the_first_of_each_severity_are_listed() {
+    fn the_first_problems_of_each_severity_are_listed() {
         let mut findings = Findings::default();
         findings.extend((0..25).map(|line| problem("b", line, Severity::Warning)));
         findings.extend((0..25).map(|line| problem("b", line, Severity::Warning)));

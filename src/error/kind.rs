@@ -16,7 +16,7 @@ use super::Error;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// What was asked for does not exist.
+    /// The requested object does not exist.
     NotFound,
     /// An argument, a value or a setting makes no sense.
     Usage,
@@ -33,7 +33,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns what sort of error it is; of an attempt that was not recorded, that of the reason.
+    /// Returns the kind of the error; for an attempt that was not recorded, the kind of the reason.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
@@ -53,7 +53,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for something that a run cannot use.
+    /// Returns the error for an unusable argument of a run.
     #[cfg(feature = "runner")]
     pub(crate) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::Unusable { message: message.into(), hint: hint.into() }

@@ -1,4 +1,4 @@
-//! What goes wrong, in two strengths.
+//! Errors and problems.
 //!
 //! An [`Error`] stops a call. A [`Problem`] is found in one file while a call goes on with the
 //! others, and is reported beside its result. This module knows nothing of terminals and exit codes:
@@ -20,76 +20,76 @@ pub use self::problem::{Message, Problem, Severity};
 /// The result of a call that can be stopped by an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call could not do what it was asked.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no `.ralph/` folder here, or none here and above.
     #[error("no `.ralph` folder in `{start}`{}", elsewhere(above.as_deref()))]
     NoMemory {
-        /// Where it was looked for.
+        /// The folder where the search began.
         start: PathBuf,
-        /// The nearest folder above that has one, where only `start` was looked at.
+        /// The nearest folder above that has one, if only `start` was searched.
         above: Option<PathBuf>,
     },
     /// The folder was made by a newer program.
     #[error("`{path}` has format {found}, and this program knows formats up to {known}")]
     NewerFormat {
-        /// The settings file that says so.
+        /// The settings file with that format.
         path: PathBuf,
-        /// The format it names.
+        /// Its format.
         found: u64,
         /// The newest format known.
         known: u64,
     },
-    /// A settings file or variable does not say what it must.
+    /// A settings file or variable has an invalid value.
     #[error("cannot read the settings in `{place}`: {reason}")]
     Settings {
         /// The file, with the line where known, or the environment variable.
         place: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// No entry has this id.
     #[error("there is no entry `{id}`")]
     NoSuchEntry {
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
-        /// Ids that look alike, nearest first.
+        /// Similar ids, nearest first.
         similar: Vec<String>,
     },
-    /// The archive has nothing to bring back.
+    /// The archive has no version of the entry.
     #[error("the archive has no version of `{id}`")]
     NotArchived {
-        /// The live entry that was asked for.
+        /// The requested live entry.
         id: String,
     },
-    /// The caller gave something that no entry can hold.
+    /// An argument is invalid.
     #[error("{what}: {reason}")]
     Invalid {
         /// The argument.
         what: Argument,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The caller gave what looks like a secret, which would be committed.
+    /// An argument looks like a secret, which would be committed.
     #[error("{what}, line {line}: this looks like a secret: {pattern}, fingerprint {fingerprint}")]
     Secret {
-        /// The argument, as the caller knows it.
+        /// The argument, in the caller's terms.
         what: &'static str,
         /// The line in it, counted from 1.
         line: u32,
-        /// What sort of secret.
+        /// The kind of secret.
         pattern: &'static str,
-        /// What it can be allowed by.
+        /// The fingerprint that allows it.
         fingerprint: String,
     },
-    /// A file cannot be changed without harming what it says.
+    /// A file cannot be edited safely.
     #[error("cannot edit `{path}`: {reason}")]
     Uneditable {
         /// The file, relative to the folder that holds `.ralph/`.
         path: String,
-        /// What stands in the way.
+        /// The reason.
         reason: String,
     },
     /// A file changed between reading and replacing it.
@@ -107,7 +107,7 @@ pub enum Error {
         path: PathBuf,
         /// How long this process waited, in milliseconds.
         waited_ms: u64,
-        /// What the holder wrote about itself.
+        /// The holder's text about itself.
         holder: Option<String>,
     },
     /// A path leaves the folder, or goes through a link.
@@ -116,7 +116,7 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// A memory that was found by looking upward belongs to another user, who may have put it there for this one.
+    /// A memory in a parent folder belongs to another user, who may have put it there on purpose.
     #[error("`{path}` belongs to the user with id {owner}, and you are the one with id {user}")]
     ForeignOwner {
         /// The folder: `.ralph`, or the one that holds it.
@@ -129,11 +129,11 @@ pub enum Error {
     /// The file system refused.
     #[error("cannot {action} `{path}`")]
     Io {
-        /// What was attempted, as a verb: "read", "write", "create".
+        /// The attempted action, as a verb: "read", "write", "create".
         action: &'static str,
-        /// On what.
+        /// Its object.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The search index failed in a way that a rebuild did not fix.
@@ -141,12 +141,12 @@ pub enum Error {
     Index {
         /// The index folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// An attempt could not be written to the journal. All of it is in a file outside of the project, from which
     /// [`Memory::record_kept`](crate::Memory::record_kept) writes it.
-    #[error("cannot record the attempt in `{root}`; what its agent said is kept in `{kept}`")]
+    #[error("cannot record the attempt in `{root}`; its agent's output is saved in `{kept}`")]
     NotRecorded {
         /// The folder that holds `.ralph/`, or should.
         root: PathBuf,
@@ -156,18 +156,18 @@ pub enum Error {
         source: Box<Error>,
     },
     /// An attempt could neither be written to the journal nor kept outside of the project.
-    #[error("cannot record the attempt in `{root}`, nor keep what its agent said: {reason}")]
+    #[error("cannot record the attempt in `{root}`, nor save its agent's output: {reason}")]
     NotKept {
         /// The folder that holds `.ralph/`, or should.
         root: PathBuf,
-        /// What would have been kept, for whoever can put it into a file.
+        /// The content of the file, so that the caller can save it.
         text: String,
         /// Why it could not be kept.
         reason: String,
         /// Why it could not be recorded.
         source: Box<Error>,
     },
-    /// An agent is at work that nobody waits for.
+    /// An agent is still at work although its run has ended.
     #[error(
         "cannot begin an iteration: the agent of iteration {number} of {run_id} is still at work, as process {pid}"
     )]
@@ -179,10 +179,10 @@ pub enum Error {
         /// The agent's process.
         pid: u32,
     },
-    /// A run cannot use what it was given: a command, a prompt template, a checklist, or a folder for logs.
+    /// A run cannot use an argument: a command, a prompt template, a checklist, or a folder for logs.
     #[error("{message}")]
     Unusable {
-        /// What cannot be used, and why.
+        /// The reason.
         message: String,
         /// What to give instead.
         hint: String,
@@ -190,7 +190,7 @@ pub enum Error {
     /// A bug ended the call.
     #[error("a bug stopped the call: {message}")]
     Panicked {
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
     /// `git` could not be run or refused.

@@ -1,4 +1,4 @@
-//! What is wrong with one file, reported beside a result.
+//! Problems of files, reported beside a result.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 use crate::secret;
 use crate::text::floor;
 
-/// The most of a message that is kept, in bytes: several lines of a terminal. Messages quote values of files, and a
-/// value may be as long as its file.
+/// The limit of a message, in bytes: several lines of a terminal. Messages quote values of files, and a value may be as
+/// long as its file.
 const MAX_MESSAGE: usize = 1_000;
 /// How much of a message's text is searched for secrets, in bytes: more than a message and the longest secret that
 /// may begin in it.
 const MAX_SEARCHED: usize = 24 * 1024;
 
-/// How bad a [`Problem`] is.
+/// The severity of a [`Problem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing is wrong with the file; somebody may want to know all the same.
+    /// The file is fine; the notice may be of interest.
     Notice,
     /// The file works, and would work better fixed.
     Warning,
-    /// Something the file says is lost to readers until it is fixed.
+    /// A part of the file is hidden from readers until it is fixed.
     Error,
 }
 
-/// Something wrong with one file, found while a call went on with the others.
+/// A problem of one file, found while a call continued with the others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Problem {
     /// The file, relative to the folder that holds `.ralph/`, with `/` between its parts.
     pub path: String,
-    /// The line, counted from 1, where one is to blame.
+    /// The line, counted from 1, if the problem is in one.
     pub line: Option<u32>,
     /// The column in that line, counted in characters from 1.
     pub column: Option<u32>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// A short name that stays the same between versions, such as `frontmatter-unclosed`.
     pub code: String,
-    /// What is wrong, in one line without a final period.
+    /// The problem, in one line without a final period.
     pub message: Message,
     /// How to fix it.
     pub hint: Message,
 }
 
-/// A sentence for people that may quote what a file says.
+/// A sentence for people that may quote a file.
 ///
 /// It can only be made from text, and making it replaces the secrets in that text by `[redacted: PATTERN]` and cuts
 /// the text at 1,000 bytes. Values with an allowed fingerprint are redacted as well.
@@ -160,7 +160,7 @@ impl Problem {
         Problem::new(Severity::Notice, path, code, message, hint)
     }
 
-    /// Returns the problem with this line, where it is known.
+    /// Returns the problem with this line, if it is known.
     #[must_use]
     pub fn at_line(self, line: Option<u32>) -> Problem {
         Problem { line, ..self }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_short_and_holds_no_half_of_a_secret() {
+    fn a_message_is_short_and_contains_no_half_of_a_secret() {
         let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
         for before in (0..2 * MAX_MESSAGE).filter(|before| before % 97 == 0 || (940..1_010).contains(before)) {
             let message = Message::from(format!("{} {token} {}", "x".repeat(before), "y".repeat(3 * MAX_MESSAGE)));

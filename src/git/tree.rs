@@ -693,7 +693,7 @@ mod tests {
         project.write("file", "f").write("folder/x", "x").write("program", "p").write("was/file", "f");
         project.write("odd \"name\"\n\r", "o").write("linked/x", "x");
         project.commit();
-        // A file becomes a folder, a folder a file and another one a link; one a program; one nobody may read.
+        // A file becomes a folder, a folder a file and another one a link; one becomes executable; one unreadable.
         fs::remove_file(root.join("file")).unwrap();
         fs::remove_dir_all(root.join("folder")).unwrap();
         fs::remove_dir_all(root.join("linked")).unwrap();

@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(of("数据库连接池"), "数据 据库 库连 连接 接池");
             assert_eq!(of("メモリの上限"), "メモ モリ リの の上 上限");
             assert_eq!(of("데이터베이스를 잠가"), "데이 이터 터베 베이 이스 스를 잠가");
-            // One that stands alone is itself; digits and letters beside them stay words.
+            // A single one is a token itself; digits and letters beside them stay words.
             assert_eq!(of("锁, 第3章"), "锁 第 3 章");
             assert_eq!(of("SQL数据库v2"), "sql 数据 据库 v2");
             // A long run is not left out as a long token is.

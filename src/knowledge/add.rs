@@ -189,8 +189,8 @@ fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, kno
     })
 }
 
-/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and a
-/// new entry only needs a free name.
+/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and
+/// a new entry only needs a free name.
 fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
     let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
     let mut stems = Vec::new();

@@ -34,7 +34,8 @@ pub struct ConsolidatedLearnings {
     pub ids: Vec<Id>,
 }
 
-/// What [`Memory::prune`](crate::Memory::prune) or [`Memory::consolidate`](crate::Memory::consolidate) did, or would do.
+/// What [`Memory::prune`](crate::Memory::prune) or [`Memory::consolidate`](crate::Memory::consolidate) did, or would
+/// do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MaintenanceReport {
     /// The entries that went to the archive.

@@ -57,8 +57,8 @@ impl Memory {
     }
 
     /// Fixes what [`Memory::doctor`] finds, where that needs no decision and can lose nothing: removes temporary files
-    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes caches
-    /// of other versions; makes git ignore the folders that belong to one machine.
+    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes
+    /// caches of other versions; makes git ignore the folders that belong to one machine.
     ///
     /// What cannot be fixed is reported, and the rest is fixed all the same.
     ///

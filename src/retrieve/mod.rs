@@ -29,8 +29,8 @@ pub(crate) const WEIGHTS: Weights = Weights {
     text: 1.0,
     // 1 instead of 2 lost .032 on bugs, 3 lost .009.
     title: 2.0,
-    // As much as the body: .5 lost .017 on reports that no weight was chosen by, .016 on questions over abstracts (CACM)
-    // and .006 on the golden set, and gained .002 on notes.
+    // As much as the body: .5 lost .017 on reports that no weight was chosen by, .016 on questions over abstracts
+    // (CACM) and .006 on the golden set, and gained .002 on notes.
     tags: 1.0,
     body: 1.0,
     // As much as a title: people ask in the words of the problem, and questions are written in these words.
@@ -39,7 +39,7 @@ pub(crate) const WEIGHTS: Weights = Weights {
     // -.006 and -.003.
     parts_share: 1.0 / 3.0,
     // A report's first line is its title: 1.5 gained .034 on bugs. 2 gained as much there and lost
-    // .015 on texts whose first line is none.
+    // .015 on texts whose first line is not a title.
     first_line: 1.5,
     // How much of a short query a document covers: within noise on both sets, +.003±.002 on titles
     // of bugs against their bodies.

@@ -183,7 +183,8 @@ fn is_of_curl(before: &str) -> bool {
     line.split_whitespace().any(|word| word.ends_with("curl"))
 }
 
-/// `Cookie: name=VALUE; name=VALUE`, the pairs of which begin at `start`: from the first value that may be a secret to the last.
+/// `Cookie: name=VALUE; name=VALUE`, the pairs of which begin at `start`: from the first value that may be a secret to
+/// the last.
 fn cookies(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
     let line = &text[start..floor(text, start + MAX_COOKIES.1)];
     let mut from = start + line.len() - line.trim_start_matches([' ', '"', '\'']).len();

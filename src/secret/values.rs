@@ -158,7 +158,7 @@ fn is_word(part: &str) -> bool {
     let n_vowels = letters.bytes().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count();
     let is_one_case = letters[1..].bytes().all(|byte| byte.is_ascii_lowercase())
         || letters.bytes().all(|byte| byte.is_ascii_uppercase());
-    // Capitals of camel case stand at the beginnings of words, so there are few of them.
+    // Capitals of camel case are at the beginnings of words, so there are few of them.
     let n_turns = turns(letters);
     let is_spelled = letters.len() <= 3 || (n_vowels * 6 >= letters.len() && longest_cluster(letters) <= 5);
     is_spelled && (is_one_case || n_turns * 3 <= letters.len())

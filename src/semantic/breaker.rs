@@ -1,4 +1,5 @@
-//! The circuit breaker of the servers: after a time-out, requests are suspended for 60 s, and each warning is shown once.
+//! The circuit breaker of the servers: after a time-out, requests are suspended for 60 s, and each warning is shown
+//! once.
 //!
 //! The suspension is also a file of the cache, so that the next process does not wait for the same server. The file has
 //! the seal of the cache's anchor: one that came with a repository has no effect.

@@ -1,7 +1,8 @@
-//! Vectors for entries: an entry is cut into chunks, the chunks are embedded by Ollama, and the cache keeps the vectors.
+//! Vectors for entries: an entry is cut into chunks, the chunks are embedded by Ollama, and the cache keeps the
+//! vectors.
 //!
-//! It does not know Qdrant, nor what is searched. Nothing that looks like a secret is sent to a server, and an entry has
-//! all of its vectors or none.
+//! It does not know Qdrant, nor what is searched. Nothing that looks like a secret is sent to a server, and an entry
+//! has all of its vectors or none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -221,8 +222,8 @@ impl Embedder {
         self.ollama.embed_document(PROBE, &limit).map_err(|error| self.failure(error, Timeouts::Batch))
     }
 
-    /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears the
-    /// cache, since vectors of two models of one name cannot be compared; returns whether it did.
+    /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears
+    /// the cache, since vectors of two models of one name cannot be compared; returns whether it did.
     pub(super) fn forget_other_model(&self, workspace: &Workspace, probe: &[f32]) -> Result<bool> {
         let store = &workspace.store;
         let content = xxh3_64(PROBE.as_bytes());
@@ -277,7 +278,7 @@ impl Embedder {
         let embedded = self.embed_texts(missing.collect(), timeouts)?;
         let is_other = |record: &VectorRecord| known.values().any(|known| known.dimensions() != record.dimensions());
         if embedded.vectors.values().next().is_some_and(is_other) {
-            // The name now stands for another model, whose vectors cannot be compared with the known ones.
+            // The name now refers to another model, whose vectors cannot be compared with the known ones.
             return self.embed_files(workspace, paths, &HashMap::new(), timeouts);
         }
         Ok(self.assemble(&pieces, known, &embedded))

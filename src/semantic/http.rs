@@ -87,7 +87,8 @@ impl TimeLimit {
         self.limit.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.timed_out())
     }
 
-    /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was left.
+    /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was
+    /// left.
     fn timed_out(&self) -> RequestError {
         RequestError::TimedOut(u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX))
     }
@@ -228,7 +229,8 @@ fn request_error(error: ureq::Error) -> RequestError {
     }
 }
 
-/// Returns why a server cannot be reached. A rejected certificate arrives as one of several errors, with the same words.
+/// Returns why a server cannot be reached. A rejected certificate arrives as one of several errors, with the same
+/// words.
 fn unreachable_by(error: &dyn fmt::Display) -> RequestError {
     let text = error.to_string();
     match text.split_once("invalid peer certificate: ") {

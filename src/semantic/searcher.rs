@@ -88,7 +88,7 @@ impl Searcher {
         if let Some(problem) = self.breaker.suspended(workspace) {
             return (None, self.breaker.warn_once(vec![problem]));
         }
-        // People also search for the place of a token that they hold.
+        // People also search for the place of one of their tokens.
         let text = redact(&query.text, &workspace.settings.allowed_secrets);
         let query = &Query { text, ..query.clone() };
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Defines an enum whose variants stand for words, in the order in which they are documented.
+/// Defines an enum whose variants have words, in the order in which they are documented.
 macro_rules! choice {
     ($(#[$meta:meta])* $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -16,17 +16,17 @@ macro_rules! choice {
         impl $name {
             /// Every one, in the order in which they are documented.
             pub const ALL: &[$name] = &[$($name::$variant),+];
-            /// The words that stand for them.
+            /// The words of the variants.
             pub(super) const WORDS: &[&'static str] = &[$($word),+];
 
-            /// Returns the word that stands for it.
+            /// Returns the word of the variant.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)+
                 }
             }
 
-            /// Returns what the word stands for.
+            /// Returns the variant of the word.
             pub fn parse(word: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|one| one.as_str() == word)
             }

@@ -208,7 +208,7 @@ pub(crate) const ALL: [Setting; 51] = [
     ),
     whole(
         "maintenance.learnings",
-        "the number of learnings above which `consolidate` merges those that are alike",
+        "the number of learnings above which `consolidate` merges similar ones",
         (0.0, 1_000_000.0),
         |settings| settings.maintenance.learnings as f64,
         |settings, value| settings.maintenance.learnings = value as usize,

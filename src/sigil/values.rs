@@ -7,7 +7,7 @@ use crate::entry::knowledge::MAX_QUESTIONS;
 use crate::settings;
 use crate::text::title_of;
 
-/// The id in the instructions that stands for the task's own.
+/// The placeholder in the instructions for the task's own id.
 const ID_PLACEHOLDER: &str = "TASK-ID";
 /// The text in the instructions in place of a difficulty.
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";

@@ -28,7 +28,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// `NotFound`, `InvalidInput` when it is no regular file or `name` is no single name, `ELOOP` when it is a
+    /// `NotFound`, `InvalidInput` when it is not a regular file or `name` is not a single name, `ELOOP` when it is a
     /// link, and those of the file system.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         check_name(name)?;

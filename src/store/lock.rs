@@ -182,7 +182,7 @@ fn open(folder: &Folder) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is no regular file"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"))
     }
 }
 

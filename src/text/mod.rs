@@ -1,4 +1,4 @@
-//! Words and pieces of text: comparing, cutting, and making safe to print.
+//! Words and pieces of text: comparing, cutting, and sanitising for output.
 
 mod invisible;
 pub(crate) mod title;
@@ -13,7 +13,7 @@ pub(crate) use self::invisible::invisible;
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
 
-/// Cuts `text` between words to at most `limit` characters, with `…` where something was cut.
+/// Cuts `text` between words to at most `limit` characters, marked with `…` if it was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
@@ -33,8 +33,8 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Returns the line of `text` that shares most words with `query`, cut between words to at most
-/// `limit` characters around the first word that is shared. Where none is, it is the first line.
+/// Returns the line of `text` that shares most words with `query`, cut between words to at most `limit` characters
+/// around the first shared word. Without a shared word it is the first line.
 ///
 /// ```
 /// use ralph_memory::text::excerpt;
@@ -42,7 +42,7 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 /// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
 /// ```
 pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
-    // Words count as the same when they begin alike, which is near enough to what the index does.
+    // Words count as the same if they begin alike, which is close to what the index does.
     let beginning = |word: &str| word.chars().take(5).collect::<String>();
     let wanted: HashSet<String> =
         words(query).iter().filter(|word| word.chars().count() > 2).map(|word| beginning(word)).collect();
@@ -62,7 +62,7 @@ pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
     }
     let line: Vec<&str> = best.0.split_whitespace().collect();
     let first = line.iter().position(|word| !shared(word).is_empty()).unwrap_or_default();
-    // The first shared word stands in the first half of what is shown, and does not fall off its end.
+    // The first shared word is in the first half of the excerpt, and is not cut off at its end.
     let length = line.get(first).map_or(0, |word| word.chars().count());
     let mut room = (limit / 2).min(limit.saturating_sub(length + 2));
     let mut start = first;
@@ -74,9 +74,8 @@ pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
     if start == 0 { shorten(&cut, limit) } else { format!("…{}", shorten(&cut, limit.saturating_sub(1))) }
 }
 
-/// Replaces what a terminal would act on, and what nobody would see: control characters but line break and tab, C1
-/// controls, characters that turn the direction of writing, and those that no reader sees. They are shown as
-/// `\u{…}`.
+/// Escapes control and invisible characters: all control characters except line break and tab, C1 controls, characters
+/// that change the direction of writing, and those that are invisible. They become `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::for_terminal("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\n");
@@ -97,7 +96,7 @@ pub fn for_terminal(text: &str) -> String {
     safe
 }
 
-/// Shows the characters of a text that no reader sees as `\u{…}`.
+/// Escapes the characters of a text that are invisible as `\u{…}`.
 ///
 /// ```
 /// assert_eq!(ralph_memory::text::with_invisible_shown("a\u{200b}b"), "a\\u{200b}b");
@@ -118,18 +117,18 @@ fn acts_on_terminals(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t')) || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Returns how many tokens a language model is likely to make of `text`, rather too many than too few.
+/// Returns how many tokens a language model is likely to make of `text`; the estimate is rather too high.
 ///
-/// A token for every 3.3 ASCII characters, and 1.1 for every other character. Beside a real tokenizer
-/// (o200k) this is 25 to 45 % too many for English prose and source code, 0 to 20 % for Chinese, and up
-/// to 40 % too few for tables and box drawing.
+/// One token for every 3.3 ASCII characters, and 1.1 for every other character. Compared with a real tokenizer (o200k)
+/// this is 25 to 45 % too high for English prose and source code, 0 to 20 % for Chinese, and up to 40 % too low for
+/// tables and box drawing.
 pub fn estimate_tokens(text: &str) -> usize {
     let n_ascii = text.bytes().filter(u8::is_ascii).count();
     let n_other = text.chars().filter(|character| !character.is_ascii()).count();
     (n_ascii * 10).div_ceil(33) + (n_other * 11).div_ceil(10)
 }
 
-/// Returns how alike two words are, as the number of edits between them (Levenshtein).
+/// Returns the edit distance of two words (Levenshtein).
 pub(crate) fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -145,11 +144,11 @@ pub(crate) fn edit_distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The longest word that is compared with those that may be meant, in bytes: longer ones are no slip of the finger.
+/// The longest word that is compared with known ones, in bytes: longer ones are not typing errors.
 const MAX_MISSPELT: usize = 100;
 
-/// Returns which of the known words was probably meant by one that is none of them: at most a third of its letters
-/// differ. Words with a number in them are series of somebody's own.
+/// Returns the known word that an unknown one probably means: at most a third of the letters differ. Words with a
+/// number in them belong to a series of names.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let is_numbered = word.bytes().any(|byte| byte.is_ascii_digit());
     if word.len() > MAX_MISSPELT || is_numbered || known.clone().any(|known| known == word) {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_get_no_orders() {
+    fn control_characters_are_escaped() {
         for character in ['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}', '\u{2066}', '\u{7f}', '\u{8}'] {
             assert!(!for_terminal(&format!("a{character}b")).contains(character));
         }
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn excerpts_show_what_was_looked_for() {
+    fn excerpts_show_the_matching_words() {
         let check = |text: &str, query: &str, limit, expected: &str| assert_eq!(excerpt(text, query, limit), expected);
         check("", "x", 10, "");
         check("one\ntwo", "", 10, "one");

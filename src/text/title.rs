@@ -2,8 +2,8 @@
 
 use super::shorten;
 
-/// Returns the first line of `text`, or its first sentence where that is shorter, cut between words
-/// to at most `limit` characters with `…` where something was cut.
+/// Returns the first line of `text`, or its first sentence if that is shorter, cut between words to at most `limit`
+/// characters, marked with `…` if it was cut.
 pub fn first_sentence(text: &str, limit: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
     let end = line
@@ -16,15 +16,15 @@ pub fn first_sentence(text: &str, limit: usize) -> String {
 /// The longest title that is made from a text, in characters.
 const MAX_TITLE: usize = 80;
 
-/// Returns the title of a text that was given none: its first sentence, without the marks of a list, a heading or a
-/// quotation, at most 80 characters.
+/// Returns a title for a text that has none: its first sentence, without the marks of a list, a heading or a quotation,
+/// at most 80 characters.
 pub fn title_of(text: &str) -> String {
     let line = text.lines().map(|line| line.trim().trim_start_matches(['#', '-', '*', '>', ' '])).find(|line| {
-        // A line that is markup alone says nothing.
+        // A line with only markup has no text.
         line.contains(char::is_alphanumeric)
     });
     let line = line.unwrap_or_else(|| text.lines().next().unwrap_or_default());
-    // A sentence may go on in the next line.
+    // A sentence may continue on the next line.
     let from = line.as_ptr() as usize - text.as_ptr() as usize;
     let paragraph: Vec<&str> = text[from..].lines().take_while(|line| !line.trim().is_empty()).collect();
     first_sentence(&paragraph.join(" "), MAX_TITLE)

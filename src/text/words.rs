@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
-/// or as a letter and an accent (NFD), and nobody sees the difference. Text that has the form already is not copied.
+/// or as a letter and an accent (NFD), which look the same. Text in that form is not copied.
 pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
 
-/// Returns whether two names are the same, in whichever form each of them was written.
+/// Returns whether two names are the same, in whichever form each is written.
 pub(crate) fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
     one.map(nfc) == other.map(nfc)
 }
 
-/// Returns a tag as tags are compared: trimmed, in lower case and in the composed form.
+/// Returns a tag in the form for comparisons: trimmed, in lower case and in the composed form.
 pub(crate) fn fold_tag(tag: &str) -> String {
     nfc(tag.trim()).to_lowercase()
 }

@@ -1,7 +1,7 @@
 //! The events of a watcher, and the combining of changes that were not received yet.
 //!
-//! Pure bookkeeping: it knows paths and problems, and neither files nor threads. Whoever receives the combined changes
-//! ends up with the same files as one who received each of them.
+//! Pure bookkeeping: it knows paths and problems, and neither files nor threads. A receiver of the combined changes
+//! knows the same files as a receiver of each change.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub enum WatchEvent {
     },
 }
 
-/// What changed since the last [`WatchEvent`].
+/// The changes since the last [`WatchEvent`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FileChanges {
     /// Entry files that are new or have other bytes, relative to the folder that holds `.ralph/`, sorted.
@@ -110,7 +110,7 @@ impl PendingChanges {
 mod tests {
     use super::*;
 
-    /// Whatever comes and goes in between, a receiver of the combined changes knows which files exist.
+    /// A receiver of combined changes knows which files exist, whatever happens in between.
     #[test]
     fn combined_changes_lead_to_the_files_that_exist() {
         const STEPS: u32 = 7;

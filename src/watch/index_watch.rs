@@ -206,7 +206,7 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         (changes, new)
     }
 
-    /// Brings the index up to date, and returns whether no further attempt is needed.
+    /// Updates the index, and returns whether no further attempt is needed.
     fn index(&mut self, catalogs: &[Catalog; 2]) -> bool {
         let is_indexed = |catalog: &Catalog| {
             let has_index = catalog.index_is_known() && catalog.index_id().is_some();

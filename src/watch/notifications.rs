@@ -1,8 +1,8 @@
 //! Notifications of the system that something changed in a folder. They only say when to scan again.
 //!
-//! The catalog finds out what changed: systems drop notifications, send them for what this program itself does, and send
-//! none for files that were in a folder before it was watched. So all notifications together set one flag, and no memory
-//! grows while nobody scans. This file knows paths, and nothing of entries.
+//! The catalog finds out what changed: systems drop notifications, send them for what this program itself does, and
+//! send none for files that were in a folder before it was watched. So all notifications together set one flag, and no
+//! memory grows while nobody scans. This file knows paths, and nothing of entries.
 //!
 //! Each folder is watched without the folders below it: the crate's recursive mode stops at the first folder that
 //! disappears while it begins, and leaves out its neighbours without an error (notify 8.2).
@@ -33,7 +33,7 @@ pub enum WatchMode {
     Poll,
 }
 
-/// Why [`Watcher::wait`] came back.
+/// Why [`Watcher::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Woken {
     /// No notification came, and the time is up.
@@ -100,7 +100,8 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Makes a watcher without folders. In a folder of `partly`, only these names matter.
     ///
-    /// Where the system sends no notifications, or has run out of watches, it polls; [`Watcher::take_failure`] says why.
+    /// Where the system sends no notifications, or has run out of watches, it polls; [`Watcher::take_failure`] says
+    /// why.
     pub(super) fn new(mode: WatchMode, partly: Vec<(PathBuf, Vec<&'static str>)>) -> Watcher {
         let shared = Arc::<SharedHints>::default();
         let mut watcher = Watcher { shared, native: None, watched: BTreeSet::new(), partly, failure: None };
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_told_and_what_is_read_is_not() {
+    fn writes_are_reported_and_reads_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.md");
         fs::write(&file, "1").unwrap();
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_come_and_go_are_told_apart() {
+    fn new_and_removed_folders_are_distinguished() {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("below");
         let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn of_some_folders_only_some_names_matter() {
+    fn in_some_folders_only_some_names_matter() {
         let folder = tempfile::tempdir().unwrap();
         let partly = vec![(folder.path().to_path_buf(), vec![".ralph"])];
         let mut watcher = Watcher::new(WatchMode::Native, partly);
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_it_is_told_to() {
+    fn it_ends_on_request() {
         let mut watcher = Watcher::new(WatchMode::Poll, Vec::new());
         let stopper = watcher.stopper();
         let other = std::thread::spawn(move || stopper.stop());

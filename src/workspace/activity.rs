@@ -1,4 +1,4 @@
-//! What a call is doing, for whoever waits for it.
+//! The current work of a call, for progress displays.
 
 use super::Workspace;
 use crate::error::Result;
@@ -8,66 +8,66 @@ use crate::store::Lock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Work {
-    /// Looks at the files, and opens none.
+    /// Checks the files, and opens none.
     Scanning,
-    /// Reads entries that changed.
+    /// Reads changed entries.
     Reading,
-    /// Reads entries, and puts them into the index.
+    /// Reads entries, and adds them to the index.
     Indexing,
     /// Writes the index to the disk.
     WritingIndex,
-    /// Has entries embedded.
+    /// Embeds entries.
     Embedding,
-    /// Has entries embedded, and stores them on the Qdrant server.
+    /// Embeds entries, and stores them on the Qdrant server.
     Storing,
     /// Waits for an answer of the Ollama server.
     AskingOllama,
     /// Waits for an answer of the Qdrant server.
     AskingQdrant,
-    /// Waits for what git says of the project's files.
+    /// Waits for git's answer about the project's files.
     AskingGit,
     /// Compares entries with each other.
     Comparing,
-    /// Looks for secrets and invisible characters in files.
+    /// Searches files for secrets and invisible characters.
     Checking,
-    /// Looks at folders, locks, the index and the servers.
+    /// Examines folders, locks, the index and the servers.
     Examining,
     /// Moves entries to the archive.
     Archiving,
-    /// Waits until another process lets go of its lock.
+    /// Waits until another process releases its lock.
     WaitingForLock,
     /// Waits until git leaves the work tree alone.
     WaitingForGit,
 }
 
-/// What happened to a piece of work.
+/// A step of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// It begins. Work that is going on already goes on behind it.
+    /// It begins. Work that was going on continues around it.
     Began,
     /// More of it is done.
     Advanced,
-    /// It is over, done or not.
+    /// It is over, finished or not.
     Ended,
 }
 
-/// A piece of work that a call begins, goes on with or ends: see [`Memory::with_observer`](crate::Memory::with_observer).
+/// A piece of work that a call begins, advances or ends: see [`Memory::with_observer`](crate::Memory::with_observer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Activity {
     /// The work.
     pub work: Work,
-    /// What happened to it.
+    /// The step.
     pub step: Step,
     /// How much of it is done.
     pub done: usize,
-    /// How much there is to do, about; `None` where that is not known.
+    /// The total amount, approximately; `None` if it is unknown.
     pub total: Option<usize>,
 }
 
-/// Who is told of each [`Activity`].
+/// The receiver of each [`Activity`].
 pub(crate) type Observer = Box<dyn Fn(Activity) + Send + Sync>;
 
-/// Work that is going on until this is dropped.
+/// Work that lasts until this is dropped.
 #[must_use]
 pub(crate) struct Ongoing<'a> {
     observer: Option<&'a Observer>,
@@ -75,7 +75,7 @@ pub(crate) struct Ongoing<'a> {
 }
 
 impl Ongoing<'_> {
-    /// Says that so much more is done.
+    /// Reports that so much more is done.
     pub(crate) fn advance(&mut self, by: usize) {
         if self.observer.is_some() {
             self.activity.done += by;
@@ -97,7 +97,7 @@ impl Drop for Ongoing<'_> {
 }
 
 impl Workspace {
-    /// Says that work begins, which goes on until the answer is dropped.
+    /// Reports that work begins, which lasts until the result is dropped.
     pub(crate) fn doing(&self, work: Work, total: Option<usize>) -> Ongoing<'_> {
         let activity = Activity { work, step: Step::Began, done: 0, total };
         let ongoing = Ongoing { observer: self.observer.as_ref(), activity };
@@ -105,13 +105,13 @@ impl Workspace {
         ongoing
     }
 
-    /// Takes the lock of the entry files, for as long as the settings say.
+    /// Takes the lock of the entry files, with the time-out of the settings.
     pub(crate) fn wait_for_entries(&self) -> Result<Lock> {
         let _waiting = self.doing(Work::WaitingForLock, None);
         self.store.lock(self.lock_timeout())
     }
 
-    /// Takes the lock of the cache, for as long as the settings say.
+    /// Takes the lock of the cache, with the time-out of the settings.
     pub(crate) fn wait_for_cache(&self) -> Result<Lock> {
         let _waiting = self.doing(Work::WaitingForLock, None);
         self.store.wait_for_cache_lock(self.lock_timeout())
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::memory::Memory;
 
-    /// Returns what a call tells of its work, in a memory with this many entries.
+    /// Returns the reported work of a call, in a memory with this many entries.
     fn told(n_entries: usize, call: impl FnOnce(&Memory)) -> Vec<Activity> {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
@@ -143,7 +143,7 @@ mod tests {
         std::mem::take(&mut *told.lock().unwrap())
     }
 
-    /// Returns what was told of one sort of work.
+    /// Returns the reports of one kind of work.
     fn of(told: &[Activity], work: Work) -> Vec<(Step, usize, Option<usize>)> {
         let of = told.iter().filter(|activity| activity.work == work);
         of.map(|activity| (activity.step, activity.done, activity.total)).collect()
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_index_that_is_built_is_counted() {
-        // A search builds one too, from some entries on.
+        // A search builds one too, from a number of entries on.
         let calls: [&dyn Fn(&Memory); 2] = [&|memory| drop(memory.rebuild_index().unwrap()), &|memory| {
             let query = crate::Query { text: "entry".into(), ..crate::Query::default() };
             drop(memory.search(&query, 1).unwrap());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_ends_and_lies_in_what_began_before() {
+    fn work_is_nested_and_ends() {
         let calls: [&dyn Fn(&Memory); 6] = [
             &|memory| drop(memory.check()),
             &|memory| drop(memory.doctor()),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_told_and_ends_where_it_is_in_vain() {
+    fn a_wait_is_reported_and_ends_at_the_time_out() {
         let told = told(0, |memory| {
             let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
             let impatient = Memory::open(memory.root()).unwrap();

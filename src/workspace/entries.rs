@@ -1,4 +1,4 @@
-//! One entry's file: read, and replaced where it still holds what was read.
+//! One entry's file: read, and replaced if it is unchanged.
 
 use super::Workspace;
 use crate::catalog::Catalog;
@@ -8,11 +8,11 @@ use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, Store};
 use crate::text::edit_distance;
 
-/// How many ids are named that look like one that does not exist.
+/// How many similar ids are listed for one that does not exist.
 const MAX_SIMILAR: usize = 3;
 
 impl Workspace {
-    /// Replaces a file that holds `old`; reports where a version went that came between.
+    /// Replaces a file that contains `old`; reports where a version went that was saved meanwhile.
     pub(crate) fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
         let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
         Ok(replaced
@@ -25,14 +25,14 @@ impl Workspace {
                         "another program saved it at the same moment; that version is now `{}`",
                         display_path(&kept)
                     ),
-                    "take over what it says, then delete it",
+                    "merge its text into the entry, then delete it",
                 )
             })
             .into_iter()
             .collect())
     }
 
-    /// Returns the text of an entry's file, and what it says.
+    /// Returns the text of an entry's file, and the parsed entry.
     pub(crate) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {
         let file = self.store.read(path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?;
         let text = String::from_utf8(file.bytes)
@@ -42,8 +42,8 @@ impl Workspace {
     }
 }
 
-/// Returns the error for an id that is in none of the catalogs, with those of the first that look like it; where a
-/// folder could not be listed, which may hold the entry, the error of that.
+/// Returns the error for an id that is in none of the catalogs, with similar ids of the first; if a folder that may
+/// contain the entry could not be listed, the error of that.
 pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
     if let Some(error) = catalogs.iter().find_map(|catalog| unlisted(store, catalog)) {
         return error;
@@ -62,7 +62,7 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
     Error::NoSuchEntry { id: id.to_string(), similar: near.into_iter().take(MAX_SIMILAR).map(|(_, id)| id).collect() }
 }
 
-/// Returns why nobody knows which entries there are, where a folder could not be listed.
+/// Returns why the list of entries is incomplete, if a folder could not be listed.
 pub(crate) fn unlisted(store: &Store, catalog: &Catalog) -> Option<Error> {
     let (folder, source) = catalog.unlisted_folder()?;
     Some(Error::Io { action: "list", path: store.memory().join(folder), source })

@@ -18,33 +18,32 @@ use crate::store::Lock;
 
 /// A reading call commits when more entries than this are not in the index.
 const COMMIT_WHEN_OVER: usize = 500;
-/// Where there is no index at all, a reading call makes one from this many entries on: until then
-/// reading them costs less.
+/// If there is no index at all, a reading call builds one from this many entries on: below, reading them is cheaper.
 const BUILD_FROM: usize = 32;
-/// A reading call keeps what it learned of the files while there are at most so many of them: writing
-/// the list down then costs less than a millisecond.
+/// A reading call saves its results about files while there are at most this many: writing the list then takes less
+/// than a millisecond.
 const SAVE_UP_TO: usize = 20_000;
-/// With more files it does when it read more than this share of them: that costs as much.
+/// With more files it saves them if it read more than this share: reading took as long.
 const SAVE_FROM_ONE_IN: usize = 64;
 
-/// What was attempted when an index fails.
+/// The attempted action when an index fails.
 const USE_INDEX: &str = "use the search index in";
 
-/// The entries of one area, and what the index has of them.
+/// The entries of one area, and their state in the index.
 pub(crate) struct View {
     pub(crate) catalog: Catalog,
     committed: Option<Committed>,
     overlay: Overlay,
 }
 
-/// The live entries as a writing call found them, and the lock under which it will commit; none where
-/// another process has it, or the cache cannot be written.
+/// The live entries at the time of a writing call, and the lock under which it will commit; none if another process has
+/// it, or the cache cannot be written.
 pub(crate) struct Pending {
     pub(crate) catalog: Catalog,
     lock: Option<Lock>,
 }
 
-/// What [`Memory::rebuild_index`](crate::Memory::rebuild_index) did.
+/// The result of [`Memory::rebuild_index`](crate::Memory::rebuild_index).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rebuilt {
     /// How many entries the index has.
@@ -54,7 +53,7 @@ pub struct Rebuilt {
 }
 
 impl Workspace {
-    /// Writes the index of both areas; with `anew`, everything there is.
+    /// Writes the index of both areas; with `anew`, of all entries.
     pub(crate) fn write_index(&self, anew: bool) -> Result<Rebuilt> {
         let lock = self.wait_for_cache()?;
         let mut entries = 0;
@@ -65,14 +64,14 @@ impl Workspace {
         Ok(Rebuilt { entries, path: self.index_folder(Area::Live) })
     }
 
-    /// Returns the entries of an area as they are now, with what a search needs of them.
+    /// Returns the current entries of an area, with the data for a search.
     pub(crate) fn view(&self, area: Area) -> Result<View> {
         let committed = self.committed(area);
         let scan = self.scan(area, committed.as_ref());
         let n_pending = scan.n_pending();
         let is_first = committed.is_none();
         if n_pending > COMMIT_WHEN_OVER || (is_first && n_pending >= BUILD_FROM) {
-            // Whatever stands in the way of committing only makes this call slower.
+            // A failure to commit only makes this call slower.
             if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, false).ok()) {
                 return Ok(view);
             }
@@ -97,8 +96,8 @@ impl Workspace {
         Ok(View { catalog, committed, overlay })
     }
 
-    /// Answers from the entries of these areas. Where what the cache holds makes that fail or panic, the index is made
-    /// anew, and the answer comes from the files.
+    /// Answers from the entries of these areas. If the content of the cache makes that fail or panic, the index is
+    /// rebuilt, and the answer comes from the files.
     pub(crate) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
         let of = |views: Vec<View>| {
             let snapshot = Workspace::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
@@ -110,11 +109,11 @@ impl Workspace {
             Ok(answered) => return answered,
             Err(_) => {}
         }
-        // What fails or panics now is no fault of the cache's.
+        // A failure or panic here is not caused by the cache.
         of(areas.iter().map(|area| self.view_anew(*area)).collect::<Result<_>>()?)
     }
 
-    /// Returns the entries of an area as they are now, with nothing from the cache.
+    /// Returns the current entries of an area, without the cache.
     fn view_anew(&self, area: Area) -> Result<View> {
         if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, true).ok()) {
             return Ok(view);
@@ -128,19 +127,19 @@ impl Workspace {
         Ok(View { catalog, committed: None, overlay })
     }
 
-    /// Returns the entries of an area without what a search needs of them.
+    /// Returns the entries of an area, without the data for a search.
     pub(crate) fn catalog(&self, area: Area) -> Catalog {
         let committed = self.committed(area);
         self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
     }
 
-    /// Looks at every file of an area, and opens none.
+    /// Checks every file of an area, and opens none.
     fn scan(&self, area: Area, committed: Option<&Committed>) -> Scan {
         let _scanning = self.doing(Work::Scanning, None);
         Catalog::scan(&self.store, area, committed.map(Committed::id), SystemTime::now())
     }
 
-    /// Reads what a scan found, for this work.
+    /// Reads the changed files of a scan, as this work.
     fn read(&self, work: Work, scan: Scan, each: &mut dyn FnMut(&str, &Entry)) -> Catalog {
         let mut reading = self.doing(work, self.observer.as_ref().map(|_| scan.n_pending()));
         scan.read(&self.store, &mut |path, entry| {
@@ -149,8 +148,8 @@ impl Workspace {
         })
     }
 
-    /// Lists the live entries for a call that will write one, and takes the cache lock for it: the
-    /// commit behind the write begins from what is listed here.
+    /// Lists the live entries for a call that will write one, and takes the cache lock for it: the commit after the
+    /// write starts from this list.
     pub(crate) fn begin_write(&self) -> Pending {
         let lock = self.store.cache_lock();
         let committed = self.committed(Area::Live);
@@ -164,8 +163,8 @@ impl Workspace {
         Pending { catalog: self.read(Work::Reading, scan, &mut |_, _| {}), lock }
     }
 
-    /// Brings the index up to date after the entry at `path` was written. What stands in the way is
-    /// left to the next call: a write is done when its file is.
+    /// Updates the index after the entry at `path` was written. A failure is left to the next call: a write is complete
+    /// when its file is.
     pub(crate) fn commit_written(&self, pending: Pending, path: &str) {
         let Pending { catalog, lock: Some(lock) } = pending else { return };
         let started = SystemTime::now();
@@ -180,7 +179,7 @@ impl Workspace {
         }
     }
 
-    /// Brings the indexes up to date after a file was moved from one area to the other.
+    /// Updates the indexes after a file was moved from one area to the other.
     pub(crate) fn commit_moved(&self) {
         let Some(lock) = self.store.cache_lock() else { return };
         for area in [Area::Live, Area::Archive] {
@@ -188,19 +187,19 @@ impl Workspace {
         }
     }
 
-    /// Commits everything that an area's index lacks; with `anew`, everything there is.
+    /// Commits everything that an area's index lacks; with `anew`, all entries.
     pub(crate) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
         let committed = if anew { None } else { self.committed(area) };
         let scan = self.scan(area, committed.as_ref());
         if committed.is_some() && !scan.index_is_known() {
-            // Nobody knows what this index holds.
+            // The content of this index is unknown.
             return self.commit(lock, area, true);
         }
         let catalog = match &committed {
             None => self.commit_scan(lock, area, None, scan)?,
             Some(_) => match guarded(|| self.commit_scan(lock, area, committed.as_ref(), scan)) {
                 Ok(Ok(catalog)) => catalog,
-                // What can be read and not written to is rebuilt.
+                // An index that can be read and not extended is rebuilt.
                 Ok(Err(_)) | Err(_) => return self.commit(lock, area, true),
             },
         };
@@ -208,7 +207,7 @@ impl Workspace {
         Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::new().finish()? })
     }
 
-    /// Commits what a scan found that the index does not hold; where there is no index, all.
+    /// Commits the entries of a scan that the index lacks; all entries if there is no index.
     fn commit_scan(
         &self,
         _lock: &Lock,
@@ -246,7 +245,7 @@ impl Workspace {
     }
 
     fn committed_or_why(&self, area: Area) -> std::result::Result<Committed, Failure> {
-        // A repository can come with `cache` as a link to anywhere; the store looks at every part.
+        // A repository can contain `cache` as a link to anywhere; the store checks every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
         let anchor = self.store.anchor().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
         Committed::open_or_why(folder, anchor, &boot())
@@ -264,11 +263,11 @@ impl Workspace {
         }
     }
 
-    /// Returns what is searched: the live documents of the views.
+    /// Returns the searched documents: the live ones of the views.
     pub(crate) fn snapshot(views: &[View]) -> std::result::Result<Snapshot, Failure> {
         let mut snapshot = Snapshot::new();
         for view in views {
-            // Of an index that nobody knows nothing may answer: all entries are in the overlay.
+            // Nothing in an unknown index may answer: all entries are in the overlay.
             if let Some(committed) = view.committed.as_ref().filter(|_| view.catalog.index_is_known()) {
                 snapshot.add_committed(committed, &view.catalog.stale_paths())?;
             }
@@ -290,7 +289,7 @@ fn document<'a>(path: &'a str, entry: &'a Entry) -> Document<'a> {
     Document { path, head: &entry.head, body: &entry.body, text: &entry.text }
 }
 
-/// Returns whether an error says that what the index holds is not what was written, and not that the system refused.
+/// Returns whether an error means that the index is damaged, and not that the system refused.
 fn is_damage(error: &Error) -> bool {
     match error {
         Error::Index { .. } => true,
@@ -299,7 +298,7 @@ fn is_damage(error: &Error) -> bool {
     }
 }
 
-/// Returns a word that changes when the machine restarts, or nothing where the system has none.
+/// Returns a word that changes when the machine restarts, or nothing if the system has none.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
@@ -331,7 +330,7 @@ mod tests {
         memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.id.to_string()).collect()
     }
 
-    /// What a disk did to a file without its stat knowing: nothing says that it is not whole.
+    /// A disk changed a file without a change of its stat: nothing shows that it is damaged.
     fn damage(memory: &Memory, extension: &str) {
         let folder = memory.index_folder(Area::Live);
         let is_it = |path: &Path| path.extension().is_some_and(|own| own == extension);
@@ -345,18 +344,18 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_makes_its_reader_panic_or_fail_is_made_anew() {
+    fn an_index_that_makes_its_reader_panic_or_fail_is_rebuilt() {
         for extension in ["term", "idx", "pos", "fieldnorm", "store"] {
             let (_folder, memory) = memory();
             damage(&memory, extension);
             assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
-            // It was rebuilt, not gone round: what there is answers by itself.
+            // It was rebuilt, not bypassed: it can answer alone.
             assert!(memory.committed(Area::Live).is_some(), "{extension}");
             damage(&memory, extension);
             let context = memory.context(&Request { task: Task::new("Look for the walrus"), ..Request::default() });
             assert!(context.unwrap().text.contains("e7"), "{extension}");
             damage(&memory, extension);
-            // Others may hold the lock: then the answer comes from the files.
+            // If another process has the lock, the answer comes from the files.
             let lock = memory.store.try_cache_lock();
             assert!(lock.is_some() && found(&memory) == ["knowledge/e7"], "{extension}");
             drop(lock);
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_that_is_no_fault_of_the_cache_ends_the_call() {
+    fn a_panic_that_the_cache_did_not_cause_ends_the_call() {
         let (_folder, memory) = memory();
         let calls = std::cell::Cell::new(0);
         let answer = || {

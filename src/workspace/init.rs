@@ -1,4 +1,4 @@
-//! Makes a memory where there is none: the folders, the template's files and the settings.
+//! Creates a memory: the folders, the template's files and the settings.
 //!
 //! It decides what a new memory contains; the store creates files and never replaces one.
 
@@ -13,29 +13,29 @@ use crate::store::{Created, Store};
 
 /// The name of the settings file in `.ralph/`.
 pub(crate) const CONFIG: &str = "config.toml";
-/// The files that a new memory begins with.
+/// The files of a new memory.
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/knowledge-template");
 /// Names in the template that would have an effect there, and their names in a memory.
 const RENAMED: [(&str, &str); 2] = [("gitignore", ".gitignore"), ("gitattributes", ".gitattributes")];
 /// The folders of entries, which git does not keep while they are empty.
 const FOLDERS: [&str; 3] = ["knowledge", "journal", "archive"];
 
-/// What [`Memory::init`](crate::Memory::init) did.
+/// The result of [`Memory::init`](crate::Memory::init).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Initialised {
     /// The files and folders that were created, relative to the root, in order. Empty when all of them existed.
     pub created: Vec<String>,
     /// The skills that were moved from `.ralph/skills/` to `.claude/skills/`.
     pub skills_moved: Vec<String>,
-    /// The skills that stay in `.ralph/skills/`, since `.claude/skills/` has another one of their name.
+    /// The skills that stay in `.ralph/skills/`, since `.claude/skills/` already has one of that name.
     pub skills_left: Vec<String>,
 }
 
-/// Creates what is missing of a memory in `root`, and leaves the rest alone.
+/// Creates the missing parts of a memory in `root`, and leaves the rest alone.
 ///
 /// # Errors
 ///
-/// [`Error::OutsideRoot`](crate::error::Error::OutsideRoot) where `.ralph` is a link, and
+/// [`Error::OutsideRoot`](crate::error::Error::OutsideRoot) if `.ralph` is a link, and
 /// [`Error::Io`](crate::error::Error::Io).
 pub(crate) fn init(root: &Path) -> Result<Initialised> {
     let store = Store::create_root(root)?;

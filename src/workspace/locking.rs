@@ -12,41 +12,41 @@ use crate::error::{Problem, Result};
 use crate::git::{Lookup, Repository, WorkTree};
 use crate::store::Lock;
 
-/// How long a write waits for git to let go of the work tree. A stash or a checkout mostly takes less; a commit whose
-/// message is being written keeps its lock for minutes, and nobody should wait for that.
+/// How long a write waits for git to release the work tree. A stash or a checkout mostly takes less; a commit whose
+/// message is being written keeps its lock for minutes, which is too long to wait.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// From what age on a lock of git's is taken for one that nobody holds, or that is held for long.
+/// The age from which a lock of git counts as abandoned, or as held for long.
 const OLD: Duration = Duration::from_secs(10);
-/// How long git must have touched nothing to be taken for done: between two steps of a stash it holds no lock.
+/// How long git must be idle to count as done: between two steps of a stash it has no lock.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long to wait before looking again: a person does not notice it, and it costs no CPU.
+/// How long to wait before the next check: a person does not notice it, and it costs no CPU.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock of the entry files, taken while git leaves the work tree alone.
 pub(crate) struct EntryLock {
     lock: Lock,
     repository: Option<Repository>,
-    /// When git last did something, when the lock was taken.
+    /// When git last did something before the lock was taken.
     changed: Option<SystemTime>,
-    /// Says that git did not leave it alone.
+    /// Whether git was still busy.
     busy: Option<Problem>,
 }
 
 impl EntryLock {
-    /// Returns the lock alone, and what says that git did not leave the work tree alone.
+    /// Returns the lock alone, and the problem if git was still busy.
     pub(crate) fn into_parts(self) -> (Lock, Option<Problem>) {
         (self.lock, self.busy)
     }
 
-    /// Returns what git made of these files that were written, as full paths: where it did something meanwhile it is
-    /// waited for once more, and what it took away is told.
+    /// Returns the problem if git removed some of these files, given as full paths, after they were written. If git did
+    /// something meanwhile, it waits once more.
     pub(crate) fn settled(&self, written: &[PathBuf]) -> Option<Problem> {
         let repository = self.repository.as_ref()?;
         if self.busy.is_none() && repository.changed() != self.changed {
             wait(repository);
             let gone = written.iter().find(|path| path.symlink_metadata().is_err())?;
-            let message = "git took it away while it was written, as `git stash -u` does, and need not have kept it";
-            return Some(Problem::warning(gone.display().to_string(), "git-took", message, "write it once more"));
+            let message = "git removed it while it was written, as `git stash -u` does, and may not have kept it";
+            return Some(Problem::warning(gone.display().to_string(), "git-took", message, "write it again"));
         }
         self.busy.clone()
     }
@@ -61,14 +61,14 @@ impl Deref for EntryLock {
 }
 
 impl Workspace {
-    /// Takes the lock that every writing call needs, and tidies up behind a process that was killed while it had it.
+    /// Takes the lock that every writing call needs, and cleans up after a process that was killed while it had it.
     ///
-    /// While git changes the files of the work tree it may take a file away that was written meanwhile, as
-    /// `git stash -u` does, so it is waited for. It is not waited for long: a lock of git's may be left of one that
-    /// was killed. What was written nevertheless is said.
+    /// While git changes the files of the work tree, it may remove a file that is written meanwhile, as `git stash -u`
+    /// does. So the call waits for git, but not for long: a lock of git may be left of a killed process. A write that
+    /// does not wait longer is reported.
     pub(crate) fn lock_entries(&self) -> Result<EntryLock> {
         let lock = self.lock_within_git()?;
-        // A hook waits for what it runs, and git for the hook.
+        // A hook waits for the commands that it runs, and git for the hook.
         let is_in_hook =
             ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"].iter().any(|name| std::env::var_os(name).is_some());
         let repository = Repository::of(self.store.memory()).filter(|_| !is_in_hook);
@@ -79,18 +79,18 @@ impl Workspace {
         Ok(EntryLock { lock, repository, changed, busy })
     }
 
-    /// Does what [`Workspace::lock_entries`] does without a look at git: for what git itself started, and for what
-    /// is written to `state/` alone, which git ignores.
+    /// Does what [`Workspace::lock_entries`] does without checking git: for calls that git itself started, and for
+    /// files in `state/`, which git ignores.
     pub(crate) fn lock_within_git(&self) -> Result<Lock> {
         let lock = self.wait_for_entries()?;
         if lock.was_abandoned() {
-            // What cannot be removed is in nobody's way, and `doctor` names it.
+            // A leftover that cannot be removed does no harm, and `doctor` lists it.
             let _ = self.store.sweep(&lock);
         }
         Ok(lock)
     }
 
-    /// Returns the work tree that the memory lies in, where there is git.
+    /// Returns the work tree that contains the memory, if there is git.
     pub(crate) fn work_tree(&self) -> Option<WorkTree> {
         match WorkTree::find(self.store.memory()) {
             Lookup::Found(tree) => Some(tree),
@@ -99,7 +99,7 @@ impl Workspace {
     }
 }
 
-/// Waits until git leaves the work tree alone; returns its lock where that does not come true in time.
+/// Waits until git leaves the work tree alone; returns its lock if the time is over.
 fn wait(repository: &Repository) -> Option<PathBuf> {
     let started = Instant::now();
     loop {
@@ -108,7 +108,7 @@ fn wait(repository: &Repository) -> Option<PathBuf> {
         let lock = repository.lock();
         let is_in_vain = started.elapsed() >= MAX_WAIT;
         match lock {
-            // A time that is still to come says nothing of when.
+            // A time in the future does not tell when git was active.
             Some((path, at)) if is_in_vain || age(at).map_or(true, |age| age > OLD) => return Some(path),
             None if is_in_vain || repository.changed().is_none_or(|at| age(at).map_or(true, |age| age > QUIET)) => {
                 return None;
@@ -121,7 +121,7 @@ fn wait(repository: &Repository) -> Option<PathBuf> {
 
 fn busy(path: &Path) -> Problem {
     let message = format!("written while git keeps `{}`: `git stash -u` may have taken the file along", path.display());
-    let hint = "see whether it is still there; where no git command is running, remove that lock";
+    let hint = "check whether it is still there; if no git command is running, remove that lock";
     Problem::warning(MEMORY_FOLDER, "git-busy", message, hint)
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
-    fn what_git_took_away_meanwhile_is_told() {
+    fn files_that_git_removed_meanwhile_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         Memory::init(root).unwrap();

@@ -1,7 +1,7 @@
-//! Lets git merge entries with this program, and keeps two entries apart that got the same name.
+//! Makes git merge entries with this program, and separates two entries that got the same name.
 //!
-//! How two versions are merged is the business of [`entry::merge`](crate::entry::merge), and what git is asked that of
-//! [`git`](crate::git); this writes files of the memory for them, under its lock.
+//! [`entry::merge`](crate::entry::merge) merges two versions, and [`git`](crate::git) runs git; this file writes files
+//! of the memory for them, under its lock.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::store::Created;
 const ATTRIBUTES: &str = ".gitattributes";
 const MERGED: [&str; 3] = ["/knowledge/**/*.md", "/journal/**/*.md", "/archive/**/*.md"];
 
-/// What [`Memory::register_merge_driver`](crate::Memory::register_merge_driver) did.
+/// The result of [`Memory::register_merge_driver`](crate::Memory::register_merge_driver).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MergeDriverRegistration {
     /// The command line that git runs.
@@ -27,7 +27,7 @@ pub struct MergeDriverRegistration {
 }
 
 impl Workspace {
-    /// Does what [`Memory::register_merge_driver`](crate::Memory::register_merge_driver) says.
+    /// Implements [`Memory::register_merge_driver`](crate::Memory::register_merge_driver).
     pub(crate) fn register_merge_driver(&self, program: &str) -> Result<MergeDriverRegistration> {
         let refused = |reason: &str| Error::Git { command: "config".to_owned(), reason: reason.to_owned() };
         let tree = match WorkTree::find(self.store.memory()) {
@@ -36,7 +36,7 @@ impl Workspace {
             Lookup::NoWorkTree => return Err(refused("the memory is not in a work tree")),
             Lookup::Refused(reason) => return Err(refused(&reason)),
         };
-        // Git puts the path in quotes of a shell itself.
+        // Git quotes the path for the shell itself.
         let command = format!("{program} merge-driver --marker-size %L --path %P %O %A %B");
         let was_registered = tree.merge_driver()?.as_ref() == Some(&command);
         let attributes = self.write_merge_attributes()?;
@@ -71,13 +71,13 @@ impl Workspace {
         Ok(attributes)
     }
 
-    /// Does what [`Memory::keep_apart`](crate::Memory::keep_apart) says.
+    /// Implements [`Memory::keep_apart`](crate::Memory::keep_apart).
     pub(crate) fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
         let invalid = || Error::invalid(format!("`{path}`"), "it is not the path of an entry");
         let stem =
             path.strip_suffix(".md").filter(|_| crate::entry::Id::of_path(path).is_some()).ok_or_else(invalid)?;
         let tree = self.work_tree();
-        // Git runs the driver while it holds its own lock.
+        // Git runs the driver while it has its own lock.
         let lock = self.lock_within_git()?;
         let mut number = 2_u32;
         loop {

@@ -1,7 +1,7 @@
-//! An open memory without its operations: the files, the settings, the clock, and who observes calls.
+//! An open memory without its operations: the files, the settings, the clock, and the observer of calls.
 //!
-//! It brings the index up to date, takes the locks, and reads and replaces entries. It knows nothing of attempts,
-//! searches or contexts: modules that do are given a workspace.
+//! It updates the index, takes the locks, and reads and replaces entries. It knows nothing of attempts, searches or
+//! contexts: modules for these take a workspace.
 
 mod activity;
 mod entries;
@@ -30,11 +30,11 @@ pub(crate) use init::{CONFIG, init};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
 
-/// The files of a memory, and what every call on them needs.
+/// The files of a memory, and the common input of every call on them.
 pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
-    /// What is wrong with the settings' files.
+    /// The problems of the settings files.
     pub(crate) settings_problems: Vec<Problem>,
     pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Option<Observer>,

@@ -1,4 +1,4 @@
-//! Secrets: refused in what is to be known, and found in files that others wrote.
+//! Secrets: refused in new knowledge, and found in existing files.
 
 use super::Workspace;
 use super::activity::Ongoing;
@@ -11,14 +11,14 @@ use crate::secret::{self, Secret};
 use crate::text::{floor, invisible};
 
 impl Workspace {
-    /// Refuses knowledge that holds a secret.
+    /// Refuses knowledge that contains a secret.
     pub(crate) fn refuse_secrets(&self, knowledge: &Knowledge) -> Result<()> {
         fields(knowledge).iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
     }
 
-    /// Refuses a text that holds a secret.
+    /// Refuses a text that contains a secret.
     pub(crate) fn refuse_secrets_in(&self, what: &'static str, text: &str) -> Result<()> {
-        // What is longer is refused anyway.
+        // Longer text is refused anyway.
         let text = &text[..floor(text, MAX_FILE_BYTES)];
         let Some(secret) = self.secrets_in(text).next() else { return Ok(()) };
         let (line, _) = secret.place(text);
@@ -26,11 +26,11 @@ impl Workspace {
         Err(Error::Secret { what, line, pattern, fingerprint })
     }
 
-    /// Refuses knowledge of an agent that holds characters which no reader sees.
+    /// Refuses knowledge of an agent that contains invisible characters.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] that says which one, and where.
+    /// [`Error::Invalid`] with the character and its place.
     pub(crate) fn refuse_invisible(knowledge: &Knowledge) -> Result<()> {
         let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
             return Ok(());
@@ -38,14 +38,14 @@ impl Workspace {
         Err(Error::invalid(what, format!("{reason}; leave it out")))
     }
 
-    /// Returns a warning where knowledge holds such a character, which is in the file at `path` now.
+    /// Returns a warning if knowledge contains such a character, which is in the file at `path` now.
     pub(crate) fn warn_of_invisible(knowledge: &Knowledge, path: &str) -> Option<Problem> {
         let (what, reason) = first_invisible(knowledge)?;
         Some(Problem::warning(
             path.to_owned(),
             "invisible-character",
             format!("{what}: {reason}"),
-            "it was written as it is; delete it if it has no meaning, since nobody can review it",
+            "it was written unchanged; delete it if it has no meaning, since nobody can review it",
         ))
     }
 
@@ -54,11 +54,11 @@ impl Workspace {
         found.filter(|secret| !secret::is_allowed(secret, &self.settings.allowed_secrets))
     }
 
-    /// Finds where the files of the catalog hold secrets.
+    /// Finds the places of secrets in the files of the catalog.
     pub(crate) fn committed_secrets(&self, catalog: &Catalog, findings: &mut Findings, checking: &mut Ongoing<'_>) {
         for path in catalog.rows().map(|row| catalog.path(row)) {
             checking.advance(1);
-            // What cannot be read is told of already.
+            // Unreadable files are reported already.
             let Ok(file) = self.store.read(&path) else { continue };
             let text = String::from_utf8_lossy(&file.bytes);
             let mut secrets = self.secrets_in(&text);
@@ -66,7 +66,7 @@ impl Workspace {
                 let (line, column) = secret.place(&text);
                 let Secret { pattern, fingerprint, .. } = secret;
                 Problem::error(display_path(&path), "secret", format!("this looks like a secret: {pattern}, fingerprint {fingerprint}"), format!(
-                        "revoke it, and take it out; if it is none, put \"{fingerprint}\" into `secrets.allowed` of `.ralph/config.toml`"
+                        "revoke it, and remove it; if it is not a secret, put \"{fingerprint}\" into `secrets.allowed` of `.ralph/config.toml`"
                     )).at(line, column)
             }));
             findings.add_unlisted(&display_path(&path), Severity::Error, secrets.count());
@@ -111,7 +111,7 @@ fn fields(knowledge: &Knowledge) -> [(&'static str, String); 12] {
     ]
 }
 
-/// Returns the place of the first character of knowledge that no reader sees, and which one it is.
+/// Returns the place of the first invisible character of knowledge, and the character.
 fn first_invisible(knowledge: &Knowledge) -> Option<(String, String)> {
     fields(knowledge).iter().find_map(|(what, text)| {
         let (at, character) = invisible(text).next()?;

@@ -1,4 +1,5 @@
-//! An agent's end of the server: it starts the program, asks, and checks that every line that comes back is a message.
+//! A client of the MCP server: it starts the program, sends requests, and checks that every line of output is a
+//! message.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -25,7 +26,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Starts the program; nothing is said yet.
+    /// Starts the program, without a message.
     pub(crate) fn start(mut command: Command) -> Agent {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -59,7 +60,7 @@ impl Agent {
         agent
     }
 
-    /// Writes a line. That the server has gone is seen by whoever waits for an answer.
+    /// Writes a line. If the server has gone, waiting for an answer shows that.
     pub(crate) fn write(&mut self, line: &[u8]) {
         let input = self.input.as_mut().unwrap();
         let _ = input.write_all(line).and_then(|()| input.write_all(b"\n"));
@@ -118,7 +119,7 @@ impl Agent {
         answer["result"].clone()
     }
 
-    /// Ends the input; returns how the program ended, how long that took, and what it still said.
+    /// Ends the input; returns the exit status, how long that took, and the remaining output.
     #[track_caller]
     pub(crate) fn end(mut self) -> (ExitStatus, Duration, Vec<Value>) {
         drop(self.input.take());

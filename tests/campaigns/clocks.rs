@@ -75,7 +75,7 @@ const ENTRIES: usize = 40;
 /// An entry as it must be found.
 struct Note {
     path: PathBuf,
-    /// The word that stands in it and nowhere else.
+    /// The word that only its body has.
     word: String,
     /// How often more text was put behind it.
     length: usize,
@@ -110,7 +110,7 @@ fn change(note: &Note, edit: Edit, old: &str) {
     }
 }
 
-/// Returns whether no stat tells the one from the other.
+/// Returns whether their stats are equal.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     let stat =
         |file: &Metadata| (file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());
@@ -201,7 +201,7 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
             memory.update_index().unwrap();
         }
     }
-    // And all at once, with what nobody asked for in between.
+    // And all at once, with unrelated changes in between.
     for note in &notes {
         ask_library(&memory, note, "zznever", &format!("seed {seed}, in the end, {}", note.path.display()));
     }

@@ -1,8 +1,8 @@
-//! Damage to what can be made again: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
-//! filled with noise, gets other content with a checksum to match, or a folder stands in its place. No command crashes,
-//! all answer as a copy without a cache does, and the next write leaves an index that works.
+//! Damage to files that can be rebuilt: a file below `cache/` or `state/` is changed in a bit, cut, emptied, deleted,
+//! filled with noise, replaced by other content with a matching checksum, or by a folder. No command crashes, all
+//! answer like a copy without a cache, and the next write leaves a working index.
 //!
-//! The tests do a few of these, and the program `campaigns` as many as one likes.
+//! The tests do a few of these, and the program `campaigns` any number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ pub(crate) struct Outcome {
     pub(crate) in_state: usize,
     /// How often each damage was done.
     pub(crate) kinds: [usize; 9],
-    /// After how many the index was at once said to be unknown, or not to be there.
+    /// After how many the index was at once reported as unknown, or as missing.
     pub(crate) noticed: usize,
 }
 
-/// After so many damages everything begins anew, so that no memory grows large.
+/// After this number of damages everything starts again, so that no memory grows large.
 const GENERATION: usize = 20;
 /// How many entries there are: more than it takes for a search to make an index.
 const ENTRIES: usize = 45;
@@ -131,13 +131,13 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
                 fs::write(path.join("inside"), bytes).unwrap();
             }
         }
-        // As git does, and everybody who has a copy of the file.
+        // As git does, and any program with a copy of the file.
         7 | 8 => {
             let beside = path.with_file_name("beside");
             fs::write(&beside, bytes).unwrap();
             fs::rename(beside, path).unwrap();
         }
-        // In place: whoever has the file mapped sees it change.
+        // In place: a process that has mapped the file sees the change.
         _ => fs::write(path, bytes).unwrap(),
     }
     let kinds = [
@@ -175,7 +175,7 @@ fn content(bytes: &[u8]) -> Option<&[u8]> {
     serde_json::from_slice::<Value>(footer).is_ok_and(|footer| footer["crc"].is_u64()).then_some(content)
 }
 
-/// Puts something else in the place of what a file of a segment holds, with a footer to match.
+/// Replaces the content of a segment's file, with a matching footer.
 pub(crate) fn craft(bytes: &[u8], new: &[u8]) -> Vec<u8> {
     let old = content(bytes).unwrap().len();
     let mut footer: Value = serde_json::from_slice(&bytes[old..bytes.len() - 8]).unwrap();

@@ -1,5 +1,5 @@
-//! Many processes at one memory: writers that each make entries of their own beside searchers and a watcher, and
-//! editors of the same few files, of which one knows nothing of locks.
+//! Many processes use one memory: writers with entries of their own beside searchers and a watcher, and editors of the
+//! same few files, one of which does not use locks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
     pub(crate) kept: usize,
 }
 
-/// `watch --json`, and what it told.
+/// `watch --json`, and its events.
 struct Watcher {
     child: Child,
     lines: Receiver<Value>,
@@ -64,7 +64,7 @@ impl Watcher {
         watcher
     }
 
-    /// Takes what is told until the view is this one, and returns how long that took.
+    /// Reads events until the known files are these, and returns how long that took.
     fn catch_up(&mut self, expected: &BTreeSet<String>) -> Duration {
         let begun = Instant::now();
         while self.view != *expected {
@@ -113,7 +113,7 @@ pub(crate) fn writers(place: &Path, path: &Path, each: usize) -> Outcome {
             let mut ids = Vec::new();
             for number in 0..each {
                 let word = word(writer * 1_000_000 + number);
-                // Every third title is everybody's, so that names collide; its tags keep the entries apart.
+                // Every third title is the same for all, so that names collide; its tags keep the entries apart.
                 let title = if number % 3 == 0 { format!("Note {}", number / 3) } else { format!("Note {word}") };
                 let (tag, body, scope) =
                     (format!("w{writer}"), format!("Written by many: {word}."), format!("task:w{writer}"));
@@ -206,7 +206,7 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
                         program.run(root, NOW, &["add", "--title", &title, "--tags", &both, "--body", "The same."], "");
                     match ran.code {
                         Some(0) => break,
-                        // Its file changed under it again and again: it says so, and whoever called tries again.
+                        // Its file changed again and again: it reports that, and the caller retries.
                         Some(4) if ninth => {
                             refused.fetch_add(1, Ordering::SeqCst);
                         }
@@ -291,7 +291,7 @@ fn ignorant(root: &Path, is_over: &AtomicBool, seed: u64) -> (Vec<(usize, String
         let temporary = root.join(".ralph/knowledge/.own.swp");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&temporary, format!("{}\n\nSaved as {word}.\n", text.trim_end())).unwrap();
-        // The exchange tells the campaign what was there in that moment; for the file it is a rename.
+        // The exchange shows the campaign what was there at that moment; for the file it is a rename.
         renameat_with(CWD, &temporary, CWD, &path, RenameFlags::EXCHANGE).unwrap();
         displaced.push(fs::read_to_string(&temporary).unwrap());
         fs::remove_file(&temporary).unwrap();

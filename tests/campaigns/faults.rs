@@ -1,16 +1,16 @@
-//! Each writing command with an error of the file system at its first file operation, its second, and so on to
-//! the last: whatever fails, no text is lost, nothing is half done, the exit code says what happened, nothing is
-//! left behind, and the same command does its work when the disk does.
+//! Runs each writing command with an error of the file system at its first file operation, its second, and so on to the
+//! last. Whatever fails, no text is lost, nothing is half done, the exit code is right, nothing is left behind, and the
+//! same command succeeds when the disk works again.
 //!
-//! The tests let every third operation of a command fail in one way, from another one on from command to command, since commands share most of what
-//! they do. The program `campaigns` lets each fail in one way, or in each way that it can.
-//! The tests also leave out seven of eight operations that only read the cache, other ones for each seed: there are
-//! more of them than of all others together, and all that they decide is whether the cache is made anew. The cache
-//! is written in three ways only, behind a write, behind a move and for its own sake; commands that do it in a way
-//! that another one does before have seven of eight of these operations left out, too. The program leaves out none.
+//! The tests make every third operation of a command fail in one way, starting at a different one for each command,
+//! since commands share most operations. The program `campaigns` makes each fail in one way, or in every possible way.
+//! The tests also skip seven of eight operations that only read the cache, different ones for each seed: they are more
+//! than all others together, and they only decide whether the cache is rebuilt. The cache is written in three ways:
+//! after a write, after a move and on its own. Of commands that do it like an earlier one, the tests skip seven of
+//! eight of these operations, too. The program skips none.
 //!
-//! Several threads write the index, so that the order of the operations differs a little between runs: a command
-//! is through when a run has fewer of them than the number that was to fail.
+//! Several threads write the index, so the order of the operations differs a little between runs: a command is done
+//! when a run has fewer operations than the number that was to fail.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -211,7 +211,7 @@ impl<'a> Campaign<'a> {
         self.check_code(copy, traced, injected, &mut faults);
         let mut now = files(copy);
         if let Some(path) = now.keys().find(|path| is_temporary(path)).cloned() {
-            // What cannot be removed stays, and can be told from entries.
+            // Files that cannot be removed stay, and are distinct from entries.
             if injected.does != Does::Removes {
                 faults.push(format!("`{path}` is left"));
             }
@@ -259,7 +259,7 @@ impl<'a> Campaign<'a> {
         faults
     }
 
-    /// Checks how it ended, and what it said of that.
+    /// Checks its exit status, and its message.
     fn check_code(&self, copy: &Path, traced: &Traced, injected: &Injected, faults: &mut Vec<String>) {
         match traced.code {
             Some(0) => {}
@@ -311,7 +311,7 @@ fn is_whole(path: &str, bytes: &[u8]) -> bool {
             let head = entry::read(&format!("{path}.md"), bytes).head;
             head.valid && head.problems.is_empty()
         }
-        // The last line is a sum of what stands before it.
+        // The last line is a checksum of the lines before it.
         Some((_, "json")) => {
             let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')?.rsplit_once('\n'));
             text.is_some_and(|(text, sum)| sum.len() == 16 && serde_json::from_str::<serde_json::Value>(text).is_ok())

@@ -179,7 +179,7 @@ fn frame(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
                     1 => drop(line.remove(at)),
                     2 => drop(line.splice(at..at, random.pick(&ODD).iter().copied())),
                     _ => {
-                        // A piece of another message in the place of one of this.
+                        // A piece of another message replaces one of this.
                         let other = random.pick(valid);
                         let (from, to) = (random.below(other.len()), random.below(other.len()));
                         let end = (at + random.below(20)).min(line.len());

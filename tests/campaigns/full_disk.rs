@@ -1,9 +1,9 @@
-//! A disk that is full, and one that can only be read. What was acknowledged is whole, what was refused says why
-//! with exit code 6 and left nothing behind, reading goes on, and so does writing once there is room.
+//! Full and read-only disks. Acknowledged entries are whole, refused calls report the reason with exit code 6 and leave
+//! nothing behind, reading works, and so does writing once there is room.
 //!
-//! The folder in which it happens is one of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
+//! The campaign runs in a folder of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
-//! The tests fill the disk twice, and the program `campaigns` as often as one likes.
+//! The tests fill the disk twice, and the program `campaigns` any number of times.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) struct Outcome {
     pub(crate) refused: BTreeMap<&'static str, usize>,
 }
 
-/// A memory on a small disk, and what was said to be in it.
+/// A memory on a small disk, and its expected content.
 struct Disk {
     program: Program,
     root: PathBuf,
@@ -107,7 +107,7 @@ impl Disk {
         }
     }
 
-    /// Adds an entry, or brings one up to date. It is an agent's, as is what `record` takes over: nobody else may.
+    /// Adds an entry, or updates one, as an agent, like the facts in `record`.
     fn add(&mut self, random: &mut Random, over: Option<&Path>, place: &str) -> bool {
         let (own, body) = self.text(random);
         let title = over.map_or_else(|| format!("About {own}"), |path| title_of(&self.kept[path]));
@@ -157,14 +157,14 @@ impl Disk {
         let error = &ran.json()["error"];
         let causes = error["causes"].as_array().unwrap();
         assert_eq!(causes.last(), Some(&json!("No space left on device (os error 28)")), "{place}: {ran}");
-        // What an agent said is kept, and told with the command that brings it back.
+        // The agent's output is kept, and the error names the command that records it.
         let hint = error["hint"].as_str().unwrap();
         let is_kept = what == "record" && hint.starts_with("make room on the disk; then `ralph-memory --root ");
         assert!(is_kept || hint == "make room on the disk, and run the command again", "{place}: {ran}");
         None
     }
 
-    /// Notes what the file of an entry holds, which must be what was said.
+    /// Records the content of an entry's file, which must be the expected one.
     fn keep(&mut self, path: &str, own: &str, body: &str, place: &str) {
         let path = self.root.join(path);
         let bytes = fs::read(&path).unwrap();
@@ -274,7 +274,7 @@ const WRITING: [&[&str]; 9] = [
     &["index", "--rebuild"],
 ];
 
-/// Makes a memory below `place`, and mounts first its cache, then all of it, so that they can only be read.
+/// Creates a memory below `place`, and mounts first its cache, then all of it, read-only.
 pub(crate) fn read_only(place: &Path, program: &Path) {
     let program = Program::new(program, place);
     let (root, own) = (place.join("disk/whole"), place.join("disk/own"));
@@ -328,7 +328,7 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
             let why = "caused by: Read-only file system (os error 30)\n\
                        hint: the file system is mounted read-only; only reading commands work there";
             let behind = ran.stderr.split_once(why).expect(&ran.stderr).1;
-            // What an agent said is kept, and told with the command that brings it back.
+            // The agent's output is kept, and the error names the command that records it.
             let is_kept = behind.contains("; then `ralph-memory --root ") && arguments[0] == "record";
             assert!(behind == "\n" || is_kept, "{ran}");
         }

@@ -31,7 +31,7 @@ pub(crate) const TARGETS: [Target; 8] = [
     ("transcripts", transcripts),
 ];
 
-/// What stands between the parts of an input that has several.
+/// Separates the parts of an input that has several.
 const BETWEEN: &str = "\n%%%%\n";
 
 /// A file is taken apart into pieces that are all of it, and an entry is made of whatever it holds.
@@ -116,7 +116,7 @@ pub(crate) fn edit(data: &[u8]) {
     }
 }
 
-/// Any text is read, its refusals stand in its lines, and defused it says nothing.
+/// Any text is read, its refusals have valid lines, and defused it has no sigils.
 pub(crate) fn sigils(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let said = read_sigils(&text, "t-1");
@@ -158,7 +158,7 @@ pub(crate) fn query(data: &[u8]) {
     }
 }
 
-/// Two versions become one that can be read, or are kept apart; what nobody changed stays.
+/// Two versions become a readable one, or are kept apart; unchanged text stays.
 pub(crate) fn merge(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut parts = text.split(BETWEEN);
@@ -173,7 +173,7 @@ pub(crate) fn merge(data: &[u8]) {
     }
 }
 
-/// Secrets stand in order at the ends of characters, and what is redacted holds none that is looked for once more.
+/// Secrets are in order and end between characters, and redacted text has none that is found again.
 pub(crate) fn secrets(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let found = ralph_memory::secret::find(&text);

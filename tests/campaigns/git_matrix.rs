@@ -116,7 +116,7 @@ enum Differs {
     Names,
     /// The trees, since there are more files.
     Tree,
-    /// How much a file changed is in objects that are not there; that one is gone is told all the same.
+    /// The extent of a file's change is in missing objects; its removal is reported anyway.
     Lines,
     /// What the oldest commit that is there changed: what was before it is not.
     History,
@@ -142,7 +142,7 @@ struct Said {
     trees: Vec<Value>,
     /// The files that each of the two attempts made and changed.
     files: Vec<Value>,
-    /// What is said of entries that name files.
+    /// The report about entries that name files.
     verdicts: Vec<String>,
     /// What is not committed.
     uncommitted: String,
@@ -181,7 +181,7 @@ pub(crate) fn run(place: &Path, program: &Path, settings: usize, seed: u64) -> O
             }
         }
         if differs == Differs::Names {
-            // The commit stands behind `since`.
+            // The commit follows `since`.
             let without = |verdict: &mut String| *verdict = verdict.split_once(": ").unwrap().1.to_owned();
             for said in [&mut expected, &mut said] {
                 said.verdicts.iter_mut().for_each(without);
@@ -233,7 +233,7 @@ impl Matrix {
         matrix
     }
 
-    /// Runs git as a person would, with nobody's settings.
+    /// Runs git as a person would, without settings.
     fn try_git(&self, folder: &Path, arguments: &[&str]) -> Output {
         // The first commit is older than the entries.
         let at = if arguments.ends_with(&["one"]) { "2026-01-15T00:00:00Z" } else { "2026-03-01T00:00:00Z" };
@@ -421,13 +421,13 @@ impl Matrix {
         said
     }
 
-    /// Returns what every file hashes to that is none of a memory, of repositories and work trees alike.
+    /// Returns the hashes of all files outside of a memory, in repositories and work trees alike.
     fn hashes(&self) -> BTreeMap<PathBuf, u64> {
         let hash = |path: PathBuf| {
             let stat = fs::symlink_metadata(&path).unwrap();
             let mut hasher = DefaultHasher::new();
             stat.len().hash(&mut hasher);
-            // What is large is never written by anybody here.
+            // Large files are never written here.
             if stat.is_file() && stat.len() < 1024 * 1024 {
                 fs::read(&path).unwrap().hash(&mut hasher);
             }

@@ -1,11 +1,10 @@
-//! Repositories in which every path under `.ralph/` may be committed by somebody else: cloned, and then every
-//! command and every tool of the server is run in the clone under a tracer. No program but `git` is started, with
-//! the arguments of the table below; git starts none; there is no socket, no write outside `.ralph/`, none in
-//! `.git`; answers are those of a clone without `cache/` and `state/`; each command ends in time, in little memory,
-//! and never with a crash.
+//! Repositories with arbitrary committed files under `.ralph/` are cloned, and then every command and every tool of the
+//! server runs in the clone under a tracer. No program but `git` is started, with the arguments of the table below; git
+//! starts none; there is no socket, no write outside of `.ralph/`, and none in `.git`; answers are those of a clone
+//! without `cache/` and `state/`; each command ends in time, in little memory, and never with a crash.
 //!
-//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does
-//! the same in as many as one likes (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
+//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does the
+//! same in any number (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,9 +29,9 @@ use witness::{Started, Testimony, witness};
 
 /// A word of every file outside, which no answer may have.
 const CANARY: &str = "zqcanarytext";
-/// A text that is found to be a secret, put where values are that stand in messages.
+/// A text that is recognised as a secret, at places of values that messages quote.
 const SECRET: &str = concat!("ghp_", "R8s2kVw0QzX5nYb7Lm3TjC1hPf6Gd9AeUoIq");
-/// A file that programs make which nobody should run.
+/// A file that proves that a program ran.
 const MARK: &str = "executed";
 /// The most memory that a process may take, in kilobytes. An unoptimised program takes half as much again: 105 MB where
 /// an optimised one took 70 MB.
@@ -49,7 +48,7 @@ pub(crate) struct Outcome {
     pub(crate) kinds: BTreeMap<&'static str, usize>,
     /// How many runs were watched.
     pub(crate) runs: usize,
-    /// How many commands refused to write where something else stands in the place of the lock.
+    /// How many commands refused to write because something else is in place of the lock.
     pub(crate) refused: usize,
     /// How many answers were compared with those of a clone without cache and state.
     pub(crate) compared: usize,
@@ -178,7 +177,7 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
     campaign.outcome
 }
 
-/// The home of the user: what is kept there of one clone must not be told of in the next.
+/// The home of the user: files that are kept there for one clone must not appear in the next.
 const HOME: &str = "one/home";
 /// Where the program keeps what could not be written, in the home of the user.
 const KEPT: &str = ".local/state/ralph-memory/";
@@ -189,7 +188,7 @@ struct Campaign<'a> {
     outcome: Outcome,
 }
 
-/// An answer: the exit code, and what was said.
+/// An answer: the exit code, and the output.
 struct Answer {
     code: Option<i32>,
     stdout: String,
@@ -264,7 +263,7 @@ impl Campaign<'_> {
         let mut child = command.spawn().unwrap();
         let without = ask(&mut child);
         child.wait().unwrap();
-        // An entry that is asked for is given as it stands in its file, to agents as well.
+        // A requested entry is shown as in its file, to agents as well.
         let said = |(said, request): (&String, (&str, &str))| match request.0 {
             "read_entry" => said.replace(SECRET, ""),
             _ => said.clone(),
@@ -290,7 +289,7 @@ impl Campaign<'_> {
         is_same
     }
 
-    /// Looks at what a run did, and at what it said.
+    /// Checks the effects of a run, and its output.
     fn judge(&mut self, testimony: &Testimony, answer: &Answer, command: &str, around: &Around, what: &str) {
         self.outcome.runs += 1;
         self.outcome.peak_kb = self.outcome.peak_kb.max(testimony.peak_kb);
@@ -319,7 +318,7 @@ impl Campaign<'_> {
         if testimony.cpu_ms > MAX_CPU_MS {
             wrong.push(format!("it took {} ms of CPU", testimony.cpu_ms));
         }
-        // `show` prints the entry that it is asked for, as it stands in its file.
+        // `show` prints the requested entry as in its file.
         let words = if command == "show" { &[CANARY][..] } else { &[CANARY, SECRET] };
         for word in words {
             if answer.stdout.contains(*word) || answer.stderr.contains(*word) {
@@ -398,7 +397,7 @@ fn is_git(started: &Started) -> bool {
         && !started.arguments.iter().any(|argument| argument.starts_with("--output"))
 }
 
-/// Returns whether it is one of the programs that `run` was told to start.
+/// Returns whether it is one of the programs that `run` was to start.
 fn is_of_run(started: &Started) -> bool {
     let name = started.arguments.first().map_or("", |path| path.rsplit('/').next().unwrap_or_default());
     // A shell ends the agent where the program is killed.

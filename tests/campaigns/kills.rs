@@ -1,5 +1,5 @@
-//! Kills the program at random moments, in the middle of writing entries and of committing the index, and looks at what
-//! is left: what was acknowledged is there, nothing is torn, every version is somewhere, and the index can go on.
+//! Kills the program at random moments, while it writes entries and commits the index, and checks the rest:
+//! acknowledged entries exist, nothing is torn, every version is kept, and the index is usable.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,9 +1,9 @@
-//! What fails between the end of an agent and the journal's entry: by `run`, by `record`, and by the library's
-//! `finish`. Each word that the agent marked as worth keeping is in the memory afterwards, or in a file that the
-//! message names; and `record` of that file brings back all of it.
+//! Failures between the end of an agent and the journal's entry: in `run`, in `record`, and in the library's `finish`.
+//! Each sigil of the agent is in the memory afterwards, or in a file that the message names; and `record` of that file
+//! restores all of it.
 //!
-//! There are troubles that last, such as a lock that stays taken, and file operations that fail once: the tests let
-//! few of these fail, and the program `campaigns` each in every way that it can. Linux on x86-64 alone.
+//! Some faults last, such as a lock that stays taken, and some file operations fail once: the tests make few of these
+//! fail, and the program `campaigns` each in every possible way. Linux on x86-64 only.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const ANSWER: &str = "<journal>\nwordofnotes\n</journal>\n\
 const TASK: &str = "t-last";
 /// How long is waited for the agent of a run to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Only this many operations on the cache count: it is made anew whenever something is wrong with it.
+/// Only this many operations on the cache count: it is rebuilt whenever something is wrong with it.
 const THINNED: usize = 40;
 
 /// Who ends the iteration.
@@ -36,13 +36,13 @@ const THINNED: usize = 40;
 pub(crate) enum Way {
     /// The command that also started the agent.
     Run,
-    /// The command that reads what the agent said.
+    /// The command that reads the agent's output.
     Record,
     /// The library.
     Finish,
 }
 
-/// What lasts until somebody does something about it.
+/// A fault that lasts until a person fixes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// The entry of a fact has a frontmatter that no edit can be proved in.
@@ -55,7 +55,7 @@ pub(crate) enum Trouble {
     Locked,
     /// `.ralph` was removed.
     Gone,
-    /// A file stands where the journal must be.
+    /// A file is where the journal must be.
     NoJournal,
     /// Another process has the lock, and the user's state folder cannot be written.
     NoState,
@@ -78,7 +78,7 @@ struct Place<'a> {
     program: &'a Path,
 }
 
-/// How an attempt to write everything down ended: what was said of it, and whether it was done.
+/// The result of an attempt to record everything: the message, and whether it succeeded.
 struct Said {
     is_done: bool,
     text: String,

@@ -1,7 +1,8 @@
-//! The campaigns, run by hand as often as one likes: `cargo bench --bench campaigns -- NAME [ARGUMENT…]`. The README beside this file lists them.
+//! The campaigns, at any size: `cargo bench --bench campaigns -- NAME [ARGUMENT…]`. The README beside this file lists
+//! them.
 //!
-//! The tests of `tests/integration` run the same campaigns with small sizes. This program knows names, default sizes and how to print what came
-//! of a campaign; what is tried and what must hold is in the campaigns' own files.
+//! The tests of `tests/integration` run the same campaigns with small sizes. This program knows names, default sizes
+//! and how to print the result of a campaign; the steps and the invariants are in the campaigns' own files.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
 #![allow(clippy::too_many_lines, reason = "what is done step by step is read step by step")]
@@ -105,7 +106,7 @@ struct Sample<'a> {
 }
 
 impl Order {
-    /// Returns the argument at a position, or the default where there is none.
+    /// Returns the argument at a position, or the default if there is none.
     fn argument<Value: std::str::FromStr<Err: Error + 'static>>(
         &self,
         at: usize,
@@ -184,7 +185,7 @@ fn storms(order: &Order) -> Done {
     let mut slow = String::new();
     order.report(20, |at| {
         let outcome = storms::run(at.place, &only, at.size, STORM, at.seed, &mut |name, took| {
-            // Nobody need wait for the end to see that it goes on.
+            // Progress is printed, so that it is visible before the end.
             let _ = writeln!(io::stdout(), "{name}: {took:.1?}");
         });
         let late: Vec<_> = outcome.slowest.iter().filter(|(_, took)| *took > SOON).collect();

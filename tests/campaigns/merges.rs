@@ -1,7 +1,7 @@
-//! Random merges of two clones with the merge driver on: no key, no tag and no statement is lost, every file
-//! can be read, and what was added independently never conflicts.
+//! Random merges of two clones with the merge driver: no key, no tag and no statement is lost, every file is readable,
+//! and independent additions never conflict.
 //!
-//! The tests run a few of them, and the program `campaigns` as many as one likes.
+//! The tests run a few of them, and the program `campaigns` any number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
     pub(crate) merges: usize,
     /// How many of them had a conflict in a body.
     pub(crate) conflicts: usize,
-    /// How many values gave way to another and stand in comments.
+    /// How many values lost and are kept in comments.
     pub(crate) comments: usize,
     /// How many entries were given a name of their own.
     pub(crate) apart: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
 /// What one side did, as far as it can be looked for in the merge.
 #[derive(Debug, Default, Clone)]
 struct Done {
-    /// Statements that were added, each one sentence that stands nowhere else.
+    /// Added statements, each one sentence that occurs nowhere else.
     added: BTreeSet<String>,
     /// Statements that were taken out.
     removed: BTreeSet<String>,
@@ -102,7 +102,7 @@ impl Clones {
         self.must(clone, &["commit", "--quiet", "--allow-empty", "--message", "m"]);
     }
 
-    /// Begins anew: one clone with these entries, and another one of it.
+    /// Starts again: one clone with these entries, and another one of it.
     fn begin(&self, drafts: &Drafts) {
         for clone in ["ours", "theirs"] {
             let _ = fs::remove_dir_all(self.folder.join(clone));

@@ -10,7 +10,7 @@ const PLACE: &str = "RALPH_CAMPAIGN_PLACE";
 /// Gives that folder a file system in its folder `disk`, and starts this program once more.
 const BEGIN: &str = "mount \"$@\" \"$RALPH_CAMPAIGN_PLACE/disk\" && eval \"exec $RALPH_CAMPAIGN_COMMAND\"";
 
-/// What is said where the system allows none.
+/// The message if the system allows none.
 pub(crate) const NEEDED: &str = "this test mounts file systems of its own, as `unshare -rm mount -t tmpfs tmpfs FOLDER` does: that takes \
                                  util-linux, and either root or a system that lets a user make namespaces (see the settings \
                                  kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns)";
@@ -20,7 +20,7 @@ const MARK: &str = "done";
 
 /// A file system that holds 1 MiB.
 pub(crate) const SMALL: &[&str] = &["-t", "tmpfs", "-o", "size=1m", "tmpfs"];
-/// One that tells times no finer than the kernel ticks, as many did before Linux 6.13.
+/// A disk with times no finer than the kernel's ticks, as many had before Linux 6.13.
 pub(crate) const COARSE: &[&str] = &["-t", "ramfs", "ramfs"];
 
 /// Returns a folder with such a file system in its folder `disk`, to a process that may mount more.

@@ -1,11 +1,10 @@
-//! Names that would lead elsewhere: titles, ids, runs and tasks of all sorts, and links that are put in the place
-//! of a memory's own folders and files while it is written to. Nothing outside `.ralph/` is changed or read, and
-//! every name that is made is one that every system takes. The same holds where a link stood in their place, or in
-//! that of a file of the cache, before.
+//! Names and links that lead elsewhere: titles, ids, runs and tasks of all kinds, and links that replace a memory's own
+//! folders and files while it is written to. Nothing outside of `.ralph/` is changed or read, and every new name is
+//! valid on every system. The same holds for links that existed before, also in place of a file of the cache.
 //!
-//! Of a number of names, a twentieth are ids that each of the commands is given, and a twentieth calls between
-//! which links come and go. The rest are titles, of at most a thousand in one memory. The tests try a few, and
-//! the program `campaigns` as many as one likes.
+//! Of a number of names, a twentieth are ids that each command gets, and a twentieth are calls during which links
+//! appear and disappear. The rest are titles, at most a thousand in one memory. The tests try a few, and the program
+//! `campaigns` any number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,7 @@ pub(crate) struct Outcome {
     pub(crate) ids: usize,
     pub(crate) calls: usize,
     pub(crate) done: usize,
-    /// In how many places a link stood that was there before the calls began.
+    /// In how many places a link existed before the calls began.
     pub(crate) links: usize,
     /// How many calls there were while links came and went, how many of them did their work, and how often a link
     /// came or went.
@@ -156,7 +155,7 @@ fn one_of(random: &mut Random, of: &[&'static str]) -> &'static str {
     of[random.below(of.len())]
 }
 
-/// Returns what an agent could call something that it wants to stand elsewhere.
+/// Returns names with which an agent could try to leave the folder.
 fn hostile(random: &mut Random) -> String {
     let mut title = String::new();
     for _ in 0..=random.below(6) {
@@ -213,7 +212,7 @@ fn check_stem(stem: &str, place: &str) {
     assert!(!is_reserved(stem), "{place}: `{stem}`");
 }
 
-/// Returns whether Windows means something else by it, whatever stands behind its first dot.
+/// Returns whether it is reserved on Windows, whatever follows its first dot.
 fn is_reserved(name: &str) -> bool {
     let first = name.split('.').next().unwrap().to_lowercase();
     let port = first.strip_prefix("com").or_else(|| first.strip_prefix("lpt"));
@@ -243,7 +242,7 @@ fn check_names(memory: &Path, place: &str) {
     }
 }
 
-/// Returns an id, the name of a run, or that of a task, that hopes to be taken for a path.
+/// Returns an id, or a name of a run or a task, that looks like a path.
 fn hostile_id(place: &Path, random: &mut Random) -> String {
     if random.below(3) == 0 {
         return hostile(random);

@@ -1,8 +1,7 @@
-//! The ways in which editors save a file, and that no answer is stale behind any of them, while a watcher is told of
-//! nothing but the entry.
+//! The ways in which editors save a file: no answer is stale after any of them, and a watcher only reports the entry.
 //!
-//! The ways are those that the editors' own documentation and their users' reports describe; what is done to files
-//! is the same, call for call.
+//! The ways are described in the editors' own documentation and their users' reports; the operations on files are the
+//! same, call for call.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -191,7 +190,7 @@ pub(crate) fn run(place: &Path, times: usize, seed: u64) -> Outcome {
             words[number] = fresh;
             outcome.saves += 1;
         }
-        // The watcher tells of what was saved and of nothing else, and soon.
+        // The watcher reports the saved file and nothing else, and soon.
         let begun = Instant::now();
         let mut told = BTreeSet::new();
         while told != saved {

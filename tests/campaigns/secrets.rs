@@ -1,8 +1,8 @@
-//! How well secrets are found: synthetic ones of many kinds in ten carriers, and notes without any.
+//! How many secrets are found: synthetic ones of many kinds in ten carriers, and notes without any.
 //!
-//! It knows nothing of how they are looked for. What it makes follows the public documentation of each service,
-//! and no secret stands in its sources: all are put together from parts. The tests run a few of them, and the
-//! program `campaigns` as many as one likes.
+//! The campaign does not know the detector. Its secrets follow the public documentation of each service, and its
+//! sources contain none: all are composed of parts. The tests run a few of them, and the program `campaigns` any
+//! number.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -76,7 +76,7 @@ pub(crate) struct Outcome {
     pub(crate) found: usize,
     /// Those that were not: kind, carrier and text.
     pub(crate) missed: Vec<(&'static str, &'static str, String)>,
-    /// Texts in which something else was taken for a secret, and where: clean notes, and what is around secrets.
+    /// Texts with false positives, and where: clean notes, and the text around secrets.
     pub(crate) false_alarms: Vec<(String, Vec<Range<usize>>)>,
     /// How many were found of how many, for each kind and each carrier.
     pub(crate) of_kind: BTreeMap<&'static str, (usize, usize)>,
@@ -157,7 +157,7 @@ fn sample(random: &mut Random, kind: usize, carrier: usize) -> Sample {
     placed(leak.kind, carrier, matches!(leak.shape, Shape::Block | Shape::Document), &marked)
 }
 
-/// Makes so many texts in which a secret stands where a program wants it: each habit in turn.
+/// Makes this many texts with a secret at a place where a program expects it: each habit in turn.
 pub(crate) fn habits(n: usize, seed: u64) -> Vec<Sample> {
     let mut random = Random(seed ^ 0x4ab1);
     let habits = (0..n).map(|number| {

@@ -28,7 +28,7 @@ const RUNS: usize = 20;
 /// How long a watcher may take at most when all is quiet.
 const SOON: Duration = Duration::from_secs(5);
 
-/// What the watcher has told of.
+/// The files that the watcher reported.
 #[derive(Default)]
 struct View {
     paths: BTreeSet<String>,
@@ -76,7 +76,7 @@ pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
         let mut looks = 0;
         let result = (|| -> Result<(), Box<dyn Error>> {
             while begun.elapsed() < duration {
-                // A fresh entry is found at once by a process that was told nothing, and its old text no more.
+                // A process without any hint finds a fresh entry at once, and its old text no more.
                 let (old, fresh) = (word(10_000_000 + looks), word(10_000_001 + looks));
                 let probe = root.join(".ralph/knowledge/probe.md");
                 fs::write(&probe, saves::text("Probe", &fresh, looks % 7))?;

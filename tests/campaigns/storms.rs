@@ -61,7 +61,7 @@ pub(crate) fn run(
             let ready = watching.events().recv_timeout(LONGEST).unwrap();
             assert!(matches!(ready, WatchEvent::Ready { polling: false, .. }), "{ready:?}");
             let mut view = on_disk(&root);
-            // Nobody takes what is told while it storms.
+            // Nothing receives the events during the storm.
             storm(&root, size, &mut random);
             let quiet = Instant::now();
             catch_up(&watching, &mut view, &on_disk(&root), name);
@@ -79,7 +79,7 @@ pub(crate) fn run(
     outcome
 }
 
-/// Takes what is told until the view is this one.
+/// Reads events until the known files are these.
 fn catch_up(watching: &WatchHandle, view: &mut BTreeSet<String>, expected: &BTreeSet<String>, storm: &str) {
     let begun = Instant::now();
     while view != expected {
@@ -212,7 +212,7 @@ fn folders(root: &Path, size: usize, random: &mut Random) {
             number += 1;
         }
         if random.below(5) == 0 {
-            // The same folder is made anew, and one goes for good.
+            // The same folder is created again, and one is removed for good.
             fs::remove_dir_all(&folder).unwrap();
             fs::create_dir(&folder).unwrap();
             write(&folder, number);

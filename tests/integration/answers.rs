@@ -47,7 +47,7 @@ fn sample() -> TestBase {
     base
 }
 
-/// Runs a command for its JSON, which the run itself holds against the schema.
+/// Runs a command for its JSON, which is checked against the schema.
 fn answer(base: &TestBase, code: i32, arguments: &[&str]) -> Value {
     base.run([arguments, &["--json"]].concat()).json(code)
 }
@@ -111,9 +111,9 @@ fn described(name: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` stood twice in an answer.
+/// Seen in 0.1.0: lists were `hits` here and `entries` there, and `problems` occurred twice in an answer.
 #[test]
-fn every_answer_is_in_the_schema_and_has_its_problems_once() {
+fn every_answer_matches_the_schema_and_has_problems_once() {
     assert_well_formed(&ANSWERS);
     let answers = answers();
     for (name, answers) in &answers {
@@ -148,7 +148,7 @@ fn every_command_has_a_schema() {
 }
 
 #[test]
-fn an_entry_is_the_same_wherever_it_is_listed() {
+fn an_entry_has_the_same_form_in_every_list() {
     let base = sample();
     let shared = described("entry");
     let of = |entries: &Value| {
@@ -166,7 +166,7 @@ fn an_entry_is_the_same_wherever_it_is_listed() {
 }
 
 #[test]
-fn explanations_come_when_they_are_asked_for() {
+fn explanations_come_on_request() {
     let base = sample();
     let first = |arguments: &[&str]| answer(&base, 0, arguments)["entries"][0].clone();
     let found = first(&["search", "nightly"]);
@@ -175,16 +175,16 @@ fn explanations_come_when_they_are_asked_for() {
     let sum: f64 =
         explained["explanation"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
     assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-9, "{explained}");
-    // Nothing was asked, so the first line stands for it.
+    // Without a query, the first line is the excerpt.
     let listed = answer(&base, 0, &["list", "--tag", "sqlite"]);
     assert_eq!(listed["entries"][0]["excerpt"], "Readers go on in WAL mode.");
 }
 
-/// Found by the campaign of hostile clones: a secret in an entry's first line stood in `list --json`.
+/// Found by the campaign of hostile clones: `list --json` showed a secret in an entry's first line.
 #[test]
 fn excerpts_have_no_secrets() {
     let base = TestBase::new();
-    // In pieces, so that nobody takes it for one.
+    // In pieces, so that scanners do not report it.
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
     base.entry("deploys", "Deploys", "ops", &format!("The token for deploys is {token}."));
     for arguments in [&["list"][..], &["search", "token", "deploys"]] {
@@ -196,7 +196,7 @@ fn excerpts_have_no_secrets() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_such_answers() {
+fn examples_of_the_documentation_match_the_schema() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/reference/json.md")).unwrap();
     let mut n_examples = 0;
     for (at, _) in text.match_indices("```json\n") {

@@ -120,7 +120,7 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
     found
 }
 
-/// Returns the first names behind every `prefix::`, those of a group each.
+/// Returns the first names after every `prefix::`, those of a group each.
 pub(crate) fn names_behind(code: &str, prefix: &str) -> BTreeSet<String> {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
     let mut found = BTreeSet::new();
@@ -160,7 +160,7 @@ pub(crate) fn names_behind(code: &str, prefix: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns how many `super::` stand in a row, for each row of them.
+/// Returns how many `super::` follow each other, for each row of them.
 fn climbs(code: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -179,7 +179,7 @@ fn position(module: &str) -> Option<usize> {
     ORDER.iter().position(|(name, _)| *name == module)
 }
 
-/// Returns what is wrong with the use of modules in a file.
+/// Returns the violations of the order of modules in a file.
 fn order_faults(source: &Source) -> Vec<String> {
     let modules = source.modules();
     let Some(own) = modules.first() else { return Vec::new() };
@@ -205,7 +205,7 @@ fn order_faults(source: &Source) -> Vec<String> {
     faults
 }
 
-/// Returns what a pure file does that it must not.
+/// Returns the violations of purity in a file.
 fn purity_faults(source: &Source) -> Vec<String> {
     let is_pure = source.modules().first().and_then(|own| position(own)).is_some_and(|own| ORDER[own].1);
     if !is_pure && !PURE_PARTS.iter().any(|part| source.path.starts_with(part)) {
@@ -278,7 +278,7 @@ fn the_table_has_every_module() {
 }
 
 #[test]
-fn files_are_short_and_say_what_they_are() {
+fn files_are_short_and_have_headers() {
     let all = ["src", "tests", "benches", "examples"].map(sources);
     let mut faults = Vec::new();
     for source in all.iter().flatten() {
@@ -295,7 +295,7 @@ fn files_are_short_and_say_what_they_are() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_seen() {
+fn violations_are_detected() {
     let faults = |path: &str, text: &str| {
         let source = Source::new(path.to_owned(), text);
         let lists = [order_faults(&source), purity_faults(&source), crate_faults(&source)];

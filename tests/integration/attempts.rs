@@ -1,4 +1,4 @@
-//! An attempt costs money and time: whatever fails behind its agent, what the agent said is kept.
+//! An attempt costs money and time: the agent's output is kept, whatever fails after its end.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -44,7 +44,7 @@ fn check_refused(base: &TestBase, path: &str, reason: &str) {
     for part in ["The greeting is printed.", "Greetings are short", "folded, fresh", "At most five letters.", reason] {
         assert!(journal.contains(part), "{part} is not in\n{journal}");
     }
-    // The next attempt is told of it, and the search finds it.
+    // The next context shows it, and the search finds it.
     let next = base.run(["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).stdout;
     assert!(
         next.contains("last iteration:** line 4: &lt;knowledge>") && next.contains("At most five letters."),
@@ -88,7 +88,7 @@ fn a_fact_whose_entry_would_grow_too_large_is_refused_alone() {
 fn a_fact_whose_entry_became_a_link_is_refused_alone() {
     let base = TestBase::new();
     greeting(&base, "title: Greetings are short\ntags: [greeting]\nsource: agent\n");
-    // The version that is replaced would have to lie where a link leads away.
+    // The path of the replaced version would lead through a link.
     fs::create_dir_all(base.at(".ralph/archive")).unwrap();
     let _ = fs::remove_dir_all(base.at(".ralph/archive/knowledge"));
     std::os::unix::fs::symlink(base.home(), base.at(".ralph/archive/knowledge")).unwrap();
@@ -126,7 +126,7 @@ fn kept(base: &TestBase) -> PathBuf {
     kept.pop().unwrap()
 }
 
-/// Returns what the memory says, by path.
+/// Returns the content of the memory, by path.
 fn entries(base: &TestBase) -> Vec<(String, String)> {
     let folders = ["knowledge", "journal", "archive"];
     let is_entry = |path: &String| folders.iter().any(|folder| path.starts_with(&format!(".ralph/{folder}/")));
@@ -141,7 +141,7 @@ fn locked(base: &TestBase) -> File {
 }
 
 #[test]
-fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
+fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     let (base, whole) = (TestBase::new(), TestBase::new());
     let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     let said = format!(
@@ -168,12 +168,12 @@ fn an_attempt_behind_a_lock_is_kept_and_recorded_as_if_in_time() {
     // Another try finds the lock as well, and keeps the same attempt once.
     assert_eq!((record(&base).code, kept(&base)), (Some(5), path.clone()));
     drop(lock);
-    // Whoever looks is told.
+    // Commands report it.
     let told = base.run(["doctor"]);
     assert!(told.stdout.contains("attempts") && told.stdout.contains(path.to_str().unwrap()), "{told}");
     let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
     assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
-    // The same task in the same run: the first attempt is not taken for interrupted.
+    // The same task in the same run: the first attempt does not count as interrupted.
     begin(&base);
     assert!(base.files(".ralph/journal").is_empty());
     let recorded = base.run(["record", path.to_str().unwrap()]);
@@ -217,7 +217,7 @@ fn an_attempt_whose_memory_the_agent_removed_is_kept() {
 }
 
 #[test]
-fn an_answer_that_comes_in_without_a_memory_is_kept() {
+fn an_answer_without_a_memory_is_kept() {
     let base = TestBase::new();
     begin(&base);
     fs::rename(base.at(".ralph"), base.at("away")).unwrap();
@@ -231,7 +231,7 @@ fn an_answer_that_comes_in_without_a_memory_is_kept() {
     let recorded = base.run(["record", path.to_str().unwrap()]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
-    // The same where nobody knows which iteration it ends.
+    // The same if the iteration is unknown.
     let ran = base.with(["record"]).input("<journal>\nMore.\n</journal>\n").run();
     let path = kept(&base);
     assert_eq!(ran.code, Some(2), "{ran}");
@@ -240,7 +240,7 @@ fn an_answer_that_comes_in_without_a_memory_is_kept() {
     let recorded = base.run(["record", path.to_str().unwrap(), "--task-id", TASK]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0002 (blocked)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0002.md").contains("> More."));
-    // What the agent said names the task.
+    // The agent's text names the task.
     let _ = base.with(["record"]).input(SAID.replace("is printed", "is shouted")).run();
     let recorded = base.run(["record", kept(&base).to_str().unwrap()]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0003 (done)\n"), "{recorded}");
@@ -263,7 +263,7 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
     let folder = fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
     let kept = kept_in(&folder).pop().unwrap();
     assert!(ran.code == Some(5) && ran.stderr.contains(kept.to_str().unwrap()), "{ran}");
-    // Nowhere at all: it is told in full, as a file that can be recorded.
+    // No folder is writable: the attempt is printed in full, as a file that can be recorded.
     fs::remove_dir_all(&folder).unwrap();
     fs::write(&folder, "in the way").unwrap();
     let ran = record();
@@ -271,15 +271,15 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
     let text = ran.stderr.lines().find(|line| line.starts_with("{\"ralph_memory_kept\":")).unwrap();
     drop(lock);
     base.write("kept.json", text);
-    // An agent could have written it: nobody takes it without being told to.
+    // An agent could have written it: it is only accepted with an option.
     let ran = base.run(["record", "kept.json"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("`--kept` takes it"), "{ran}");
+    assert!(ran.code == Some(2) && ran.stderr.contains("`--kept` accepts it"), "{ran}");
     base.run(["record", "--kept", "kept.json"]).says(0, "recorded journal/");
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
 }
 
 #[test]
-fn a_loop_of_ones_own_gets_its_attempt_back() {
+fn a_custom_loop_gets_its_attempt_back() {
     let base = TestBase::new();
     let state = base.home().join("state");
     let open = || {
@@ -296,7 +296,7 @@ fn a_loop_of_ones_own_gets_its_attempt_back() {
     let iteration = memory.begin(&task, &Run::named("run-1")).unwrap();
     let report =
         Report { text: SAID.to_owned(), cost_usd: Some(0.5), feedback: "Well.".to_owned(), ..Report::default() };
-    // A bug in it, which a clock stands for.
+    // A bug in it, which an absurd clock provokes.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let broken = open().with_clock(move || {
@@ -326,13 +326,13 @@ fn a_loop_of_ones_own_gets_its_attempt_back() {
     assert_eq!((recorded.outcome, recorded.attempt.head.cost_usd), (Outcome::Done, Some(0.5)));
     assert_eq!(recorded.attempt.sections.feedback, "Well.");
     assert!(!kept.exists() && memory.kept_attempts().is_empty() && memory.open_iterations().is_empty());
-    // A file that stayed behind is not written once more.
+    // A leftover file is not written again.
     assert_eq!(memory.record_kept(&waiting[0]).unwrap().id, recorded.id);
     assert_eq!(base.files(".ralph/journal").len(), 1);
 }
 
 #[test]
-fn what_is_no_attempt_that_was_kept_is_not_taken_for_one() {
+fn other_files_are_not_mistaken_for_saved_attempts() {
     let base = TestBase::new();
     begin(&base);
     let lock = locked(&base);
@@ -356,7 +356,7 @@ fn what_is_no_attempt_that_was_kept_is_not_taken_for_one() {
     check(&text.replace("\"seen\":{\"tree\":null", &format!("\"seen\":{{\"tree\":{tree}")), 2, "not a git object");
     let ran = base.run(["record", kept(&base).to_str().unwrap(), "--outcome", "done"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("leave the other options out"), "{ran}");
-    // What an agent says is not taken for one that is only like it.
+    // Sigils are not confused with similar text.
     base.write("said.txt", format!("No: {text}").replace("task-done", "nothing"));
     let recorded = base.run(["record", "said.txt"]);
     assert_eq!(recorded.stdout.lines().next(), Some("recorded journal/run-1/0001 (blocked)"), "{recorded}");
@@ -384,8 +384,8 @@ fn children(of: u32) -> impl Iterator<Item = String> {
     })
 }
 
-/// Starts a run whose agent beats until it is ended, and kills it behind what is to be done before. The agent's process is
-/// noted in `pid`.
+/// Starts a run whose agent beats until it is ended, and kills it behind what is to be done before. The agent's process
+/// is noted in `pid`.
 fn killed_run(base: &TestBase, agent: &str, before: impl FnOnce(u32)) {
     let arguments = ["run", "--task", "Write the greeting", "--task-id", TASK, "--agent", agent];
     let mut command = base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).command();
@@ -396,7 +396,7 @@ fn killed_run(base: &TestBase, agent: &str, before: impl FnOnce(u32)) {
     run.wait().unwrap();
 }
 
-/// Returns whether a process is at work; one that nobody waited for is not.
+/// Returns whether a process is at work; a zombie is not.
 fn is_at_work(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ") && !stat.contains(") X ")
@@ -429,7 +429,7 @@ fn an_answer_outlives_a_run_that_is_killed_while_it_verifies() {
 }
 
 #[test]
-fn an_agent_that_stops_its_own_group_keeps_no_run_from_its_end() {
+fn an_agent_that_stops_its_own_group_does_not_block_the_end_of_a_run() {
     let base = TestBase::new();
     base.write("../home/said", SAID);
     let script =
@@ -448,7 +448,7 @@ fn an_agent_that_stops_its_own_group_keeps_no_run_from_its_end() {
 fn an_agent_ends_with_a_run_that_is_killed() {
     let base = TestBase::new();
     let home = base.home();
-    // It has a child, which would go on without it.
+    // It has a child, which would continue without it.
     let script = format!(
         "echo $$ > {0}/pid\nsh -c 'echo $$ > {0}/child; while [ -e {0}/child ]; do sleep 0.01; done' &\n\
          while [ -e {0}/pid ]; do printf . >> {0}/beats; sleep 0.01; done\n",
@@ -464,7 +464,7 @@ fn an_agent_ends_with_a_run_that_is_killed() {
             std::thread::yield_now();
         }
     }
-    // The run goes on with an agent of its own.
+    // The run continues with an agent of its own.
     let agent = "sh -c 'echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
     let ran = base.with(["run", "--resume", "--agent", agent]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -480,7 +480,7 @@ fn no_iteration_begins_while_an_agent_outlives_its_run() {
     base.write("../home/agent.sh", beating(&home));
     let agent = format!("sh {}", home.join("agent.sh").display());
     killed_run(&base, &agent, |run| {
-        // What would end the agent goes first.
+        // The guard that would end the agent is ended first.
         let guard = children(run).find(|pid| {
             fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("read -r command"))
         });
@@ -524,19 +524,19 @@ fn refused_sigils_are_kept_in_the_notes() {
         said.split_whitespace().filter(|word| !word.contains(['<', '>', '"']) && !journal.contains(word)).collect();
     assert_eq!(missing, [""; 0]);
     assert_eq!(kept_in(&base.home().join(".local/state/ralph-memory")), [""; 0].map(PathBuf::from));
-    // What is more than a journal's entry can hold stays in a file that is named.
+    // The part that is too large for a journal entry stays in a file that is named.
     begin(&base);
     let said = format!("<journal>\n{}\n</journal>\n", words("k", 60_000));
     let ran = base.with(["record", "--json"]).input(&said).run().json(0);
     let problem = ran["problems"].as_array().unwrap().iter().find(|problem| problem["code"] == "notes-cut");
     let whole = problem.unwrap_or_else(|| panic!("{ran}"))["path"].as_str().unwrap();
     assert!(fs::read_to_string(whole).unwrap().contains("k59999"), "{whole}");
-    // It is in the journal, so nobody is told that it is not.
+    // It is in the journal, so nothing reports it as missing.
     assert!(!base.run(["doctor"]).stdout.contains(whole));
 }
 
 #[test]
-fn what_comes_in_beside_a_wrong_option_is_kept() {
+fn input_with_an_invalid_option_is_kept() {
     let base = TestBase::new();
     begin(&base);
     for wrong in
@@ -551,12 +551,12 @@ fn what_comes_in_beside_a_wrong_option_is_kept() {
     }
     let ran = base.run(["record", kept(&base).to_str().unwrap()]);
     assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{ran}");
-    // Another command has nothing to do with what comes in, whatever it is asked for.
+    // Other commands ignore their input, whatever their arguments are.
     for other in [&["search", "record", "--oops"][..], &["help", "record"], &["--root", "record", "list", "--oops"]] {
         let ran = base.with(other).input(SAID).run();
-        assert!(!ran.stderr.contains("what came in"), "{ran}");
+        assert!(!ran.stderr.contains("the input"), "{ran}");
     }
-    // Whoever asks for help, or names a file, has said nothing.
+    // A request for help, or a file name, comes without input.
     let _ = base.with(["record", "--help"]).input(SAID).run();
     base.write("said", SAID);
     let _ = base.with(["record", "said", "--outcome", "finished"]).input(SAID).run();
@@ -564,7 +564,7 @@ fn what_comes_in_beside_a_wrong_option_is_kept() {
 }
 
 #[test]
-fn what_nobody_can_keep_is_printed() {
+fn an_answer_that_cannot_be_kept_is_printed() {
     let base = TestBase::new();
     begin(&base);
     base.write("../home/file", "");
@@ -575,7 +575,7 @@ fn what_nobody_can_keep_is_printed() {
 }
 
 #[test]
-fn what_is_kept_names_the_memory_that_was_meant() {
+fn a_saved_attempt_names_its_memory() {
     let base = TestBase::new();
     // A memory in a folder of a repository, and one that is named from outside of it.
     fs::create_dir(base.at(".git")).unwrap();
@@ -614,7 +614,7 @@ fn a_kept_answer_ends_the_task_that_it_names() {
 }
 
 #[test]
-fn a_kept_answer_that_nobody_began_is_recorded_once() {
+fn a_saved_answer_without_an_iteration_is_recorded_once() {
     let base = TestBase::new();
     base.with(["record", "--run", "run-1"])
         .input("<journal>Once.</journal>")
@@ -657,7 +657,7 @@ fn an_agent_in_a_group_of_its_own_ends_with_its_run() {
         let agent = fs::read_to_string(home.join("pid")).unwrap();
         assert!(!is_at_work(agent.trim()), "{leads}");
     }
-    // The same where the run is killed.
+    // The same if the run is killed.
     let base = TestBase::new();
     let home = base.home();
     base.write("../home/agent.sh", beating(&home));

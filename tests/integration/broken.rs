@@ -28,7 +28,7 @@ enum Use {
 }
 use Use::{Entry, Found, Reported};
 
-/// What must be said of a file: code, line and column (0 where there is none).
+/// The expected problem of a file: code, line and column (0 if there is none).
 type Expected = &'static [(&'static str, u32, u32)];
 
 /// What the files of `fixtures/broken` show, below `.ralph/`.
@@ -91,7 +91,7 @@ const LIMIT_AT_WORST: Duration = Duration::from_secs(if cfg!(debug_assertions) {
 
 /// The fixture in a temporary folder.
 struct Broken {
-    /// Holds the memory in `root`, and something that is none of its business.
+    /// Contains the memory in `root`, and something unrelated.
     folder: tempfile::TempDir,
 }
 
@@ -111,7 +111,7 @@ impl Broken {
         Broken { folder }
     }
 
-    /// Adds what git cannot hold.
+    /// Adds files that git cannot contain.
     fn with_made(self) -> Broken {
         let at = |path: &str| self.root().join(".ralph/knowledge").join(path);
         let head = "---\ntitle: \"Made by the test\"\ntags: [made]\n---\n\n";
@@ -142,7 +142,7 @@ impl Broken {
         Memory::open(&self.root()).unwrap()
     }
 
-    /// Returns what every file is and holds, links as links, but for what is made from the others.
+    /// Returns the kind and content of every file, links as links, except rebuilt files.
     fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -185,7 +185,7 @@ fn all() -> Vec<(&'static str, Use, Expected)> {
     KEPT.into_iter().chain(MADE).collect()
 }
 
-/// Returns the word that stands in the body of one file alone.
+/// Returns the word that only one file's body contains.
 fn word(path: &str) -> String {
     match path {
         "knowledge/team/two-files.md" => "zzfirstfile".to_owned(),
@@ -252,14 +252,14 @@ fn check_reports_the_place_the_problem_and_the_fix() {
     memory.rebuild_index().unwrap();
     let again = quick("a check with an index", || memory.check());
     assert_eq!(again, checked);
-    // Rows are what has an entry's name; a folder, or a name that is no text, is a problem and no row.
+    // Rows have an entry's name; a folder, or a name that is not text, is a problem and not a row.
     let not_rows =
         ["config.toml", "knowledge/caf\u{fffd}.md", "knowledge/folder.md", "knowledge/outside", "knowledge/loop"];
     assert_eq!(checked.files, all().len() - not_rows.len());
 }
 
 #[test]
-fn each_file_by_itself_is_reported_and_hides_nothing() {
+fn each_broken_file_is_reported_and_hides_nothing() {
     for (path, _, expected_places) in KEPT {
         // Of two files with one id it takes two.
         if matches!(path, "knowledge/healthy.md" | "knowledge/two-files.md") {
@@ -301,7 +301,7 @@ fn a_healthy_entry_is_found_among_them() {
 }
 
 #[test]
-fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
+fn bodies_stay_searchable_and_agents_see_only_valid_entries() {
     let broken = Broken::new().with_made();
     let memory = broken.memory();
     for _ in 0..2 {
@@ -324,7 +324,7 @@ fn bodies_stay_searchable_and_agents_see_whole_entries_alone() {
 }
 
 #[test]
-fn no_call_rewrites_any_of_them() {
+fn no_call_rewrites_a_broken_file() {
     let broken = Broken::new().with_made();
     let before = broken.bytes();
     let memory = broken.memory();
@@ -357,7 +357,7 @@ fn no_call_rewrites_any_of_them() {
 }
 
 #[test]
-fn bodies_made_to_cost_time_cost_none() {
+fn expensive_bodies_cost_no_time() {
     let broken = Broken::empty();
     // As large as an entry may be, of what markdown parsers are slow at.
     let repeated = [
@@ -371,7 +371,7 @@ fn bodies_made_to_cost_time_cost_none() {
         fs::write(&path, format!("{head}{body}")).unwrap();
         let memory = broken.memory();
         let checked = within(LIMIT_AT_WORST, part, || memory.check());
-        // However many links there are, they are not told one by one.
+        // However many links there are, they are not reported one by one.
         assert!(checked.problems.len() < 100, "{part}: {} problems", checked.problems.len());
         fs::remove_file(path).unwrap();
     }
@@ -385,7 +385,7 @@ const MAX_PEAK: u64 = 256 * 1024;
 /// Starts itself once more, in a process in which nothing else runs: the peak is one of the process.
 #[test]
 #[cfg(target_os = "linux")]
-fn reading_them_takes_little_memory() {
+fn reading_broken_files_takes_little_memory() {
     if let Some(root) = std::env::var_os(CHILD) {
         let memory = Memory::open(Path::new(&root)).unwrap();
         memory.check();
@@ -399,7 +399,7 @@ fn reading_them_takes_little_memory() {
     }
     let broken = Broken::new().with_made();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["broken::reading_them_takes_little_memory", "--exact"]).env(CHILD, broken.root());
+    child.args(["broken::reading_broken_files_takes_little_memory", "--exact"]).env(CHILD, broken.root());
     let done = child.output().unwrap();
     assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"), "{done:?}");
 }

@@ -42,8 +42,8 @@ fn damage_to_the_cache_or_the_state_changes_no_answer() {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_is_lived_through() {
-    let own = ["campaigns::a_full_disk_loses_nothing_and_is_lived_through", "--exact"];
+fn a_full_disk_loses_nothing_and_work_continues() {
+    let own = ["campaigns::a_full_disk_loses_nothing_and_work_continues", "--exact"];
     let Some(place) = own_disk(SMALL, &own) else { return };
     let outcome = full_disk::run(&place, Path::new(PROGRAM), 1, 7);
     assert!(outcome.fills == 1 && outcome.written.len() == 4, "{outcome:?}");
@@ -51,8 +51,8 @@ fn a_full_disk_loses_nothing_and_is_lived_through() {
 }
 
 #[test]
-fn a_context_without_room_was_never_begun() {
-    let own = ["campaigns::a_context_without_room_was_never_begun", "--exact"];
+fn a_context_without_room_begins_no_iteration() {
+    let own = ["campaigns::a_context_without_room_begins_no_iteration", "--exact"];
     let Some(place) = own_disk(SMALL, &own) else { return };
     let root = place.join("disk");
     Memory::init(&root).unwrap();
@@ -78,8 +78,8 @@ fn a_context_without_room_was_never_begun() {
 }
 
 #[test]
-fn what_can_only_be_read_is_read() {
-    let own = ["campaigns::what_can_only_be_read_is_read", "--exact"];
+fn a_read_only_disk_is_readable() {
+    let own = ["campaigns::a_read_only_disk_is_readable", "--exact"];
     let Some(place) = own_disk(SMALL, &own) else { return };
     full_disk::read_only(&place, Path::new(PROGRAM));
     got_there(&place);
@@ -152,7 +152,7 @@ fn with_index() -> (TestBase, PathBuf) {
 }
 
 #[test]
-fn an_index_file_of_a_few_bytes_is_made_anew() {
+fn an_index_file_of_a_few_bytes_is_rebuilt() {
     let (base, folder) = with_index();
     let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
     let length = |length| {
@@ -174,7 +174,7 @@ fn an_index_file_of_a_few_bytes_is_made_anew() {
 }
 
 #[test]
-fn no_number_in_the_list_of_segments_is_believed_that_was_changed() {
+fn a_changed_number_in_the_list_of_segments_is_not_trusted() {
     let (base, folder) = with_index();
     let search = || base.run(["search", "nightly", "--limit", "50", "--json"]).json(0);
     for key in ["\"max_doc\": ", "\"num_deleted_docs\": "] {
@@ -194,7 +194,7 @@ fn no_number_in_the_list_of_segments_is_believed_that_was_changed() {
 /// Every file of the index is damaged in turn, in two of the ways that a disk or a program has, other ones for its neighbours, and the
 /// answers stay what they are without any cache.
 #[test]
-fn a_damaged_index_is_made_anew() {
+fn a_damaged_index_is_rebuilt() {
     let (base, _) = with_index();
     let search = || base.run(["search", "nightly note 3", "--limit", "50"]).answer(0);
     let damage: [fn(&mut Vec<u8>); 4] = [
@@ -225,7 +225,7 @@ fn a_damaged_index_is_made_anew() {
             damage[kind](&mut bytes);
             fs::write(&full, bytes).unwrap();
             assert_eq!(search(), expected, "{path}, damage {kind}");
-            // Writing goes on too, and leaves an index that works.
+            // Writing works too, and leaves a working index.
             let title = format!("Written behind damage {kind} to {number}");
             let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
             assert_eq!(added.code, Some(0), "{path}, damage {kind}: {added}");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{NOW, TestBase, ids, without_scores};
 
-/// Returns the commands, from the reference that a test compares with the program.
+/// Returns the commands, from the reference which a test compares with the program.
 fn commands() -> Vec<&'static str> {
     let reference = include_str!("../../docs/src/reference/commands.md");
     let headings = reference.lines().filter_map(|line| line.strip_prefix("## "));
@@ -51,7 +51,7 @@ fn sample() -> TestBase {
 }
 
 #[test]
-fn help_says_what_there_is() {
+fn help_lists_everything() {
     let base = TestBase::without_memory();
     let mut help = base.run(["--help"]).answer(0);
     for command in commands() {
@@ -61,7 +61,7 @@ fn help_says_what_there_is() {
 }
 
 #[test]
-fn init_makes_a_memory_once() {
+fn init_creates_a_memory_once() {
     let base = TestBase::without_memory();
     base.write(".ralph/skills/tidy/SKILL.md", "x");
     assert_snapshot!(base.run(["init"]), @"
@@ -88,7 +88,7 @@ fn init_makes_a_memory_once() {
 
 /// What was seen in 0.1.0: `init` in a subfolder made a second memory in silence, which hid the first from there on.
 #[test]
-fn init_inside_of_a_memory_asks_for_here() {
+fn init_inside_of_a_memory_requires_here() {
     let base = TestBase::new();
     std::fs::create_dir(base.at("src")).unwrap();
     for folder in ["src", ".ralph", ".ralph/knowledge"] {
@@ -102,9 +102,9 @@ fn init_inside_of_a_memory_asks_for_here() {
     assert!(base.at("src/.ralph/config.toml").exists());
 }
 
-/// What was seen in 0.1.0: `--root src` and `--root .ralph` said that there was no memory above either.
+/// Seen in 0.1.0: `--root src` and `--root .ralph` reported that there was no memory above either.
 #[test]
-fn a_root_inside_of_a_memory_is_told_where_the_memory_is() {
+fn a_root_inside_of_a_memory_gets_the_path_of_the_memory() {
     let base = TestBase::new();
     std::fs::create_dir(base.at("src")).unwrap();
     let root = base.root();
@@ -154,7 +154,7 @@ fn add_writes_a_file() {
 }
 
 #[test]
-fn add_updates_what_says_the_same_and_restore_brings_it_back() {
+fn add_updates_equal_knowledge_and_restore_undoes_it() {
     let base = TestBase::new();
     let add = |body: &str| base.run(["add", "--title", "T", "--tags", "a", "--body", body]);
     assert_snapshot!(add("one"), @"
@@ -192,7 +192,7 @@ fn add_updates_what_says_the_same_and_restore_brings_it_back() {
 }
 
 #[test]
-fn add_refuses_what_no_entry_can_hold() {
+fn add_refuses_invalid_knowledge() {
     let base = TestBase::new();
     let add = |arguments: &[&str]| base.run([&["add"], arguments].concat());
     assert_snapshot!(add(&["--title", "T", "--body", "b"]), @"
@@ -279,7 +279,7 @@ fn add_refuses_what_no_entry_can_hold() {
 }
 
 #[test]
-fn expiry_is_a_date_a_time_or_a_while() {
+fn expiry_is_a_date_a_time_or_a_duration() {
     let base = TestBase::new();
     let check = |when: &str, expected: &str| {
         let title = format!("expires {when}");
@@ -426,7 +426,7 @@ fn odd_queries_are_words() {
 }
 
 #[test]
-fn show_shows_all_of_an_entry() {
+fn show_prints_all_of_an_entry() {
     let base = sample();
     assert_snapshot!(base.run(["show", "wal"]), @"
     exit 0
@@ -570,7 +570,7 @@ fn context_is_for_an_agent() {
     let without = base.run(["context", "--task", "install the nightly toolchain", "--dry-run", "--no-task"]);
     assert_eq!(ran.stdout.split_once("## Project").unwrap().1, without.stdout.strip_prefix("## Project").unwrap());
     assert_eq!(base.run(["prime", "--task", "install the nightly toolchain", "--dry-run"]).answer(0), ran.stdout);
-    // What is scoped is seen by its own tasks alone, and what has expired by none.
+    // Scoped entries are shown only to their tasks, and expired ones to none.
     let now = |time: &str, feature: &str| {
         ids(
             &base.with(["context", "--task", "logins", "--feature", feature, "--json"]).now(time).run().json(0)["entries"],
@@ -727,7 +727,7 @@ fn check_reports_the_place_the_problem_and_the_fix() {
 }
 
 #[test]
-fn doctor_says_how_the_memory_is_doing() {
+fn doctor_reports_the_state_of_the_memory() {
     let base = TestBase::new();
     // What it says of watches is this machine's.
     let lines = |ran: &str| ran.lines().filter(|line| !line.contains("watch")).collect::<Vec<_>>().join("\n");
@@ -828,7 +828,7 @@ fn restore_brings_an_entry_back() {
 }
 
 #[test]
-fn index_is_made_and_kept() {
+fn index_is_built_and_updated() {
     let base = sample();
     assert_snapshot!(base.run(["index"]), @"
     exit 0
@@ -994,7 +994,7 @@ fn without_a_memory_is_3() {
     error: no `.ralph` folder in `[TEMP]/project` or above it
     hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
-    // An entry that is to be added is not read before it is known where it goes.
+    // The body of a new entry is not read before its place is known.
     assert_snapshot!(base.run(["add", "--title", "T", "--tags", "a"]), @"
     exit 3
     --- stderr
@@ -1045,7 +1045,7 @@ fn settings_come_in_layers() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_told() {
+fn invalid_settings_are_reported() {
     let base = TestBase::new();
     assert_snapshot!(base.with(["list"]).env("RALPH_MEMORY_SEARCH__LIMIT", "many").run(), @"
     exit 2
@@ -1080,7 +1080,7 @@ fn settings_that_make_no_sense_are_told() {
 }
 
 #[test]
-fn what_was_written_by_hand_is_found_by_the_next_command() {
+fn hand_written_entries_are_found_by_the_next_command() {
     let base = sample();
     let _ = base.run(["index", "--rebuild"]);
     let found = || base.run(["search", "zebra", "--json"]).json(0)["entries"][0]["id"].as_str().unwrap().to_owned();
@@ -1106,7 +1106,7 @@ fn what_was_written_by_hand_is_found_by_the_next_command() {
 }
 
 #[test]
-fn problems_are_told_and_not_too_many() {
+fn problems_are_reported_up_to_a_limit() {
     let base = sample();
     for number in 0..4 {
         base.write(&format!(".ralph/knowledge/odd{number}.md"), "no frontmatter at all\n");
@@ -1194,7 +1194,7 @@ fn no_entry_controls_the_terminal() {
 }
 
 #[test]
-fn nothing_is_coloured_that_is_not_read_on_a_terminal() {
+fn only_terminals_get_colours() {
     let base = sample();
     for arguments in COMPLETE {
         let ran = base.with(arguments).env("TERM", "xterm-256color").env("CLICOLOR", "1").run();

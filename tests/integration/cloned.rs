@@ -17,7 +17,7 @@ fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-/// Runs `git` in a folder with nobody's settings.
+/// Runs `git` in a folder without settings.
 #[track_caller]
 fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
@@ -57,7 +57,7 @@ fn iteration() -> Value {
 
 const ITERATION: &str = ".ralph/state/iterations/run-1-0001.json";
 
-/// Returns what a file of an iteration says as if it had been written here.
+/// Returns the content of an iteration's file as if it had been written here.
 fn sealed(base: &TestBase, text: &str) -> String {
     if !base.at(".ralph/state/lock").exists() {
         base.write(".ralph/state/lock", "");
@@ -113,7 +113,8 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     };
     let expected = [format!("\"{ITERATION}\" \"bad-iteration\""), format!("\"{ITERATION}\" \"tracked-state\"")];
     assert_eq!(problems(&clone), expected);
-    // What is begun here counts, also where somebody commits it; what came along does not, whatever git says of it.
+    // Iterations that begin here count, even if they are committed; those from a clone do not, whatever git says about
+    // them.
     run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2: ");
     git(&clone.root(), &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
@@ -125,7 +126,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
 }
 
 #[test]
-fn what_git_worked_with_elsewhere_is_thrown_away() {
+fn working_files_of_git_from_elsewhere_are_removed() {
     for begins in [true, false] {
         let base = TestBase::new();
         let planted = [".ralph/state/git/objects/info/alternates", ".ralph/state/git/index", ".ralph/state/git/x/y"];
@@ -145,7 +146,7 @@ fn what_git_worked_with_elsewhere_is_thrown_away() {
 }
 
 #[test]
-fn a_flood_of_iterations_is_told_in_a_line() {
+fn a_flood_of_iterations_is_reported_in_a_line() {
     let base = TestBase::new();
     for number in 1..=1_001 {
         let text = with(iteration(), "number", json!(number)).to_string();
@@ -176,7 +177,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
         assert_eq!(problems[0]["code"], "bad-iteration", "{name}: {checked}");
         assert!(problems[0]["message"].as_str().unwrap().contains(what), "{name} {what}: {checked}");
         assert_eq!(problems.as_array().unwrap().len(), 1, "{checked}");
-        // It is in nobody's way.
+        // It does no harm.
         let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
         assert_eq!(begun.code, Some(0), "{name} {text}: {begun}");
         let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
@@ -221,7 +222,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
 }
 
 #[test]
-fn links_folders_and_pipes_in_the_state_are_reported_and_in_nobodys_way() {
+fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
     for kind in ["folder", "link", "pipe", "private"] {
         let base = TestBase::new();
         base.write("elsewhere.json", iteration().to_string());
@@ -239,13 +240,13 @@ fn links_folders_and_pipes_in_the_state_are_reported_and_in_nobodys_way() {
         assert_eq!(begun.code, Some(0), "{kind}: {begun}");
         let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
         assert_eq!(recorded.code, Some(0), "{kind}: {recorded}");
-        // Number 1 is taken by what lies there.
+        // Number 1 is taken by the file there.
         assert!(base.at(".ralph/journal/run-1/0002.md").exists(), "{kind}");
     }
 }
 
 #[test]
-fn what_a_task_says_is_kept_in_a_form_that_can_be_read_again() {
+fn texts_of_a_task_are_kept_in_a_readable_form() {
     let base = TestBase::new();
     let title = format!("A task \u{1b}[31m {}", "long ".repeat(5_000));
     let description = "More.\n".repeat(200_000);
@@ -291,7 +292,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Puts a file in the place of another, as git does.
+/// Replaces a file with another one, as git does.
 fn put(path: &Path, bytes: &[u8]) {
     let beside = path.with_file_name("beside");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -334,10 +335,10 @@ fn found(base: &TestBase, word: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_entry_is_found_by_its_own_words_whatever_a_cloned_cache_says() {
+fn an_entry_is_found_by_its_own_words_despite_a_cloned_cache() {
     let (own, foreign) = (TestBase::new(), indexed("marmots"));
     fill(&own, "walrus");
-    // Of the same length, so that only its bytes tell.
+    // Of the same length, so that only its bytes differ.
     foreign.entry("e7", "Entry 7", "x", "It is about the marmot.");
     foreign.run(["index", "--rebuild"]).says(0, "the index has ");
     forge(&foreign, &own);
@@ -383,7 +384,7 @@ fn copy_some(from: &TestBase, to: &TestBase, only: &str) {
 }
 
 #[test]
-fn a_project_that_is_copied_or_moved_makes_its_cache_again_and_says_nothing() {
+fn a_copied_or_moved_project_rebuilds_its_cache_silently() {
     let base = indexed("walrus");
     assert_eq!(found(&base, "walrus"), ["knowledge/e7"]);
     let copy = TestBase::without_memory();
@@ -406,7 +407,7 @@ fn a_project_that_is_copied_or_moved_makes_its_cache_again_and_says_nothing() {
 }
 
 #[test]
-fn a_crafted_segment_is_thrown_away_and_every_command_answers_as_without_it() {
+fn a_crafted_segment_is_discarded_and_changes_no_answer() {
     let own = indexed("walrus");
     let commands: [&[&str]; 7] = [
         &["search", "walrus", "--json"],
@@ -464,7 +465,7 @@ fn bytes_read(base: &TestBase, arguments: &[&str]) -> (Option<i32>, u64) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn giants_in_the_cache_are_not_read() {
+fn huge_files_in_the_cache_are_not_read() {
     const SIZE: u64 = 3 << 30;
     let good = indexed("walrus");
     let mut paths: Vec<PathBuf> = files(&good.at(".ralph/cache"));

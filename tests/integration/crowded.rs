@@ -6,7 +6,7 @@ use crate::support::PROGRAM;
 use crate::{crowds, kills, storms};
 
 #[test]
-fn entries_live_through_kills() {
+fn entries_survive_kills() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = kills::entries(folder.path(), Path::new(PROGRAM), 30, 1);
     assert_eq!(outcome.rounds, 30);
@@ -15,7 +15,7 @@ fn entries_live_through_kills() {
 }
 
 #[test]
-fn the_index_lives_through_kills() {
+fn the_index_survives_kills() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = kills::commits(folder.path(), Path::new(PROGRAM), 30, 1);
     assert!(outcome.rounds == 30 && outcome.killed >= 6, "{outcome:?}");
@@ -29,21 +29,21 @@ fn many_writers_lose_nothing() {
 }
 
 #[test]
-fn many_editors_of_the_same_files_lose_no_edit() {
+fn many_writers_of_the_same_files_lose_no_edit() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 12, false, 1);
     assert_eq!((outcome.written, outcome.refused), (96, 0), "{outcome:?}");
 }
 
 #[test]
-fn an_editor_that_knows_no_locks_loses_nothing_either() {
+fn an_editor_without_locks_loses_nothing_either() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = crowds::editors(folder.path(), Path::new(PROGRAM), 12, true, 1);
     assert_eq!(outcome.written, 96, "{outcome:?}");
 }
 
 #[test]
-fn watchers_live_through_storms() {
+fn watchers_survive_storms() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = storms::run(folder.path(), "", 1, 300, 1, &mut |_, _| ());
     assert_eq!(outcome.storms, 5);

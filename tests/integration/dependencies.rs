@@ -16,7 +16,7 @@ fn texts<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_lock_file_holds_no_crate_that_is_banned_or_from_elsewhere() {
+fn the_lock_file_has_only_allowed_crates_and_sources() {
     let (rules, lock) = (read("deny.toml"), read("Cargo.lock"));
     let banned = texts(&rules["bans"]["deny"], "crate");
     let registries = texts(&rules["sources"]["allow-registry"], "");

@@ -26,7 +26,7 @@ const NOT_RUN: [(&str, &str); 12] = [
     ("mdbook", "need not be installed"),
     (".ci/run", "runs all tests"),
 ];
-/// The agent of the sessions: it does what it is asked where it may edit files.
+/// The agent of the sessions: it does its task if it may edit files.
 const AGENT: &str = "#!/bin/sh\ncase \"$*\" in *acceptEdits*|*workspace-write*) ;; *) exit 9;; esac\n\
                      id=$(sed -n 's/^\\*\\*ID:\\*\\* //p')\necho \"<task-done>$id</task-done>\"\n";
 
@@ -120,7 +120,7 @@ fn every_command_is_understood() {
                 assert!(NOT_RUN.iter().any(|(program, _)| *program == words[0]), "{}: {words:?}", block.place);
                 continue;
             };
-            // Where there is no memory, a command that is understood ends before it does anything.
+            // Without a memory, a valid command ends before it does anything.
             let base = TestBase::without_memory();
             // What a shell would put in their place.
             let expand = |word: String| word.replace("$?", "0").replace("~/src/project", ".");
@@ -133,7 +133,7 @@ fn every_command_is_understood() {
     assert!(n_run > 50, "{n_run}");
 }
 
-/// Returns the commands of a `console` block, each with what the README says that it prints.
+/// Returns the commands of a `console` block, each with the output that the README shows.
 fn session(block: &str) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut goes_on = false;
@@ -150,7 +150,7 @@ fn session(block: &str) -> Vec<(String, String)> {
     all
 }
 
-/// The folder of a page's sessions: a project, and programs that stand in for those that need not be installed.
+/// The folder of a page's sessions: a project, and stubs for programs that may not be installed.
 struct Stage {
     base: TestBase,
     programs: PathBuf,
@@ -169,7 +169,7 @@ impl Stage {
         Stage { base, programs }
     }
 
-    /// Runs a command and returns its exit code and what it printed, errors last.
+    /// Runs a command and returns its exit code and its output, errors last.
     fn run(&self, command: &str) -> (Option<i32>, String, String) {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.programs.display());
         let mut shell = Command::new("sh");
@@ -180,7 +180,7 @@ impl Stage {
     }
 }
 
-/// Returns the part of `shown` that does not follow in `printed`; what is left out, `…`, stands for any text.
+/// Returns the part of `shown` that `printed` lacks; an ellipsis, `…`, matches any text.
 fn missing<'a>(shown: &'a str, printed: &str) -> Option<&'a str> {
     let parts: Vec<&str> = shown.split('…').collect();
     let [only] = parts[..] else {
@@ -194,9 +194,9 @@ fn missing<'a>(shown: &'a str, printed: &str) -> Option<&'a str> {
     (only != printed).then_some(only)
 }
 
-/// What was seen in 0.1.0: the documentation showed what the program had printed some time ago.
+/// Seen in 0.1.0: the documentation showed outdated output.
 #[test]
-fn sessions_go_as_the_pages_show() {
+fn console_sessions_match_the_pages() {
     let mut n_commands = 0;
     for page in pages() {
         let stage = Stage::new();
@@ -218,7 +218,7 @@ fn sessions_go_as_the_pages_show() {
     assert!(n_commands > 15, "{n_commands}");
 }
 
-/// The demonstration on this repository's own memory prints what the README shows of it.
+/// The demonstration on this repository's own memory prints what the README shows.
 #[test]
 fn the_demonstration_prints_what_the_readme_shows() {
     let root = root();
@@ -244,7 +244,7 @@ fn every_example_in_json_can_be_read() {
     }
 }
 
-/// Settings are taken as a user's own without a warning; what is for other programs can be read.
+/// Settings apply as the user's own without a warning; those of other programs are valid.
 #[test]
 fn every_example_in_toml_can_be_read() {
     let reference = fs::read_to_string(root().join("docs/src/reference/settings.md")).unwrap();
@@ -264,7 +264,7 @@ fn every_example_in_toml_can_be_read() {
 }
 
 #[test]
-fn every_example_of_an_entry_is_in_order() {
+fn every_example_of_an_entry_is_valid() {
     let entries = all_blocks(&["markdown"]).into_iter().filter(|block| block.text.starts_with("---\n"));
     let mut n_entries = 0;
     for block in entries {
@@ -302,7 +302,7 @@ fn commands_are_found_in_blocks() {
 }
 
 #[test]
-fn what_is_left_out_stands_for_anything() {
+fn an_ellipsis_matches_any_text() {
     assert_eq!(missing("a\n…\nc\n", "a\nb\nc\n"), None);
     assert_eq!(missing("a\n…\nd\n", "a\nb\nc\n"), Some("d"));
     assert_eq!(missing("a\n", "a\nb\n"), Some("a\n"));
@@ -310,7 +310,7 @@ fn what_is_left_out_stands_for_anything() {
 
 /// Each line of the threat model is kept by a test, by its name.
 #[test]
-fn every_line_of_the_threat_model_is_kept_by_a_test() {
+fn every_line_of_the_threat_model_names_its_tests() {
     let root = root();
     let model = fs::read_to_string(root.join("docs/src/design/threat-model.md")).unwrap();
     let sources: String = ["src", "tests"]
@@ -321,7 +321,7 @@ fn every_line_of_the_threat_model_is_kept_by_a_test() {
         .map(|entry| fs::read_to_string(entry.path()).unwrap())
         .collect();
     let mut kept = 0;
-    // Tables of lines that are kept by tests have those in their third column, behind what happens.
+    // Tables of tests have their names in the third column.
     let tables = model.split("\n## ").filter(|part| part.contains("| kept by |"));
     for row in tables.flat_map(str::lines).filter(|line| line.starts_with("| ")) {
         let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();

@@ -10,7 +10,7 @@ use crate::support::TestBase;
 const BOOK: &str = "docs/src/";
 /// The pages beside the book.
 const BESIDE: [&str; 4] = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
-/// The largest README, in bytes: whoever reads it has a few minutes.
+/// The largest README, in bytes: a reader has a few minutes.
 const MAX_README: usize = 9_000;
 
 /// A page of the documentation.
@@ -84,7 +84,7 @@ fn prose(page: &Page) -> String {
             text.push_str(&format!("{line}\n"));
         }
     }
-    // Every second part stands between backticks.
+    // Every second part is between backticks.
     text.split('`').step_by(2).collect()
 }
 

@@ -1,4 +1,4 @@
-//! How attempts end, told by what real clients print: limits, refusals, crashes, and files that hold events.
+//! How attempts end, judged by the output of real clients: limits, refusals, crashes, and files that contain events.
 
 use std::fs;
 
@@ -121,7 +121,7 @@ fn limits_of_turns_tokens_and_money_are_blocked() {
 }
 
 #[test]
-fn a_refusal_is_blocked_and_says_so() {
+fn a_refusal_is_blocked_and_reported() {
     let refused = |more: &str| lines(&[INIT, &said("I cannot help with that."), &result("success", more)]);
     let failed = ["--agent-exit", "1"];
     let entry = ended(
@@ -131,14 +131,14 @@ fn a_refusal_is_blocked_and_says_so() {
         &failed,
     );
     assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
-    // Also where the client does not call it an error.
+    // Also if the client does not call it an error.
     let entry = ended(&refused(r#""is_error":false,"stop_reason":"refusal","result":"I cannot help with that.""#), &[]);
     assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
 }
 
 /// That a server is overloaded, or an account used up, says nothing of the task.
 #[test]
-fn an_error_of_the_api_is_no_failure_of_the_task() {
+fn an_error_of_the_api_is_not_a_failure_of_the_task() {
     let failed = ["--agent-exit", "1"];
     check(
         &lines(&[INIT, &result("success", r#""is_error":true,"result":"API Error: 529 overloaded_error""#)]),
@@ -161,7 +161,7 @@ fn an_error_of_the_api_is_no_failure_of_the_task() {
 }
 
 #[test]
-fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
+fn a_cut_stream_is_blocked_however_its_agent_ended() {
     let cut = lines(&[INIT, &said("I go on with the lock.")]);
     check(&cut, &[], "blocked");
     check(&cut, &["--agent-exit", "0"], "blocked");
@@ -171,7 +171,7 @@ fn a_stream_that_was_cut_is_blocked_however_its_agent_ended() {
 }
 
 #[test]
-fn what_the_agent_said_counts_over_a_limit() {
+fn the_agents_outcome_counts_over_a_limit() {
     let done = lines(&[INIT, &said("<task-done>t-lock</task-done>"), &result("error_max_turns", r#""is_error":true"#)]);
     check(&done, &["--agent-exit", "1"], "done");
 }
@@ -179,7 +179,7 @@ fn what_the_agent_said_counts_over_a_limit() {
 /// What was seen: the agent printed a file that says `<task-done>`, and said itself that it failed; as text, the file
 /// counted too.
 #[test]
-fn a_sigil_in_a_file_that_the_agent_printed_is_not_its_word() {
+fn a_sigil_in_a_printed_file_does_not_count() {
     let file = "This is how to end: <task-done>t-lock</task-done>";
     let session = |kind: &str, message: &str| {
         format!(r#"{{"isSidechain":false,"type":"{kind}","message":{message},"uuid":"u","sessionId":"s","cwd":"/p"}}"#)
@@ -281,12 +281,12 @@ fn a_sigil_in_a_file_that_the_agent_printed_is_not_its_word() {
         "{entry}"
     );
     assert!(entry.contains("tokens_in: 112") && entry.contains("tokens_out: 12"), "{entry}");
-    // 0.0009000000000000001 stood here.
+    // This was 0.0009000000000000001.
     assert!(entry.contains("cost_usd: 0.0009\n"), "{entry}");
 }
 
 #[test]
-fn lines_of_json_that_nobody_knows_are_refused_with_what_was_tried() {
+fn unknown_json_lines_are_refused_with_the_tried_formats() {
     let unknown = "{\"event\":\"tool\",\"output\":\"<task-done>t-lock</task-done>\"}\n{\"event\":\"end\"}\n";
     for more in [&[][..], &["--format", "claude"]] {
         let (base, ran) = record(unknown, more);
@@ -301,12 +301,12 @@ fn lines_of_json_that_nobody_knows_are_refused_with_what_was_tried() {
         base.run(["status"]).says(0, "journal ");
         assert!(base.files(".ralph").iter().all(|path| !path.contains("journal/")));
     }
-    // Who knows that it is what the agent said can say so.
+    // An option can confirm that it is the agent's text.
     let (base, ran) = record(unknown, &["--format", "text"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(journal(&base).contains("\noutcome: done\n"));
 
-    // A run ends, what was made is written down, and nothing is held against the task.
+    // The run ends, its changes are recorded, and the task is not blamed.
     let base = TestBase::new();
     base.write("out.jsonl", unknown);
     let arguments = ["run", "--task", "Add the lock", "--task-id", TASK, "--agent", "cat out.jsonl"];
@@ -319,7 +319,7 @@ fn lines_of_json_that_nobody_knows_are_refused_with_what_was_tried() {
 }
 
 #[test]
-fn what_an_agent_names_and_finds_stands_in_the_journal() {
+fn errors_and_files_of_an_agent_are_in_the_journal() {
     let call = r#"{"type":"assistant","message":{"id":"m","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"c1","name":"Grep","input":{"pattern":"lock","path":"src/store.rs"}}]},"session_id":"s"}"#;
     let found = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"Found 2 files"}]},"session_id":"s","tool_use_result":{"mode":"files_with_matches","filenames":["src/a.rs","/etc/passwd"],"numFiles":2}}"#;
     let entry = ended(

@@ -1,4 +1,4 @@
-//! Events and scopes: who is told of what happened, how much of it, and how often.
+//! Events and scopes: which contexts show an event, in what detail, and how often.
 
 use ralph_memory::entry::{Event, Outcome, Source};
 use ralph_memory::memory::{AddAction, Iteration, Report, Run, Validated};
@@ -11,7 +11,7 @@ fn memory(base: &TestBase) -> Memory {
     Memory::open(&base.root()).unwrap()
 }
 
-/// Returns a memory that takes events from what an agent says.
+/// Returns a memory that reads events from an agent's output.
 fn listening(base: &TestBase) -> Memory {
     base.write(".ralph/config.toml", "format = 1\n[events]\nfrom_output = true\n");
     memory(base)
@@ -25,7 +25,7 @@ fn begin(memory: &Memory, task: &Task) -> Iteration {
     memory.begin(task, &Run::named("run-1")).unwrap()
 }
 
-/// Ends an iteration with what its agent said, and returns what was refused.
+/// Ends an iteration with its agent's output, and returns the refusals.
 fn say(memory: &Memory, task: &Task, text: &str) -> Vec<String> {
     let iteration = begin(memory, task);
     memory.finish(&iteration, &Report { text: text.to_owned(), ..Report::default() }).unwrap().refused
@@ -36,9 +36,9 @@ fn events(base: &TestBase) -> Vec<String> {
     files.into_iter().filter(|path| path.contains("/events/")).collect()
 }
 
-/// Seed 004: a new task in the same section sees what came of those before it.
+/// Seed 004: a new task in the same section sees the results of those before it.
 #[test]
-fn a_new_task_in_a_section_is_told_what_happened_there() {
+fn a_new_task_in_a_section_sees_its_events() {
     let base = TestBase::new();
     let memory = memory(&base);
     let rejected = "The reviewer rejected the schema. It has no foreign keys.";
@@ -64,10 +64,10 @@ fn a_new_task_in_a_section_is_told_what_happened_there() {
     assert!(told.find("**Feature `login`**") < told.find("**Project**"));
 }
 
-/// What was seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run heard
-/// nothing, since nobody had called `note`.
+/// Seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run saw nothing,
+/// since `note` was never called.
 #[test]
-fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
+fn a_task_sees_the_results_of_others_in_its_section() {
     let base = TestBase::new();
     let memory = memory(&base);
     let login = Task { id: Some("t-login".into()), ..task("Add the login", "auth") };
@@ -98,7 +98,7 @@ fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
     assert!(other.context.contains(approved), "{}", other.context);
     let kitchen = memory.begin(&task("Paint kitchens", "home"), &Run::named("run-3")).unwrap();
     assert!(!kitchen.context.contains("Add the login"), "{}", kitchen.context);
-    // It is found, stands in one place of a context, and in no second file.
+    // It is found, is shown once in a context, and is in no second file.
     let query = Query { text: "the proxy strips cookies".into(), ..Query::default() };
     // The first two say the same; which of them is newer depends on when a second ended.
     let first = memory.search(&query, 1).unwrap().hits[0].entry.id.to_string();
@@ -106,7 +106,7 @@ fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
     let same = memory.begin(&task("Add the login for the other app", "auth"), &Run::named("run-4")).unwrap();
     assert_eq!(same.context.matches("The header is X-Session.").count(), 1, "{}", same.context);
     assert!(events(&base).is_empty());
-    // The caps hold for both together.
+    // The limits apply to both together.
     base.write(".ralph/config.toml", "format = 1\n[events]\nper_section = 1\n");
     let capped = self::memory(&base).begin(&task("Paint kitchens", "auth"), &Run::named("run-5")).unwrap();
     assert_eq!(capped.context.matches("Add the login: ").count(), 1, "{}", capped.context);
@@ -115,7 +115,7 @@ fn a_task_is_told_by_the_journal_what_came_of_the_others_in_its_section() {
 
 /// Seed 004: events are written on submission, rejection, approval and guidance, each with who it was.
 #[test]
-fn every_sort_of_event_is_written_by_whoever_it_was() {
+fn every_kind_of_event_is_written_by_every_author() {
     let base = TestBase::new();
     let sorts = [
         ("submission", "coder"),
@@ -150,7 +150,7 @@ fn every_sort_of_event_is_written_by_whoever_it_was() {
 
 /// Seed 004: a context stays within its budget, and has no more events than the caps allow.
 #[test]
-fn a_context_has_no_more_events_than_it_may() {
+fn a_context_respects_the_limits_of_events() {
     let base = TestBase::new();
     let memory = memory(&base);
     for number in 0..40 {
@@ -166,7 +166,7 @@ fn a_context_has_no_more_events_than_it_may() {
     let iteration = begin(&memory, &own);
     let count = |word: &str| iteration.context.matches(word).count();
     assert!(iteration.context.chars().count() <= 27_000 + 2_200);
-    // What there is no room for is named; what is beyond the caps, 30 and 12, is not.
+    // Events without room are listed; those over the limits, 30 and 12, are not.
     let (decisions, hints) = (count("- **[decision]** "), count("- **[hint]** "));
     assert_eq!(decisions + hints + iteration.left_out.len(), 30 + 12);
     for number in 0..5 {
@@ -183,7 +183,7 @@ fn a_context_has_no_more_events_than_it_may() {
 
 /// Seed 004: the same rejection twice is one fact.
 #[test]
-fn no_fact_is_told_twice_in_a_scope() {
+fn no_fact_is_repeated_in_a_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
     let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
@@ -198,7 +198,7 @@ fn no_fact_is_told_twice_in_a_scope() {
     ] {
         assert_eq!(memory.note(&other).unwrap().action, AddAction::Created);
     }
-    // One that nobody is told of any more is noted again.
+    // An event that no context shows any more is noted again.
     let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
     memory.note(&expired).unwrap();
     assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, AddAction::Created);
@@ -210,7 +210,7 @@ fn no_fact_is_told_twice_in_a_scope() {
 
 /// Seed 004: only a strict block counts, and only where that is allowed.
 #[test]
-fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
+fn suggestions_are_read_from_a_strict_block_if_allowed() {
     let base = TestBase::new();
     let text = "Some words.\n\n## MEMORY_SUGGESTIONS\n\n```json\n[\n\
         {\"scope\": \"task\", \"event_type\": \"decision\", \"summary\": \"Use a queue.\", \"importance\": 70, \"tags\": [\"Queue\"], \"details\": {\"commit\": \"abc\", \"n\": [1, 2.5]}},\n\
@@ -280,9 +280,9 @@ fn suggestions_are_taken_from_a_strict_block_where_it_is_allowed() {
     assert_eq!(events(&base).len(), 2);
 }
 
-/// Seed 004: what has expired is told to nobody.
+/// Seed 004: no context shows expired events.
 #[test]
-fn what_has_expired_or_is_replaced_is_told_to_nobody() {
+fn expired_and_replaced_events_are_in_no_context() {
     let base = TestBase::new();
     let note = |summary: &str, expires: &str| {
         let ran = base.run(["note", "--event", "hint", "--summary", summary, "--expires", expires, "--json"]);
@@ -302,7 +302,7 @@ fn what_has_expired_or_is_replaced_is_told_to_nobody() {
 
 /// Seed 004: no key and no service is needed to write any of it.
 #[test]
-fn nothing_but_files_is_needed() {
+fn events_need_nothing_but_files() {
     // The program runs with an empty environment in these tests, and git is not found there.
     let base = TestBase::new();
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
@@ -349,7 +349,7 @@ fn an_entry_is_promoted_to_another_scope() {
 }
 
 #[test]
-fn what_is_no_event_is_refused_with_its_reason() {
+fn invalid_events_are_refused_with_a_reason() {
     let base = TestBase::new();
     let long = "x".repeat(801);
     for (arguments, reason) in [
@@ -367,7 +367,7 @@ fn what_is_no_event_is_refused_with_its_reason() {
 }
 
 #[test]
-fn what_an_agent_repeats_of_events_says_nothing() {
+fn repeated_events_in_output_write_nothing() {
     let base = TestBase::new();
     let memory = listening(&base);
     let own = task("A task", "s");

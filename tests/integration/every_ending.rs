@@ -133,7 +133,7 @@ impl Played {
         self.base.home().join("beside")
     }
 
-    /// Runs the loop, or resumes it, and returns its exit status and what it says.
+    /// Runs the loop, or resumes it, and returns its exit status and its output.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let ran = self.base.with([&["run"], arguments].concat()).env("PATH", path()).env("GIT_CONFIG_NOSYSTEM", "1");
         let mut command = ran.command();
@@ -142,7 +142,7 @@ impl Played {
         (output.status.code(), String::from_utf8(text).unwrap())
     }
 
-    /// Plays all of it, and returns what the run said.
+    /// Plays all of it, and returns the run's output.
     fn play(&self) -> String {
         heed_interrupts();
         let agent = format!("sh {}", self.beside().join("agent.sh").display());
@@ -207,7 +207,7 @@ fn twenty_iterations_end_in_every_way() {
         // the third rung on the agent is warned, from the fourth on a person is told.
         assert_eq!(prompt.contains("Stuck loop detected"), turn.streak >= 2, "{number}: {prompt}");
         assert_eq!(prompt.contains("A person should look at this task"), turn.streak >= 3, "{number}: {prompt}");
-        // What an agent claims and verification refutes is told nowhere.
+        // A claim that verification refutes is never shown.
         assert!(!prompt.contains("All tests pass"), "{number}: {prompt}");
         let prompt = prompt.replace(&run, "run-0a1b2c3d").replace(&temp, "[TEMP]");
         assert_snapshot!(format!("every-ending-{number:02}"), steady(&prompt));
@@ -239,7 +239,7 @@ const fn reading(
 const WORKER: &[&str] = &["src/worker.py"];
 const TEST_FAILED: &str = "`python3 tests/test_worker.py`: Exit code 1: OSError: connection reset";
 
-/// The figures are those that the model was made to tell.
+/// The model was made to report these figures.
 const READINGS: [Reading; 26] = [
     reading(("claude-done", 0, "done"), Some((8400, 240)), Some(0.0288), &["NOTES.md", "src/worker.py"], &[]),
     reading(("claude-done-list", 0, "done"), Some((100, 10)), Some(0.00045), &[], &[]),
@@ -348,7 +348,7 @@ const READINGS: [Reading; 26] = [
 ];
 
 #[test]
-fn recordings_are_read_as_their_clients_meant_them() {
+fn recordings_are_read_correctly() {
     for Reading { name, exit, outcome, tokens, cost_usd, changed, errors } in READINGS {
         let text = fs::read(recording(name)).unwrap();
         let options = Options { root: "/home/dev/queue".to_owned(), ..Options::default() };
@@ -365,7 +365,7 @@ fn recordings_are_read_as_their_clients_meant_them() {
         assert_eq!(said.model.as_deref(), (client == Format::Claude).then_some("claude-sonnet-4-5"), "{name}");
         assert_eq!([said.files.created, said.files.modified].concat(), changed, "{name}");
         assert_eq!(said.errors, errors, "{name}");
-        // What the client says of its errors are no words of the agent.
+        // Error messages of the client are not the agent's text.
         for error in errors {
             let is_told = said.text.contains(error) && !said.text.contains("<failure-report>");
             assert!(!is_told && !said.summary.contains(error), "{name}: {}", said.text);

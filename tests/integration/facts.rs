@@ -37,7 +37,7 @@ const SHARED: [&str; 6] = [
 ];
 const TAGS: [&str; 4] = ["db", "tests", "ops", "ci"];
 
-/// How a fact is told.
+/// How a fact is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
     /// `add`, by a person.
@@ -46,7 +46,7 @@ enum Door {
     Agent,
     /// `<knowledge>` in an agent's output.
     Element,
-    /// `<learning>` there: its title is made of what it says.
+    /// `<learning>`, whose title is made from its text.
     Learning,
     /// The tool `add_knowledge`.
     Tool,
@@ -54,10 +54,10 @@ enum Door {
     Note,
 }
 
-/// A fact that somebody tells.
+/// A fact to add.
 #[derive(Debug, Clone)]
 struct Fact {
-    /// None where the title is made of the body.
+    /// `None` if the title is made from the body.
     title: Option<usize>,
     shared: BTreeSet<usize>,
     /// Whether it says something of its own.
@@ -89,7 +89,7 @@ struct Told {
 }
 
 impl Fact {
-    /// Returns what is told as the fact with this number, and what it states.
+    /// Returns the text of the fact with this number, and its statements.
     fn knowledge(&self, number: usize) -> (Knowledge, Vec<String>) {
         let mut says: Vec<String> = self.shared.iter().map(|at| SHARED[*at].to_owned()).collect();
         if self.has_own || says.is_empty() {
@@ -183,7 +183,7 @@ fn check_replaced(old: &Entry, new: &Entry) {
     }
 }
 
-/// Checks that everything told is in one live place that is found by its words, and that every version comes back.
+/// Checks that every added fact is in one live place that its words find, and that every version can be restored.
 fn check(facts: &[Fact]) {
     let base = TestBase::new();
     // The clock of the tools.
@@ -219,7 +219,7 @@ fn check(facts: &[Fact]) {
         let same = entries.iter().filter(|(other, _)| *other != id).filter(|(_, other)| is_twice(entry, other));
         assert_eq!(same.map(|(other, _)| other).collect::<Vec<_>>(), Vec::<&Id>::new(), "{id} is in two places");
     }
-    // Each version that was replaced comes back, the newest first.
+    // Each replaced version is restored, the newest first.
     for (id, versions) in before {
         memory.restore(&id).unwrap();
         assert_eq!(memory.show(&id).unwrap().entry.body.trim(), versions.last().unwrap());
@@ -249,7 +249,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(n_sequences()))]
 
     #[test]
-    fn whatever_is_told_is_found_or_said_by_what_took_its_place(facts in prop::collection::vec(fact(), 2..7)) {
+    fn every_added_fact_is_found_or_contained_in_its_update(facts in prop::collection::vec(fact(), 2..7)) {
         check(&facts);
     }
 }

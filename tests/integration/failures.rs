@@ -44,7 +44,7 @@ fn answers(base: &TestBase) -> Vec<String> {
 }
 
 #[test]
-fn a_closed_pipe_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let base = sample();
     for arguments in
         [READING[0], READING[1], READING[2], READING[4], &["--help"], &["completions", "zsh"], &["list", "--json"]]
@@ -56,7 +56,7 @@ fn a_closed_pipe_is_no_failure() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), told.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // Nobody reads what an error says: it is one all the same.
+    // The output of an error is closed: it stays an error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let status = base.with(["show", "none"]).command().stdin(Stdio::null()).stderr(writer).status().unwrap();
@@ -131,7 +131,8 @@ fn a_folder_that_is_a_file_is_6() {
     ");
 }
 
-/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns what it prints. `$0` is the program.
+/// Runs a shell script in the base's folder `.ralph` with a file system of its own there, and returns its output.
+/// `$0` is the program.
 #[track_caller]
 fn with_own_disk(base: &TestBase, script: &str) -> String {
     let mount = format!("mount -t tmpfs -o size=256k tmpfs .ralph || exit 125\n{script}");
@@ -227,7 +228,7 @@ fn a_lock_that_stays_taken_is_5() {
     ");
     run(&["supersede", "bench", "t"]).says(5, "state/lock");
     run(&["restore", "bench"]).says(5, "state/lock");
-    // Reading waits for nobody.
+    // Reading does not wait.
     run(&["search", "nightly"]).says(0, "knowledge/bench");
     lock.unlock().unwrap();
     run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
@@ -262,9 +263,9 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_left_alone() {
+fn files_that_cannot_be_edited_are_left_alone() {
     let base = sample();
-    // Items of a list that a mapping stands for cannot be added to.
+    // Nothing can be appended to a list of mappings.
     let file = "---\ntitle: T\ntags: [a]\nsupersedes: {a: b}\n---\n\nx\n";
     base.write(".ralph/knowledge/t.md", file);
     let ran = base.run(["supersede", "bench", "t"]);
@@ -279,7 +280,7 @@ fn what_cannot_be_edited_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn links_lead_nowhere() {
+fn links_are_not_followed() {
     use std::os::unix::fs::symlink;
     let base = sample();
     fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
@@ -297,7 +298,7 @@ fn links_lead_nowhere() {
 }
 
 #[test]
-fn a_broken_cache_is_made_anew() {
+fn a_broken_cache_is_rebuilt() {
     let base = sample();
     let expected = base.run(["search", "nightly"]).answer(0);
     let _ = base.run(["index", "--rebuild"]).answer(0);
@@ -310,7 +311,7 @@ fn a_broken_cache_is_made_anew() {
 }
 
 #[test]
-fn input_that_nobody_gives_is_waited_for_and_read_once() {
+fn late_input_is_awaited_and_read_once() {
     let base = TestBase::new();
     let mut command = base.with(["add", "--title", "T", "--tags", "a"]).command();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

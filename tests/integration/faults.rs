@@ -1,4 +1,4 @@
-//! Each file operation of the writing commands fails once, and what must hold then. Linux on x86-64 alone.
+//! Each file operation of the writing commands fails once, and the invariants hold. Linux on x86-64 only.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,18 +34,18 @@ fn at(case: &str, call: &'static str, path: &'static str) -> BTreeMap<i32, usize
 }
 
 #[test]
-fn whatever_fails_adding_is_done_or_not() {
+fn a_failed_add_is_complete_or_undone() {
     campaign(&["init"], Errors::All);
     campaign(&["add, new", "note"], Errors::Sampled);
 }
 
 #[test]
-fn whatever_fails_editing_is_done_or_not() {
+fn a_failed_edit_is_complete_or_undone() {
     campaign(&["add, update", "supersede", "promote"], Errors::Sampled);
 }
 
 #[test]
-fn whatever_fails_nothing_is_lost_by_restoring() {
+fn a_failed_restore_loses_nothing() {
     campaign(&["restore", "restore, exchanging"], Errors::Sampled);
 }
 
@@ -55,47 +55,47 @@ fn maintenance_loses_nothing_whichever_operation_fails() {
 }
 
 #[test]
-fn whatever_fails_an_iteration_is_begun_and_recorded_once() {
+fn an_iteration_is_recorded_once_whichever_operation_fails() {
     campaign(&["context", "context, another task", "record"], Errors::Sampled);
 }
 
 #[test]
-fn whatever_fails_the_index_answers_what_the_files_say() {
+fn the_index_matches_the_files_whichever_operation_fails() {
     campaign(&["index", "index --rebuild"], Errors::Sampled);
 }
 
 #[test]
-fn an_exchange_that_is_not_on_the_disk_is_taken_back() {
+fn an_exchange_that_is_not_durable_is_undone() {
     for folder in [".ralph/archive/knowledge", ".ralph/knowledge"] {
         assert_eq!(at("restore, exchanging", "fsync", folder), BTreeMap::from([(6, 2)]), "{folder}");
     }
 }
 
 #[test]
-fn a_version_is_kept_only_of_what_was_replaced() {
+fn only_replaced_texts_leave_a_version() {
     assert_eq!(at("consolidate", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
 }
 
 #[test]
-fn a_number_is_taken_for_free_only_when_that_was_seen() {
+fn a_number_is_used_only_if_it_is_known_to_be_free() {
     for path in [".ralph/journal/run-1", ".ralph/state/iterations"] {
         assert_eq!(at("context, another task", "getdents64", path), BTreeMap::from([(6, 1)]), "{path}");
     }
 }
 
 #[test]
-fn an_iteration_that_cannot_be_read_is_not_taken_for_finished() {
+fn an_unreadable_iteration_does_not_count_as_finished() {
     assert_eq!(at("record", "read", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(6, 1)]));
     assert_eq!(at("context", "read", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(6, 1)]));
 }
 
 #[test]
-fn what_is_in_the_journal_is_recorded() {
+fn an_attempt_in_the_journal_counts_as_recorded() {
     assert_eq!(at("record", "unlinkat", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(0, 2)]));
 }
 
 #[test]
-fn an_index_that_the_disk_refuses_is_no_bug() {
+fn a_disk_error_in_the_index_is_not_a_bug() {
     assert_eq!(at("index --rebuild", "write", ".term"), BTreeMap::from([(6, 2)]));
     // What cannot be mapped is read.
     assert_eq!(at("index --rebuild", "mmap", ".term"), BTreeMap::from([(0, 1)]));

@@ -1,4 +1,4 @@
-//! Small files that are full of faults: every command goes on, and tells of the first few.
+//! Small files that are full of faults: every command continues, and reports the first few.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{Ran, TestBase};
 
 const COUNTED: usize = MAX_OF_FILE + 1;
 
-/// An entry of nearly 1 MiB that replaces 2,300 entries which nobody knows.
+/// An entry of nearly 1 MiB that replaces 2,300 missing entries.
 fn superseding() -> String {
     let ids: Vec<String> = (0..2_300).map(|at| format!("x{at}")).collect();
     let body = "word and more words\n".repeat(50_000);
@@ -39,10 +39,10 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
     base.run(["check", "--strict"]).says(1, "0 errors, 2300 warnings in 1 file");
 }
 
-/// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once now,
-/// so what is shown of it does not even need the file any more.
+/// Each problem of a file once cost a search for secrets in all of it: 400 s for such a file. The file is read once
+/// now, so what is shown of it does not even need the file any more.
 #[test]
-fn a_file_is_read_once_for_all_that_is_shown_of_it() {
+fn a_file_is_read_once_for_all_its_problems() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", superseding());
     let memory = Memory::open(&base.root()).unwrap();
@@ -65,7 +65,7 @@ fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
     assert_eq!(shown["entry"]["links"].as_array().unwrap().len(), 1_000);
     let told = "the body has 170000 links, and the first 1000 are followed";
     assert!(base.run(["list"]).stderr.contains(told));
-    // What the cache keeps of it is no larger.
+    // Its part of the cache is not larger.
     memory.rebuild_index().unwrap();
     let catalog: Vec<String> =
         base.files(".ralph/cache").into_iter().filter(|path| path.contains("catalog-")).collect();
@@ -74,7 +74,7 @@ fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
 }
 
 #[test]
-fn more_problems_than_anybody_reads_are_counted() {
+fn too_many_problems_are_counted() {
     let base = TestBase::new();
     for at in 0..MAX_IN_ALL + 30 {
         base.write(
@@ -86,7 +86,7 @@ fn more_problems_than_anybody_reads_are_counted() {
     let checked = base.run(["check", "--json"]).json(1);
     let problems = checked["problems"].as_array().unwrap();
     assert_eq!((problems.len(), &checked["counts"]["warnings"]), (MAX_IN_ALL + 1, &(MAX_IN_ALL + 30).into()));
-    // What is worst is told, wherever it stands.
+    // The worst problem is reported, wherever it is.
     assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
     assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings of other files are not listed");
     // A query reads the heads of the first few alone, those with errors before all others.
@@ -121,7 +121,7 @@ fn thousands_of_unknown_settings_get_a_few_lines_of_report() {
     assert!(ran.stderr.contains(".ralph/config.toml`: it has 978900 bytes; the limit is 65536"), "{ran}");
 }
 
-/// Seen in 0.1.0: of thirty files with errors `status` told ten, since it counted those that it had been told of.
+/// Seen in 0.1.0: of thirty files with errors `status` counted ten, since it counted only the listed ones.
 #[test]
 fn status_counts_every_error() {
     let base = TestBase::new();

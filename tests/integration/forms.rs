@@ -116,7 +116,7 @@ fn words_are_found_in_the_other_form() {
 }
 
 #[test]
-fn two_files_whose_names_differ_in_form_alone_are_two_of_one_id() {
+fn file_names_that_differ_only_in_form_have_one_id() {
     let base = TestBase::new();
     for (form, title) in [(COMPOSED, "One thing"), (DECOMPOSED, "Another matter")] {
         base.entry(form, title, "x", &format!("What {title} says."));
@@ -132,7 +132,7 @@ fn two_files_whose_names_differ_in_form_alone_are_two_of_one_id() {
 }
 
 #[test]
-fn an_entry_comes_back_from_the_archive_under_the_name_that_it_had() {
+fn a_restored_entry_keeps_its_file_name() {
     for (form, other) in pairs() {
         let (base, memory) = with_entry(form);
         let path = format!(".ralph/knowledge/{form}.md");

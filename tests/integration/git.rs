@@ -11,7 +11,7 @@ fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-/// A project in a repository of nobody's settings.
+/// A project in a repository without settings.
 struct Project(TestBase);
 
 impl Project {
@@ -70,7 +70,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     }
     let names = project.git(&["log", "-2", "--name-only", "--format="], SOME_DAY);
     assert!(names.lines().all(|name| name.starts_with(".ralph/") && !name.starts_with(".ralph/state")), "{names}");
-    // What was changed and what was staged is so still; of the memory nothing is left to commit.
+    // Changed and staged files stay so; nothing of the memory is left to commit.
     assert_eq!(project.git(&["status", "--porcelain"], SOME_DAY), "M src/a.rs\nA  staged.rs");
     // Where git does not want to, the iteration is recorded all the same.
     base.write(".git/MERGE_HEAD", project.git(&["rev-parse", "HEAD"], SOME_DAY));
@@ -84,7 +84,7 @@ fn each_iteration_is_committed_and_nothing_else() {
 }
 
 #[test]
-fn knowledge_of_files_that_changed_is_doubted() {
+fn knowledge_about_changed_files_is_marked_as_unverified() {
     let project = Project::new();
     let base = &project.0;
     let lines = |from: usize, to: usize| (from..to).map(|line| line.to_string() + "\n").collect::<String>();
@@ -127,7 +127,7 @@ fn knowledge_of_files_that_changed_is_doubted() {
         "{text}"
     );
     assert!(text.contains("`knowledge/kept`\n"), "{text}");
-    // What still holds comes first.
+    // Current entries come first.
     assert_eq!(entries, named(["pitfall", "kept", "changed", "gone"]));
 
     let checked = project.run(&["check", "--json"]).json(0);
@@ -155,7 +155,7 @@ fn knowledge_of_files_that_changed_is_doubted() {
     assert_eq!(strict.code, Some(0), "{strict}");
     assert!(strict.stdout.ends_with("no problems in 4 files, 3 notices\n"), "{strict}");
 
-    // Somebody looked at it: it holds.
+    // A person confirmed it.
     let confirmed = base.read(".ralph/knowledge/changed.md").replace("---\n\n", "updated_at: \"2026-03-03\"\n---\n\n");
     base.write(".ralph/knowledge/changed.md", confirmed);
     assert!(!context().0.contains(&changed[..10]));

@@ -1,4 +1,4 @@
-//! How git is called: what a repository can make of it, what a person's settings can, and what is left behind.
+//! How git is called: a repository and the user's settings cannot change the calls, and nothing is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-/// Asks git something in a folder, with nobody's settings.
+/// Runs a query of git in a folder, without settings.
 #[track_caller]
 fn git(base: &TestBase, folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
@@ -181,7 +181,7 @@ fn repository() -> TestBase {
 }
 
 #[test]
-fn no_setting_of_a_person_changes_what_git_answers() {
+fn no_user_setting_changes_the_answers_of_git() {
     let expected = two_attempts(&repository());
     assert_eq!(expected.1[0]["code"], "unverified", "{expected:?}");
     for setting in ["core.splitIndex=true", "color.ui=always", "log.showRoot=false", "submodule.recurse=true"] {
@@ -196,7 +196,7 @@ fn no_setting_of_a_person_changes_what_git_answers() {
     }
 }
 
-/// What each call says first, but for where the repository is.
+/// The first arguments of each call, except the place of the repository.
 const FIRST: [&str; 12] = [
     "--no-pager",
     "-c safe.bareRepository=explicit",
@@ -247,7 +247,7 @@ const CALLS: [&str; 36] = [
     "rev-parse --verify --quiet CHERRY_PICK_HEAD:.ralph/knowledge/t-2.md",
     "rev-parse --verify --quiet REBASE_HEAD:.ralph/knowledge/t-2.md",
     "rev-parse --verify --quiet <object>:.ralph/knowledge/t-2.md",
-    // A commit of the memory. What is committed goes through the filters of a person.
+    // A commit of the memory. A person's filters apply to committed files.
     "rev-parse --verify --quiet MERGE_HEAD",
     "rev-parse --verify --quiet CHERRY_PICK_HEAD",
     "rev-parse --verify --quiet REVERT_HEAD",
@@ -265,7 +265,7 @@ const CALLS: [&str; 36] = [
 const VARIABLES: &str = "GIT_ALLOW_PROTOCOL= GIT_ASKPASS= GIT_CONFIG_NOSYSTEM=1 GIT_LITERAL_PATHSPECS=1 GIT_NO_LAZY_FETCH=1 \
                          GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 LC_ALL=C";
 
-/// Returns the text with whole names of objects and what is different each time taken out.
+/// Returns the text without names of objects and other varying parts.
 fn without_names(text: &str) -> String {
     let is_object = |word: &str| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let words = text.split(' ').map(|word| match word.split_once(':') {
@@ -277,7 +277,7 @@ fn without_names(text: &str) -> String {
 }
 
 #[test]
-fn git_is_called_with_these_words_and_no_others() {
+fn git_is_called_with_exactly_these_arguments() {
     let base = repository();
     git(&base, &base.root(), &["config", "filter.lfs.clean", "cat"]);
     git(&base, &base.root(), &["config", "user.name", "t"]);
@@ -286,7 +286,7 @@ fn git_is_called_with_these_words_and_no_others() {
     fs::remove_file(base.at("src/link")).unwrap();
     git(&base, &base.root(), &["add", ".gitignore", ".ralph/README.md"]);
     git(&base, &base.root(), &["commit", "--quiet", "--message", "m"]);
-    // One that lists what it is given, and calls the real one.
+    // A wrapper that records its arguments, and calls the real git.
     let real = git(&base, &base.root(), &["--exec-path"]);
     let (bin, log, trace) = (base.home().join("bin"), base.home().join("log"), base.home().join("git-trace"));
     fs::create_dir(&bin).unwrap();
@@ -368,7 +368,7 @@ fn git_is_called_with_these_words_and_no_others() {
         let words = words.strip_prefix(&place).unwrap_or(&words);
         let first = format!("{} ", FIRST.join(" "));
         let words = words.strip_prefix(&first).unwrap_or_else(|| panic!("{call}"));
-        // A commit filters what it takes.
+        // A commit applies filters.
         let own = INDEX.split("-c filter").next().unwrap();
         let kinds = [("TREE ", [INDEX, LOOSE].concat()), ("INDEX ", INDEX.to_owned()), ("OWN ", own.to_owned())];
         let (kind, words) =
@@ -409,7 +409,7 @@ fn add(base: &TestBase, title: &str) -> Value {
 #[test]
 fn a_write_waits_while_git_changes_the_files() {
     let base = repository();
-    // On a machine that stands still for seconds the write gives up first, and nothing is shown.
+    // On a machine that stalls for seconds the write gives up first, and nothing is shown.
     let has_waited = (0..5).any(|number| {
         let (title, stem) = (format!("Note {number}"), format!("note-{number}"));
         base.write(".git/index.lock", "");
@@ -438,7 +438,7 @@ fn a_write_waits_while_git_changes_the_files() {
 #[test]
 fn a_stale_git_lock_is_reported_and_stops_no_write() {
     let base = repository();
-    // One that was made just now, and one of yesterday, for which nobody waits.
+    // One that was created just now, and one of yesterday, which is ignored.
     for (number, age) in [0, 24 * 60 * 60].into_iter().enumerate() {
         base.write(".git/index.lock", "");
         let made = SystemTime::now() - Duration::from_secs(age);
@@ -456,13 +456,13 @@ fn a_stale_git_lock_is_reported_and_stops_no_write() {
     assert!(!of(&run(&base, &["list", "--json"], "")));
     run(&base, &["context", "--task", "t", "--task-id", "t-1"], "").says(0, "**ID:** t-1");
     assert!(of(&run(&base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>")));
-    // Without the lock nobody does.
+    // Without the lock nothing waits.
     fs::remove_file(base.at(".git/index.lock")).unwrap();
     assert_eq!(add(&base, "Other")["problems"], serde_json::json!([]));
 }
 
 #[test]
-fn an_attempt_without_a_tree_is_recorded_all_the_same() {
+fn an_attempt_without_a_tree_is_still_recorded() {
     let base = repository();
     let index = fs::read(base.at(".git/index")).unwrap();
     let (context, record) =
@@ -479,13 +479,13 @@ fn an_attempt_without_a_tree_is_recorded_all_the_same() {
     let finished = recorded();
     assert_eq!(finished["problems"][0]["code"], "no-tree", "{finished}");
     assert!(base.at(finished["attempt"]["path"].as_str().unwrap()).exists());
-    // Without git there is nothing to tell.
+    // Without git there is nothing to report.
     fs::remove_dir_all(base.at(".git")).unwrap();
     assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));
 }
 
 #[test]
-fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
+fn nothing_is_fetched_in_a_partial_clone() {
     let remote = repository();
     git(&remote, &remote.root(), &["config", "uploadpack.allowFilter", "true"]);
     let full = remote.root().display().to_string();
@@ -509,7 +509,7 @@ fn nothing_is_fetched_for_what_a_partial_clone_left_out() {
     }
 }
 
-/// A commit in the past has a tree that holds itself ten times over, nine deep; the work tree has none of it.
+/// A commit in the past has a tree that contains itself ten times, nine levels deep; the work tree does not.
 #[test]
 fn an_endless_git_history_hits_the_deadline() {
     let base = repository();
@@ -546,7 +546,7 @@ fn an_endless_git_history_hits_the_deadline() {
     assert_eq!(run(&base, &["check", "--json"], "").json(0)["problems"], serde_json::json!([]));
 }
 
-/// Git waits for whoever writes into it, which nobody does.
+/// Git waits for a writer of the pipe, which never comes.
 #[test]
 fn a_pipe_that_git_reads_hits_the_deadline() {
     let base = repository();

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::fuzz::TARGETS;
 
 #[test]
-fn what_is_kept_for_the_fuzzer_is_read_without_harm() {
+fn saved_inputs_of_the_fuzzer_do_no_harm() {
     for (name, check) in TARGETS {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fuzz").join(name);
         let mut inputs: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,11 +1,11 @@
-//! What no reader sees: refused from agents, reported in files, shown wherever it is told.
+//! Invisible characters: refused from agents, reported in files, and shown wherever text is shown.
 
 use serde_json::json;
 
 use crate::agent::Agent;
 use crate::support::TestBase;
 
-/// Returns a text in tags, each of which stands for a letter that nobody sees.
+/// Returns a text in tags, each of which represents an invisible letter.
 fn hidden(text: &str) -> String {
     text.chars().map(|letter| char::from_u32(0xe_0000 + u32::from(letter)).unwrap()).collect()
 }

@@ -27,7 +27,7 @@ const SEED: u64 = 20_260_217;
 fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
     let mut attempts = BTreeMap::new();
     for path in base.files(".ralph/journal") {
-        // What a killed write leaves is no entry, and has another name.
+        // Leftovers of a killed write are not entries, and have other names.
         let Some(name) = path.strip_prefix(".ralph/").filter(|_| !path.contains("/.tmp-")) else { continue };
         let entry = read(name, base.read(&path).as_bytes());
         assert_eq!(entry.head.problems, [], "{path}");
@@ -37,9 +37,9 @@ fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
 }
 
 #[test]
-fn what_was_finished_stays_and_what_was_cut_off_says_so() {
+fn finished_iterations_stay_and_cut_ones_are_marked() {
     let base = TestBase::new();
-    // Each turn leaves a line where it cannot be lost, and the same in its notes.
+    // Each turn leaves a line at a safe place, and the same in its notes.
     let agent = "#!/bin/sh\ncat > /dev/null\necho \"$RALPH_RUN_ID $RALPH_ITERATION\" >> \"$(dirname \"$0\")/turns\"\n\
                  echo \"<journal>turn $RALPH_ITERATION</journal>\"\necho \"<task-$1>$RALPH_TASK_ID</task-$1>\"\n";
     base.write("../home/agent.sh", agent);
@@ -75,7 +75,7 @@ fn what_was_finished_stays_and_what_was_cut_off_says_so() {
     let said = loop_again(true, &agent("done")).output().unwrap();
     assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
 
-    // What was cut off while it was written down is kept, and comes back.
+    // An iteration that was killed while it was recorded is kept, and recorded later.
     let home = base.home().into_os_string();
     let folders = StateFolders::of_user(&|name| (name == "HOME").then(|| home.clone()));
     let memory = Memory::open(&base.root()).unwrap().keeping_in(folders);

@@ -9,7 +9,7 @@ use ralph_memory::{Id, Knowledge, Memory, Query, Source};
 
 use crate::support::TestBase;
 
-/// Returns a memory whose clock stands still.
+/// Returns a memory with a fixed clock.
 fn memory(root: &Path) -> Memory {
     Memory::init(root).unwrap();
     Memory::open(root).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
@@ -29,9 +29,9 @@ fn body(root: &Path, stem: &str) -> String {
     text.rsplit("---\n").next().unwrap().trim().to_owned()
 }
 
-/// An entry that searches hide is not brought up to date: nobody would find what was added.
+/// An entry that searches hide is not updated: the addition would not be found.
 #[test]
-fn knowledge_is_found_whatever_hidden_entry_has_its_title() {
+fn knowledge_is_found_beside_a_hidden_entry_of_its_title() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let old = Knowledge {
@@ -55,7 +55,7 @@ fn knowledge_is_found_whatever_hidden_entry_has_its_title() {
 }
 
 #[test]
-fn what_an_agent_writes_never_replaces_a_persons_words() {
+fn text_of_an_agent_never_replaces_a_persons() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let by_person = |body: &str| memory.add(&Knowledge::new("T", ["x"], body)).unwrap().id;
@@ -78,9 +78,9 @@ fn what_an_agent_writes_never_replaces_a_persons_words() {
     assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
 }
 
-/// What was seen in 0.1.0: each of the second facts took the place of the first, and nothing said so.
+/// Seen in 0.1.0: each of the second facts silently replaced the first.
 #[test]
-fn a_fact_never_takes_the_place_of_another() {
+fn a_fact_never_replaces_another() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let start = "The nightly build of the parser keeps the byte order mark of every file that it was given";
@@ -116,7 +116,7 @@ fn a_fact_never_takes_the_place_of_another() {
 }
 
 #[test]
-fn a_later_version_of_a_fact_takes_its_title_along() {
+fn a_later_version_of_a_fact_changes_its_title() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let old = Knowledge::new("Postgres backups", ["db"], "They run at 2 am. They take an hour. Ask Platform first.");
@@ -159,7 +159,7 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
     assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
 }
 
-/// Entries lie between others: those of the journal stand before them in the catalog.
+/// Entries are between others: those of the journal come before them in the catalog.
 #[test]
 fn knowledge_beside_a_journal_is_recognised() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ fn knowledge_beside_a_journal_is_recognised() {
 
 /// What was seen in 0.1.0: inside of `run`, an agent's `add` made a person's entry its own, as `source: human`.
 #[test]
-fn what_an_agent_adds_by_the_command_line_is_an_agents() {
+fn knowledge_that_an_agent_adds_has_the_source_agent() {
     let base = TestBase::new();
     base.entry("t", "T", "x", "A person's words.");
     let add = |variables: &[(&str, &str)], more: &[&str]| {
@@ -193,7 +193,7 @@ fn what_an_agent_adds_by_the_command_line_is_an_agents() {
         assert_eq!((id.as_str(), source(&id)), ("knowledge/t-2", "agent".to_owned()), "{variable}");
     }
     assert!(base.read(".ralph/knowledge/t.md").contains("A person's words."));
-    // What is said counts over what is guessed.
+    // An explicit source counts over a guessed one.
     assert_eq!(add(&[("CLAUDECODE", "1")], &["--source", "human"]), "knowledge/t");
     assert_eq!(add(&[("CLAUDECODE", "")], &["--scope", "task:1"]), "knowledge/t-3");
     assert_eq!(source("knowledge/t-3"), "human");
@@ -204,7 +204,7 @@ fn what_an_agent_adds_by_the_command_line_is_an_agents() {
 
 /// What was seen in 0.1.0: `--file db.rs` given in `src/` was stored as `db.rs`.
 #[test]
-fn a_file_is_named_relative_to_where_the_command_stands() {
+fn file_names_are_relative_to_the_working_folder() {
     let base = TestBase::new();
     base.write("src/db.rs", "").write("README.md", "");
     let add = |title: &str, file: &str| {
@@ -238,7 +238,7 @@ fn a_file_is_named_relative_to_where_the_command_stands() {
 
 /// What was seen in 0.1.0: `categroy: pitfal` passed the check in silence.
 #[test]
-fn a_misspelt_key_and_category_are_told_with_the_one_that_was_meant() {
+fn a_misspelt_key_or_category_gets_a_suggestion() {
     let base = TestBase::new();
     let entry = |head: &str| {
         base.write(".ralph/knowledge/t.md", format!("---\ntitle: T\ntags: [x]\n{head}---\n\nBody.\n"));
@@ -259,7 +259,7 @@ fn a_misspelt_key_and_category_are_told_with_the_one_that_was_meant() {
         told(entry("categories: decisions\ncategory: decisions\n")),
         ["5 notice unknown-category did you mean `decision`?"]
     );
-    // Words and keys of one's own are nobody's business, and neither is a key beside the one that it looks like.
+    // Custom words and keys are allowed, and so is a key beside the one that it resembles.
     for own in ["category: runbook\n", "aliases: [a]\nauthor: me\nweight: 3\n", "tag: y\n", "file_count: 2\n"] {
         assert_eq!(told(entry(own)), [""; 0], "{own}");
     }
@@ -267,7 +267,7 @@ fn a_misspelt_key_and_category_are_told_with_the_one_that_was_meant() {
 
 /// What was seen in 0.1.0: a capital and a second space made two events of one.
 #[test]
-fn an_event_is_told_once_whatever_its_case_and_white_space() {
+fn equal_events_are_one_whatever_their_case_and_white_space() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let rejection = |summary: &str, task: &str| {

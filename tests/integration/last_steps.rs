@@ -32,11 +32,11 @@ fn no_failure_loses_agent_output() {
 }
 
 #[test]
-fn whatever_fails_once_no_word_of_an_agent_is_lost_by_record() {
+fn record_loses_no_output_whichever_operation_fails() {
     campaign(Way::Record);
 }
 
 #[test]
-fn whatever_fails_once_no_word_of_an_agent_is_lost_by_run() {
+fn run_loses_no_output_whichever_operation_fails() {
     campaign(Way::Run);
 }

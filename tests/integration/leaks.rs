@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::secrets::{self, Sample};
 
-/// The detector, where it is called.
+/// The detector and its interface.
 fn detect(text: &str) -> Vec<Range<usize>> {
     ralph_memory::secret::find(text).into_iter().map(|finding| finding.range).collect()
 }
@@ -48,7 +48,7 @@ fn bytes_of(sample: &Sample) -> (&str, &str) {
 }
 
 #[test]
-fn a_seed_always_gives_the_same_secrets_and_notes_and_another_one_others() {
+fn secrets_and_notes_depend_only_on_the_seed() {
     assert_eq!(secrets::samples(200, 7), secrets::samples(200, 7));
     assert_eq!(secrets::clean(200, 7), secrets::clean(200, 7));
     let (one, other) = (secrets::samples(200, 7), secrets::samples(200, 8));
@@ -60,7 +60,7 @@ fn a_seed_always_gives_the_same_secrets_and_notes_and_another_one_others() {
 }
 
 #[test]
-fn every_kind_comes_and_every_one_in_every_carrier() {
+fn every_kind_of_secret_occurs_in_every_carrier() {
     let few = secrets::samples(500, 3);
     assert_eq!(few.len(), 500);
     let all: BTreeSet<&str> = secrets::kinds().into_iter().collect();
@@ -88,7 +88,7 @@ fn a_sample_says_where_its_secret_is() {
         assert!(secret.chars().count() >= 10, "{place}");
         assert!(!sample.text.contains(['«', '»', '⟦', '⟧']), "{place}");
         assert!(!sample.text.contains(|letter| ('\u{e000}'..='\u{f8ff}').contains(&letter)), "{place}");
-        // What documentation writes in place of a secret is none.
+        // Placeholders of documentation are not secrets.
         let small = secret.to_lowercase();
         assert!(
             sample.any || !["xxxx", "example", "changeme", "${", "<"].iter().any(|no| small.contains(no)),
@@ -144,7 +144,7 @@ fn clean_notes_have_two_to_thirty_lines() {
 }
 
 #[test]
-fn whoever_is_told_where_secrets_are_finds_all_and_whoever_looks_at_nothing_finds_none() {
+fn a_perfect_detector_finds_all_and_a_blind_one_none() {
     let known: BTreeMap<String, Range<usize>> =
         secrets::samples(300, 2).into_iter().map(|sample| (sample.text, sample.secret)).collect();
     let outcome = secrets::run(300, 100, 2, |text| known.get(text).cloned().into_iter().collect());
@@ -161,7 +161,7 @@ fn whoever_is_told_where_secrets_are_finds_all_and_whoever_looks_at_nothing_find
 }
 
 #[test]
-fn half_of_a_secret_must_be_found_or_anything_of_a_key_of_many_lines() {
+fn half_of_a_secret_or_any_part_of_a_long_key_must_be_found() {
     #[track_caller]
     fn check(sample: &Sample, found: Range<usize>, expected: bool) {
         assert_eq!(sample.is_found_by(&[0..1, found]), expected);
@@ -187,7 +187,7 @@ fn half_of_a_secret_must_be_found_or_anything_of_a_key_of_many_lines() {
 }
 
 #[test]
-fn what_is_found_outside_of_a_secret_and_what_belongs_to_it_is_counted() {
+fn findings_outside_of_secrets_are_counted() {
     let samples = secrets::samples(200, 4);
     let beside = |text: &str| {
         let sample = samples.iter().find(|sample| sample.text == text);
@@ -207,7 +207,7 @@ fn what_is_found_outside_of_a_secret_and_what_belongs_to_it_is_counted() {
 }
 
 #[test]
-fn nothing_in_the_sources_of_the_campaign_looks_like_a_secret() {
+fn the_campaigns_sources_contain_no_secret() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let parts = fs::read_dir(tests.join("campaigns/secrets")).unwrap().map(|file| file.unwrap().path());
     let files: Vec<_> = parts.chain([tests.join("campaigns/secrets.rs"), tests.join("integration/leaks.rs")]).collect();

@@ -65,7 +65,7 @@ fn the_word_error_in_an_old_attempt_does_not_change_the_model() {
 }
 
 #[test]
-fn punctuation_in_a_title_is_no_query_language() {
+fn punctuation_in_a_title_is_not_query_syntax() {
     let base = TestBase::new();
     base.entry("parser", "The query parser", "parser", "It takes words.");
     for title in [
@@ -116,7 +116,7 @@ const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n\
     echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"\n";
 
 #[test]
-fn two_loops_in_one_folder_do_not_meet() {
+fn two_loops_in_one_folder_do_not_interfere() {
     let base = TestBase::new();
     base.write("../home/agent.sh", AGENT);
     let agent = format!("sh {}", base.home().join("agent.sh").display());
@@ -191,7 +191,7 @@ fn two_loops_in_two_worktrees_merge() {
 }
 
 #[test]
-fn what_was_recorded_before_a_crash_is_not_recorded_again() {
+fn recorded_facts_are_not_repeated_after_a_crash() {
     let base = TestBase::new();
     let memory = Memory::open(&base.root()).unwrap();
     let (task, run) = (Task::new("a task"), Run::named("run-1"));
@@ -199,7 +199,7 @@ fn what_was_recorded_before_a_crash_is_not_recorded_again() {
     let trace = base.files(".ralph/state/iterations").pop().unwrap();
     let text = base.read(&trace);
     memory.finish(&iteration, &Report::default()).unwrap();
-    // The journal was written, and the trace of what was begun is still there.
+    // The journal was written, and the open iteration's file still exists.
     base.write(&trace, text);
     let next = memory.begin(&task, &run).unwrap();
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-1/0001.md"]);
@@ -207,7 +207,7 @@ fn what_was_recorded_before_a_crash_is_not_recorded_again() {
 }
 
 #[test]
-fn what_has_no_room_among_the_attempts_is_not_told_as_another_run() {
+fn attempts_without_room_are_not_shown_as_another_run() {
     let base = TestBase::new();
     let memory = Memory::open(&base.root()).unwrap();
     let why = "The frobnicator is upside down. ".repeat(60);
@@ -232,7 +232,7 @@ fn run_agent(base: &TestBase, script: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_box_that_an_agent_ticks_is_not_done_for_that() {
+fn a_box_that_an_agent_ticks_does_not_count_as_done() {
     let base = TestBase::new();
     base.write("TODO.md", "- [ ] First\n- [ ] Second\n");
     let script = "cat > /dev/null\nsed -i 's/\\[ \\]/[x]/' TODO.md\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n";
@@ -247,7 +247,7 @@ fn a_box_that_an_agent_ticks_is_not_done_for_that() {
 }
 
 #[test]
-fn a_number_beyond_all_runs_stops_nobody() {
+fn an_absurd_iteration_number_stops_no_run() {
     let base = TestBase::new();
     let head = "run_id: run-a\niteration: 4294967295\ntask_id: t-1\ntask_title: x\noutcome: failed\nstarted_at: \"2026-11-20T09:30:00Z\"";
     base.write(".ralph/journal/run-a/4294967295.md", format!("---\n{head}\n---\n"));
@@ -262,7 +262,7 @@ fn a_number_beyond_all_runs_stops_nobody() {
 }
 
 #[test]
-fn what_an_agent_left_behind_says_nothing_to_the_next() {
+fn leftovers_of_an_agent_do_not_affect_the_next() {
     let base = TestBase::new();
     let git = Command::new("git").args(["init", "--quiet"]).current_dir(base.root()).status().unwrap();
     assert!(git.success());
@@ -300,7 +300,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
 }
 
 #[test]
-fn a_report_may_be_indented_and_a_text_begin_with_a_mark() {
+fn an_indented_report_and_a_byte_order_mark_are_read() {
     let base = TestBase::new();
     let memory = Memory::open(&base.root()).unwrap();
     let text = "<failure-report>\n  what_tried: a\n  why_failed: b\n    http: no key\n</failure-report>\n<task-failed>ID</task-failed>";
@@ -312,13 +312,13 @@ fn a_report_may_be_indented_and_a_text_begin_with_a_mark() {
     );
     let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");
     assert_eq!(marked.outcome.as_str(), "blocked");
-    // A task that nobody named is called by its id.
+    // A task without a title is called by its id.
     let unnamed = memory.resume(None, None, Some("t-9")).unwrap();
     assert_eq!(unnamed.task.title, "t-9");
 }
 
 #[test]
-fn who_asks_for_a_context_meanwhile_interrupts_no_live_run() {
+fn a_context_request_interrupts_no_live_run() {
     let base = TestBase::new();
     let program = crate::support::PROGRAM;
     // As a person would in another terminal: nothing in the environment says that a run is going on.
@@ -336,9 +336,9 @@ fn who_asks_for_a_context_meanwhile_interrupts_no_live_run() {
 }
 
 #[test]
-fn an_agent_that_removes_the_memory_ends_the_run_with_a_word() {
+fn removing_the_memory_ends_the_run_with_an_error() {
     let base = TestBase::new();
     let ran = run_agent(&base, "rm -rf .ralph\n", &["--task", "x", "--max-iterations", "2"]);
     assert_eq!(ran.code, Some(6), "{ran}");
-    assert!(ran.stderr.contains("`.ralph` went away meanwhile"), "{ran}");
+    assert!(ran.stderr.contains("`.ralph` was removed meanwhile"), "{ran}");
 }

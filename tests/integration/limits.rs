@@ -1,5 +1,5 @@
-//! Limits of a run: how long its agent and verification may take, and what it may spend; and
-//! what it shows and keeps of its agents.
+//! Limits of a run: how long its agent and verification may take, what it may spend, and what it shows and keeps of its
+//! agents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run", "--task", "x"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
 }
 
-/// Writes an agent, which stands beside the project, and returns its command.
+/// Writes an agent beside the project, and returns its command.
 fn agent(base: &TestBase, script: &str) -> String {
     let path = base.home().join("agent.sh");
     fs::write(&path, format!("cd {}\n{script}\n", base.home().display())).unwrap();
     format!("sh {}", path.display())
 }
 
-/// Returns what an agent left beside itself.
+/// Returns the files that an agent left beside itself.
 fn left(base: &TestBase, name: &str) -> String {
     fs::read_to_string(base.home().join(name)).unwrap_or_default()
 }
@@ -32,7 +32,7 @@ fn journal(base: &TestBase) -> Vec<String> {
 const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
 
 #[test]
-fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
+fn an_agent_over_its_time_limit_is_ended_and_the_run_continues() {
     let base = TestBase::new();
     // A child of it leaves its process group, and it says that it is done.
     let script = format!(
@@ -52,7 +52,7 @@ fn an_agent_that_takes_too_long_is_ended_and_the_run_goes_on() {
 }
 
 #[test]
-fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
+fn an_agent_that_ends_in_time_is_not_blocked() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]);
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -60,7 +60,7 @@ fn an_agent_that_ends_in_time_is_not_held_against_its_limit() {
 }
 
 #[test]
-fn a_verification_that_takes_too_long_has_failed() {
+fn a_verification_over_its_time_limit_has_failed() {
     let base = TestBase::new();
     let agent = agent(&base, &format!("cat > prompt-$RALPH_ITERATION\n{DONE}"));
     // It ends with success when it is asked to end.
@@ -76,7 +76,7 @@ fn a_verification_that_takes_too_long_has_failed() {
 }
 
 #[test]
-fn a_run_that_is_resumed_keeps_its_time_outs() {
+fn a_resumed_run_keeps_its_time_outs() {
     let base = TestBase::new();
     let agent = agent(&base, "sleep 1000");
     let arguments = ["--agent", &agent, "--timeout", "1s", "--verify-timeout", "7m", "--max-iterations", "1"];
@@ -87,7 +87,7 @@ fn a_run_that_is_resumed_keeps_its_time_outs() {
     assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
 }
 
-/// An agent whose stream says that it cost 30 cents and took 1,200 tokens, and not how the task stands.
+/// An agent whose stream reports 30 cents and 1,200 tokens, and no outcome.
 fn spender(base: &TestBase) -> String {
     let stream = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"claude-sonnet-4-5"}"#,
@@ -106,7 +106,7 @@ fn resume(base: &TestBase, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
+fn a_run_at_its_cost_limit_begins_no_iteration() {
     let base = TestBase::new();
     // Three times 30 cents are a little less than 90 in binary.
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
@@ -122,7 +122,7 @@ fn a_run_that_has_cost_what_it_may_begins_nothing_more() {
 }
 
 #[test]
-fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
+fn a_run_at_its_token_limit_begins_no_iteration() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
     assert_eq!(ran.code, Some(1), "{ran}");
@@ -132,7 +132,7 @@ fn a_run_that_has_taken_its_tokens_begins_nothing_more() {
 }
 
 #[test]
-fn a_limit_that_cannot_be_counted_is_warned_of_once() {
+fn a_limit_that_cannot_be_counted_gives_one_warning() {
     let base = TestBase::new();
     let arguments = ["--agent", &agent(&base, "echo hm"), "--max-iterations", "2", "--max-cost", "1"];
     let ran = run(&base, &arguments);
@@ -144,7 +144,7 @@ fn a_limit_that_cannot_be_counted_is_warned_of_once() {
 const SECRET: &str = concat!("ghp_", "x7Kq2mVb9TzR4nWc8LpY3sHd6JfG1aQe5uXo");
 
 #[test]
-fn a_log_has_all_that_an_agent_wrote() {
+fn a_log_has_all_output_of_an_agent() {
     let base = TestBase::new();
     let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(base.root()).status();
     assert!(git.unwrap().success());
@@ -168,7 +168,7 @@ fn a_log_has_all_that_an_agent_wrote() {
     for entry in journal(&base) {
         assert!(!entry.contains(SECRET) && !entry.contains("logs/"), "{entry}");
     }
-    // What is there is left alone, and a run that goes on keeps its log.
+    // Existing files are left alone, and a resumed run keeps its log.
     fs::write(base.at(&path(3)), "mine").unwrap();
     resume(&base, &["--max-iterations", "1"]).says(1, "--max-iterations N");
     assert_eq!(base.read(&path(3)), "mine");
@@ -177,7 +177,7 @@ fn a_log_has_all_that_an_agent_wrote() {
 }
 
 #[test]
-fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
+fn an_unwritable_log_or_one_in_the_memory_is_refused() {
     let base = TestBase::new();
     base.write("file", "x").write("sub/x", "");
     std::os::unix::fs::symlink(base.at(".ralph/journal"), base.at("link")).unwrap();
@@ -198,7 +198,7 @@ fn a_log_in_the_memory_or_where_nothing_can_be_written_is_refused() {
 }
 
 #[test]
-fn the_title_of_a_box_stands_above_its_iterations() {
+fn the_title_of_a_box_is_shown_above_its_iterations() {
     let base = TestBase::new();
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.
@@ -215,7 +215,7 @@ fn the_title_of_a_box_stands_above_its_iterations() {
     assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
     assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
     assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
-    // One task needs no title: whoever gave it knows it.
+    // A single task needs no title.
     let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
     assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
 }

@@ -19,7 +19,7 @@ fn check_nothing(base: &TestBase) {
 
 /// What was seen: `--verify "carg test"` let the agent work, was held against it, and raised the model.
 #[test]
-fn a_verification_that_is_not_there_costs_no_attempt() {
+fn a_missing_verification_command_costs_no_attempt() {
     let base = TestBase::new();
     let touch = format!("touch {}", base.home().join("worked").display());
     for verify in ["carg test", "sh -c 'carg test --all'", "./gone.sh"] {
@@ -32,7 +32,7 @@ fn a_verification_that_is_not_there_costs_no_attempt() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_no_attempt() {
+fn a_missing_agent_command_costs_no_attempt() {
     let base = TestBase::new();
     for agent in ["no-such-agent -p", "sh -c 'no-such-agent -p'", "sh -c 'cd . && no-such-agent -p'"] {
         let ran = run(&base, &["--task", "x", "--agent", agent]);
@@ -51,7 +51,7 @@ fn a_misspelt_placeholder_is_refused() {
     check_nothing(&base);
 }
 
-/// An agent of a client's name, which notes the model that it is told and says nothing.
+/// An agent of a client's name, which records its model and prints nothing.
 fn client(base: &TestBase, name: &str) -> String {
     let folder = base.home().join("bin");
     fs::create_dir_all(&folder).unwrap();
@@ -62,7 +62,7 @@ fn client(base: &TestBase, name: &str) -> String {
 }
 
 #[test]
-fn each_client_gets_models_that_it_has() {
+fn each_client_gets_its_own_models() {
     let base = TestBase::new();
     let models = || fs::read_to_string(base.home().join("models")).unwrap_or_default();
     let agent = format!("{} --model {{model}}", client(&base, "codex"));
@@ -71,7 +71,7 @@ fn each_client_gets_models_that_it_has() {
     assert_eq!(ran.code, Some(1), "{ran}");
     assert_eq!(models(), "gpt-6.1-sol\ngpt-6.1-sol\ngpt-6-astra\n");
     assert!(!ran.stderr.contains("is a model of"), "{ran}");
-    // What somebody set is taken, and told of where it cannot be meant.
+    // Configured models are used, with a warning if they cannot be right.
     let agent = format!("{} --model sonnet", client(&base, "codex"));
     let ran = run(&base, &["--task", "y", "--agent", &agent, "--max-iterations", "1"]);
     assert!(ran.stderr.contains("warning: `sonnet` is a model of claude, and the agent is codex"), "{ran}");
@@ -81,7 +81,7 @@ fn each_client_gets_models_that_it_has() {
 }
 
 #[test]
-fn no_limit_is_a_limit_of_nothing() {
+fn zero_means_no_limit() {
     let base = TestBase::new();
     base.write(
         "agent.sh",
@@ -91,13 +91,13 @@ fn no_limit_is_a_limit_of_nothing() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("12 (1 done, 11 blocked)"), "{ran}");
     assert!(base.read("prompt").contains("**Iteration:** 12 of unlimited"), "{}", base.read("prompt"));
-    // A loop of one's own tells of its limit.
+    // A custom loop passes its limit.
     let context = base.run(["context", "--task", "x", "--limit", "7", "--run", "run-0000000a"]).stdout;
     assert!(context.contains("**Iteration:** 1 of 7"), "{context}");
 }
 
 #[test]
-fn a_run_that_is_resumed_goes_on_with_its_options() {
+fn a_resumed_run_keeps_its_options() {
     let base = TestBase::new();
     base.write("agent.sh", "echo $RALPH_MODEL >> models\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
     let arguments = [
@@ -121,7 +121,7 @@ fn a_run_that_is_resumed_goes_on_with_its_options() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(base.read("models"), "haiku\nsonnet\nopus\n");
 
-    // A checklist goes on, from whatever folder.
+    // A checklist continues, from any folder.
     base.write("todo.md", "- [ ] one\n- [ ] two\n");
     let arguments = ["--task-file", "todo.md", "--agent", "sh agent.sh", "--max-iterations", "1"];
     run(&base, &arguments).says(1, "--max-iterations N");
@@ -174,16 +174,16 @@ fn attempts(base: &TestBase, outcomes: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_stuck_task_is_stuck_wherever_it_is_asked_about() {
+fn a_stuck_task_is_reported_everywhere() {
     let base = TestBase::new();
     attempts(&base, &[("failed", "---\n"); 12]);
     let task = ["--task", "x", "--task-id", "t-1"];
     let context = base.run([&["context", "--dry-run"][..], &task].concat()).answer(0);
     assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
-    // There is no iteration to tell of.
+    // There is no iteration to describe.
     assert!(!context.contains("**Iteration:**") && !context.contains("Current model"), "{context}");
 
-    // A person is sent to an attempt that is there, and not told of models that nobody tried.
+    // The warning refers to an existing attempt, and not to models that were never tried.
     let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
     assert!(
         ran.stderr.contains("warning: `x` keeps failing; see `ralph-memory show journal/run-0000000b/0012`"),
@@ -197,7 +197,7 @@ fn context(base: &TestBase, more: &[&str]) -> String {
 }
 
 #[test]
-fn a_refuted_attempt_shows_what_refuted_it_and_not_what_it_claimed() {
+fn a_refuted_attempt_shows_the_refutation_not_the_claim() {
     let base = TestBase::new();
     let refuted = "validation: {command: cargo test, exit_code: 101, duration_ms: 1}\n---\n\n## Summary\n\n> All tests pass now.\n\n## Error output\n\n> Everything is fine.\n";
     attempts(&base, &[("retried", refuted)]);
@@ -207,7 +207,7 @@ fn a_refuted_attempt_shows_what_refuted_it_and_not_what_it_claimed() {
 }
 
 #[test]
-fn elements_that_were_taken_over_are_no_error_output() {
+fn accepted_sigils_are_not_error_output() {
     let base = TestBase::new();
     base.write(
         "out",
@@ -221,7 +221,7 @@ fn elements_that_were_taken_over_are_no_error_output() {
 }
 
 #[test]
-fn attempts_that_say_nothing_give_way_to_reports() {
+fn reports_come_before_attempts_without_one() {
     let base = TestBase::new();
     let report = format!("---\n\n## What was tried\n\n> The only report. {}\n", "word ".repeat(100));
     let mut all = vec![("failed", report.as_str())];
@@ -232,7 +232,7 @@ fn attempts_that_say_nothing_give_way_to_reports() {
 }
 
 #[test]
-fn a_done_attempt_is_no_approach_that_failed() {
+fn a_done_attempt_is_not_a_failed_approach() {
     let base = TestBase::new();
     attempts(&base, &[("done", "---\n"), ("failed", "---\n")]);
     let text = context(&base, &[]);
@@ -241,7 +241,7 @@ fn a_done_attempt_is_no_approach_that_failed() {
 }
 
 #[test]
-fn what_a_task_failed_with_is_a_sentence() {
+fn the_errors_of_a_task_are_a_sentence() {
     let base = TestBase::new();
     attempts(&base, &[("failed", "error_category: test_failure\n---\n"), ("failed", "---\n"), ("failed", "---\n")]);
     let text = context(&base, &[]);
@@ -249,7 +249,7 @@ fn what_a_task_failed_with_is_a_sentence() {
 }
 
 #[test]
-fn a_suggestion_stays_until_somebody_followed_it() {
+fn a_suggestion_stays_until_an_attempt_followed_it() {
     let base = TestBase::new();
     let suggested = "---\n\n## Retry suggestion\n\n> Look at keep-alive.\n";
     attempts(&base, &[("failed", suggested), ("blocked", "---\n"), ("interrupted", "---\n")]);
@@ -262,7 +262,7 @@ fn a_suggestion_stays_until_somebody_followed_it() {
 
 /// What was seen: after three calls of `context` without `record`, `record` refused, and nothing listed or ended them.
 #[test]
-fn iterations_that_nobody_recorded_are_listed_and_canceled() {
+fn open_iterations_are_listed_and_cancelled() {
     let base = TestBase::new();
     for title in ["one", "two", "three"] {
         base.run(["context", "--task", title, "--run", "run-0000000a"]).says(0, "of run-0000000a: ");
@@ -288,9 +288,10 @@ fn iterations_that_nobody_recorded_are_listed_and_canceled() {
     base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
 }
 
-/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had ended.
+/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
+/// ended.
 #[test]
-fn why_an_attempt_ended_is_told_without_a_report() {
+fn the_reason_of_an_end_is_shown_without_a_report() {
     let base = TestBase::new();
     let limit = "---\n\n## Summary\n\n> I read the worker first.\n\n## Error output\n\n> I read the worker first.\n\n## Errors\n\n> - error_max_turns: Reached maximum number of turns (30)\n";
     attempts(&base, &[("blocked", limit)]);
@@ -298,14 +299,14 @@ fn why_an_attempt_ended_is_told_without_a_report() {
     assert!(text.contains("- **Errors:**\n  ```\n  error_max_turns: Reached maximum number of turns (30)\n"), "{text}");
     assert!(text.contains("- **Last output:**\n  ```\n  I read the worker first.\n"), "{text}");
     assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
-    // The run's journal tells it to other tasks.
+    // The run's journal shows it to other tasks.
     let arguments = ["context", "--dry-run", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
     let other = base.run(arguments).answer(0);
     assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
 }
 
 #[test]
-fn an_agent_that_crashed_without_a_word_says_with_which_exit_code() {
+fn a_silent_crash_shows_its_exit_code() {
     let base = TestBase::new();
     base.write("agent.sh", "kill -KILL $$\n");
     run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
@@ -314,7 +315,7 @@ fn an_agent_that_crashed_without_a_word_says_with_which_exit_code() {
 }
 
 #[test]
-fn reports_come_before_the_last_words_of_agents_without_one() {
+fn reports_come_before_final_texts() {
     let base = TestBase::new();
     let report = "---\n\n## What was tried\n\n> The only report.\n";
     let words = format!("---\n\n## Error output\n\n> {}\n", "word ".repeat(60));
@@ -324,12 +325,12 @@ fn reports_come_before_the_last_words_of_agents_without_one() {
     attempts(&base, &all);
     let text = context(&base, &[]);
     assert!(text.contains("Left out for space") && text.contains("The only report."), "{text}");
-    // One that says nothing stands nowhere while others are left out.
+    // An attempt without a report is not shown while others are left out.
     assert!(!text.contains("(sonnet, interrupted)"), "{text}");
 }
 
 #[test]
-fn an_error_that_came_back_is_that_of_an_attempt_that_shows_it() {
+fn a_recurring_error_refers_to_an_attempt_that_shows_it() {
     let base = TestBase::new();
     let refuted = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## Validation output\n\n> E42: no such port\n";
     let failed = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## What was tried\n\n> Another port.\n\n## Validation output\n\n> E42: no such port\n";

@@ -18,7 +18,7 @@ const TITLE: &str = "Write the greeting";
 /// The run of the iterations that no command names.
 const RUN: &str = "run-0a1b2c3d";
 
-/// What the agent says the first time: everything that can be said, and that it failed.
+/// The agent's first output: every sigil, and a failure.
 const FIRST: &str = r#"I read the code first.
 
 ```
@@ -59,7 +59,7 @@ stack_trace: check.sh: line 1: not a greeting
 <task-failed>TASK</task-failed>
 "#;
 
-/// What it says the second time, behind all of its instructions.
+/// Its second output, after all of its instructions.
 const SECOND: &str = "\nThat was what I was told. I used printf now.\n\n<next-model>opus</next-model>\n<journal>\nPrinted, and did not run the check.\n</journal>\n<task-done>TASK</task-done>\n";
 
 /// What it says the third time.
@@ -70,7 +70,7 @@ struct Loop {
     base: TestBase,
 }
 
-/// Runs git in a project, as somebody who has a name.
+/// Runs git in a project, with an author's name.
 pub(crate) fn git(base: &TestBase, arguments: &[&str]) {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
     let mut command = Command::new("git");
@@ -93,7 +93,7 @@ impl Loop {
         for (number, text) in [FIRST, SECOND, THIRD].iter().enumerate() {
             fs::write(beside.join(format!("say-{}", number + 1)), text.replace("TASK<", &format!("{id}<"))).unwrap();
         }
-        // It keeps what it is given, says the next thing, and works on the file.
+        // It saves its prompt, prints the next output, and edits the file.
         let agent = format!(
             "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nn=$(( $(ls | grep -c '^prompt-') + 1 ))\ncat > prompt-$n\n\
              echo \"$1 $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION\" > model-$n\nfile={}\n\
@@ -158,7 +158,7 @@ impl Loop {
         runs
     }
 
-    /// Returns what the agent was told, in order, from the context on.
+    /// Returns the prompts of the agent, in order, from the context on.
     fn told(&self) -> Vec<String> {
         let run = self.runs().pop().unwrap_or_default();
         let prompt = |number| fs::read_to_string(self.beside().join(format!("prompt-{number}"))).ok();
@@ -286,7 +286,7 @@ fn the_library_and_two_commands_write_the_same_files() {
     let (by_run, _) = by_run();
     let (by_library, by_commands) = (by_library(), by_commands());
     assert_eq!(shown(&by_library.entries()), shown(&by_run.entries()));
-    // `context` is not told how many iterations there may be, which no file says.
+    // `context` does not know the limit of iterations, which no file has.
     assert_eq!(shown(&by_commands.entries()), shown(&by_run.entries()));
     for (by_run, by_library) in by_run.told().iter().zip(by_library.told()) {
         assert!(by_run.contains(&by_library), "{by_run}\n-- does not contain --\n{by_library}");
@@ -294,7 +294,7 @@ fn the_library_and_two_commands_write_the_same_files() {
 }
 
 #[test]
-fn a_loop_is_seen_in_lists_and_entries() {
+fn a_loop_is_visible_in_lists_and_entries() {
     let (driven, _) = by_run();
     let run = driven.runs().pop().unwrap();
     let listed = driven.base.run(["list", "--kind", "journal"]).answer(0);
@@ -310,7 +310,7 @@ fn a_loop_is_seen_in_lists_and_entries() {
 }
 
 #[test]
-fn the_newest_run_goes_on() {
+fn the_newest_run_is_resumed() {
     let base = TestBase::new();
     let with_path = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
     with_path(&["run", "--resume", "--agent", "true"]).says(2, "no run to resume");
@@ -325,16 +325,16 @@ fn the_newest_run_goes_on() {
 }
 
 #[test]
-fn what_is_recorded_late_is_recorded_all_the_same() {
+fn a_late_record_is_still_recorded() {
     let base = TestBase::new();
     let begin = |task: &str| base.run(["context", "--task", task, "--run", RUN, "--json"]).json(0)["iteration"].clone();
     let record = |arguments: &[&str], text: &str| base.with([&["record"], arguments].concat()).input(text).run();
-    // Nothing is begun, and nobody says which task it was.
+    // Nothing is open, and no task is named.
     record(&[], "x").says(2, "cannot tell which iteration ends");
     let first = begin("one");
     let id = first["task_id"].as_str().unwrap().to_owned();
     let failed = format!("<journal>late</journal><task-failed>{id}</task-failed>");
-    // The same run begins the task again, so the first one is taken for interrupted.
+    // The same run begins the task again, so the first one counts as interrupted.
     assert_eq!(begin("one")["iteration"], 2);
     begin("two");
     let several = record(&[], &failed);
@@ -354,11 +354,11 @@ fn what_is_recorded_late_is_recorded_all_the_same() {
 }
 
 #[test]
-fn an_interrupt_is_written_down_and_leaves_nothing_running() {
+fn an_interrupt_is_recorded_and_leaves_nothing_running() {
     heed_interrupts();
     let base = TestBase::new();
     let pids = base.home().join("pids");
-    // The agent has a child, which would go on without it.
+    // The agent has a child, which would continue without it.
     let script =
         format!("echo $$ > {0}.new\nsh -c 'echo $$ >> {0}.new; mv {0}.new {0}; exec sleep 1000'\n", pids.display());
     base.write("../home/agent.sh", script);
@@ -378,7 +378,7 @@ fn an_interrupt_is_written_down_and_leaves_nothing_running() {
         assert_eq!(output.status.code(), Some(130), "{told}");
         assert!(told.contains("interrupted"), "{told}");
         for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
-            // One that nobody waited for yet is gone all the same.
+            // A zombie counts as gone.
             let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             assert!(state.is_empty() || state.contains(") Z "), "{state}");
         }
@@ -388,9 +388,9 @@ fn an_interrupt_is_written_down_and_leaves_nothing_running() {
     assert_eq!(base.files(".ralph/state"), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
-/// What was seen in 0.1.0: the command that sums up an iteration was told that no file had changed.
+/// Seen in 0.1.0: the summarising command got an empty list of changed files.
 #[test]
-fn who_sums_up_an_iteration_is_told_which_files_changed() {
+fn the_summarising_command_gets_the_changed_files() {
     let drive = Loop::new();
     let seen = drive.beside().join("seen");
     drive.base.write("../home/sum.sh", format!("cat > {}\necho It writes the greeting.\n", seen.display()));

@@ -1,4 +1,4 @@
-//! Tending: what goes to the archive and when, that nothing is lost by it, and that a dry run says the same.
+//! Maintenance: what is archived and when, that nothing is lost, and that a dry run reports the same.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::support::TestBase;
 
-/// A memory whose clock stands where the test puts it.
+/// A memory with a clock that the test sets.
 struct Garden {
     base: TestBase,
     memory: Memory,
@@ -99,7 +99,7 @@ fn finished_entries_are_archived_and_restored() {
     let done = it.tend(Memory::prune);
     assert_eq!(ids(&done), ["journal/run-1/0001", "journal/run-1/0002", "knowledge/2026-01-01-for-some-days"]);
     assert_eq!(done.moved[2].to, ".ralph/archive/knowledge/events/2026-01-01-for-some-days.md");
-    // What was tried is told all the same, and counts.
+    // Archived attempts are still shown, and count.
     let iteration = memory.begin(&Task::new("Write the parser"), &Run::named("run-2")).unwrap();
     assert!(iteration.context.contains("attempted 2 time(s) before"), "{}", iteration.context);
     it.pass(30);
@@ -170,7 +170,7 @@ fn similar_learnings_are_merged() {
     assert_eq!(found("cascades"), std::slice::from_ref(&third));
     assert_eq!(found("block"), [tasks]);
     assert_eq!(it.memory.check().problems, []);
-    // Everything comes back as it was.
+    // Everything is restored as it was.
     it.memory.restore(&first).unwrap();
     it.memory.restore(&third).unwrap();
     assert!(it.base.read(".ralph/knowledge/migrations-lock.md").ends_with("\nRun them alone.\n\nSwitch them on.\n"));
@@ -258,7 +258,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 const TOPICS: [&str; 6] = ["parser", "lexer", "schema", "network", "socket", "painter"];
 const TAGS: [&[&str]; 4] = [&["a"], &["a", "b"], &["b", "c"], &["c", "d", "e"]];
 
-/// What history says of tasks, the run and knowledge, by what contexts and `show` tell of it.
+/// The history of tasks, the run and knowledge, according to contexts and `show`.
 fn folds(it: &Garden) -> Vec<String> {
     let mut folds = Vec::new();
     for topic in &TOPICS[..3] {
@@ -282,8 +282,8 @@ fn folds(it: &Garden) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
-    /// Whatever is done to a memory, every statement is in a file, a dry run says what the real one does, the
-    /// caps hold, and history is the same.
+    /// Whatever is done to a memory, every statement is in a file, a dry run reports what the real one does, the limits
+    /// hold, and history is the same.
     #[test]
     fn maintenance_never_loses_a_statement(steps in steps()) {
         let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nper_project = 2\nper_section = 1\nper_task = 1\nin_all = 4\n");

@@ -25,8 +25,8 @@ const TOOLS: [&str; 8] = [
     "get_feature_files",
     "get_failed_attempts",
 ];
-/// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that; the campaign `frames` holds it to a
-/// second.
+/// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that; the campaign
+/// `frames` holds it to a second.
 const LOCK_TIMEOUT_MS: u64 = 600_000;
 
 /// A memory with two entries of knowledge and a failed attempt, all of which try to end a task.
@@ -64,7 +64,7 @@ fn locked(base: &TestBase) -> File {
     lock
 }
 
-/// Returns what an agent reads where a tool could not do it.
+/// Returns the error text of a tool.
 #[track_caller]
 fn refused(result: &Value) -> &str {
     assert_eq!(result["isError"], true, "{result}");
@@ -78,11 +78,11 @@ fn code(answer: &Value) -> i64 {
 }
 
 #[test]
-fn every_way_to_begin_is_understood() {
+fn every_handshake_is_understood() {
     let base = sample();
     let start = || Agent::start(base.with(["mcp"]).command());
     let asked = json!({"query": "readers"});
-    // As 2025-11-25 does it, and with a look at what there is before and behind.
+    // As in 2025-11-25, with a discovery request before and after.
     let mut agent = start();
     let discovered = agent.ask("server/discover", json!({"_meta": meta(STATELESS)}));
     let versions = discovered["result"]["supportedVersions"].as_array().unwrap();
@@ -97,13 +97,13 @@ fn every_way_to_begin_is_understood() {
     let result = agent.call("search_memory", &asked);
     assert_eq!(result["resultType"], "complete");
     assert_eq!(result["structuredContent"]["entries"][0]["id"], "knowledge/wal");
-    // Without saying who asks, nothing is answered, and it may begin after all.
+    // Without client information, nothing is answered, and a handshake is still possible.
     let mut agent = start();
     assert_eq!(code(&agent.ask("tools/list", json!({}))), -32602);
     agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
     agent.tell(&json!({"jsonrpc": "2.0", "id": 9, "result": {}}));
     assert_eq!(agent.ask("ping", json!({}))["result"], json!({}));
-    // A version that nobody knows gets the newest that has a handshake.
+    // An unknown version gets the newest one with a handshake.
     assert_eq!(agent.ask("initialize", hello("2099-01-01"))["result"]["protocolVersion"], HANDSHAKE);
     assert!(agent.ask("tools/list", json!({}))["result"]["tools"].is_array());
     let mut agent = start();
@@ -157,7 +157,7 @@ fn every_tool_is_described_for_every_client() {
 }
 
 #[test]
-fn every_tool_answers_what_it_says_it_does() {
+fn every_tool_answers_as_described() {
     let base = sample();
     let mut agent = agent(&base);
     let tools = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -213,7 +213,7 @@ fn every_tool_answers_what_it_says_it_does() {
 
     Of [[wal]].
     "#);
-    // What a person wrote stays as it is: what an agent says of the same becomes an entry of its own.
+    // A person's text stays unchanged: an agent's version becomes an entry of its own.
     let own = call("add_knowledge", json!({"title": "Cargo bench requires nightly", "tags": ["cargo"], "body": "No."}));
     assert_eq!(own["action"], "created");
     assert!(base.read(".ralph/knowledge/bench.md").contains("Use `cargo +nightly bench`."));
@@ -309,7 +309,7 @@ fn what_a_tool_cannot_do_says_what_to_do() {
 }
 
 #[test]
-fn a_secret_is_refused_and_shown_nowhere() {
+fn a_secret_is_refused_and_never_shown() {
     let base = sample();
     let mut agent = agent(&base);
     let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
@@ -325,7 +325,7 @@ fn a_secret_is_refused_and_shown_nowhere() {
 }
 
 #[test]
-fn a_lock_that_stays_taken_is_told_and_keeps_nobody_from_reading() {
+fn a_stuck_lock_is_reported_and_blocks_no_reader() {
     let base = sample();
     let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "50").command());
     let lock = locked(&base);
@@ -338,7 +338,7 @@ fn a_lock_that_stays_taken_is_told_and_keeps_nobody_from_reading() {
 }
 
 #[test]
-fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
+fn many_calls_that_wait_for_a_lock_block_no_reader() {
     let base = sample();
     // They wait for half a minute.
     let mut agent = agent(&base);
@@ -360,7 +360,7 @@ fn many_that_wait_for_a_lock_keep_nobody_from_reading() {
 }
 
 #[test]
-fn searches_that_wait_for_a_server_keep_nobody_from_reading() {
+fn searches_that_wait_for_a_server_block_no_reader() {
     let (base, ollama) = (sample(), Standin::start());
     // Longer than a test may take.
     ollama.knobs.delay_ms.store(600_000, Ordering::SeqCst);
@@ -395,9 +395,9 @@ fn what_means_the_same_is_found() {
     assert_eq!(agent.call("search_memory", &json!({"query": "nightly"}))["isError"], false);
 }
 
-/// What was seen: an agent read the claim of a refuted attempt, and nothing of what a person had said.
+/// Seen: an agent read the claim of a refuted attempt, and nothing of a person's feedback.
 #[test]
-fn agents_are_told_what_refuted_an_attempt_and_what_a_person_said() {
+fn agents_see_the_refutation_of_an_attempt_and_feedback() {
     let base = TestBase::new();
     let attempt = |number: u32, outcome: &str, rest: &str| {
         let text = format!(
@@ -415,14 +415,14 @@ fn agents_are_told_what_refuted_an_attempt_and_what_a_person_said() {
     let failed = agent.call("get_failed_attempts", &json!({"task_id": "t-1"}))["structuredContent"].to_string();
     assert!(failed.contains("`cargo test` failed with exit code 101:\\n3 tests failed"), "{failed}");
     assert!(failed.contains("Leave the lock alone.") && !failed.contains("All is well"), "{failed}");
-    // It is stuck, and whoever asks for a context over MCP is told.
+    // It is stuck, and a context over MCP says so.
     let built =
         agent.call("build_context", &json!({"task": "Tables", "task_id": "t-1"}))["structuredContent"].to_string();
     assert!(built.contains("Stuck loop detected") && !built.contains("All is well"), "{built}");
 }
 
 #[test]
-fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
+fn every_call_sees_the_current_files_and_keeps_nothing_open() {
     let base = sample();
     let mut agent = agent(&base);
     let found =
@@ -437,7 +437,7 @@ fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
     base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().says(0, "knowledge/quetzal-again");
     base.run(["index", "--rebuild"]).says(0, "the index has ");
     assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
-    // A file that is broken is told of, and hides no other.
+    // A broken file is reported, and hides no other.
     base.write(".ralph/knowledge/broken.md", "---\ntitle: [\n---\nquetzal\n");
     let answer = found(&mut agent);
     assert_eq!(answer["problems"][0]["path"], ".ralph/knowledge/broken.md");
@@ -445,7 +445,7 @@ fn every_call_sees_the_files_as_they_are_and_holds_nothing_behind_it() {
 }
 
 #[test]
-fn the_memory_is_the_one_that_is_meant() {
+fn the_selected_memory_is_used() {
     let base = TestBase::without_memory();
     let mut agent = agent(&base);
     let result = agent.call("search_memory", &json!({"query": "a"}));
@@ -526,7 +526,7 @@ fn resources_are_entries() {
 }
 
 #[test]
-fn prompts_have_what_the_memory_has() {
+fn prompts_contain_the_memory() {
     let base = sample();
     let mut agent = agent(&base);
     let mut text = |name: &str, arguments: Value| {
@@ -535,9 +535,9 @@ fn prompts_have_what_the_memory_has() {
     };
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
     assert!(recall.starts_with("Do readers go on?\n\n") && recall.contains("### WAL mode"), "{recall}");
-    // How to write sigils stands in the prompt of a loop, and in no other.
+    // Only the prompt of a loop explains sigils.
     assert!(!recall.contains("<task-done>") && !recall.contains("## What to Report"), "{recall}");
-    // Nor does what an entry says end it; and what was decided is in it.
+    // Text of an entry does not end it either; and it contains the decision.
     base.entry("heads", "Headings that readers go by", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
     let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
@@ -559,7 +559,7 @@ fn prompts_have_what_the_memory_has() {
 }
 
 #[test]
-fn faults_of_the_protocol_are_errors_of_it() {
+fn protocol_faults_are_protocol_errors() {
     let base = sample();
     let mut agent = agent(&base);
     assert_eq!(code(&agent.ask("tools/call", json!({"name": "forget", "arguments": {}}))), -32602);
@@ -579,10 +579,10 @@ fn faults_of_the_protocol_are_errors_of_it() {
     agent.write(&b"x".repeat(9 << 20));
     let long = agent.next();
     assert!(long["error"]["message"].as_str().unwrap().starts_with("the message has 9437184 bytes"), "{long}");
-    // It goes on, and lines may end as on Windows.
+    // The server continues, and lines may end as on Windows.
     agent.write(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"ping\"}\r");
     assert_eq!(agent.answer(&json!(77))["result"], json!({}));
-    // In 2026-07-28 there is no handshake.
+    // 2026-07-28 has no handshake.
     let mut new = Agent::stateless(base.with(["mcp"]).command());
     assert!(new.ask("tools/list", json!({}))["result"].is_object());
     assert_eq!(code(&new.ask("initialize", json!({}))), -32601);
@@ -636,7 +636,7 @@ fn an_unparsable_request_is_answered_under_its_id() {
         let answer = agent.next();
         assert_eq!((&answer["id"], answer.get("error").is_some()), (&id, true), "{line}: {answer}");
     }
-    // An id that is none, or belongs to something else, is nobody's.
+    // An invalid id, or one of something else, is ignored.
     for line in [
         r#"{"id":"\ud800","jsonrpc":"2.0","method":"ping"}"#,
         r#"{"id":1.5,"jsonrpc":"2.0","method":"\ud800"}"#,
@@ -652,7 +652,7 @@ fn an_unparsable_request_is_answered_under_its_id() {
 }
 
 #[test]
-fn a_line_without_end_takes_no_memory() {
+fn an_endless_line_takes_no_memory() {
     let base = sample();
     let mut agent = agent(&base);
     agent.write(&b"[".repeat(60 << 20));
@@ -662,7 +662,7 @@ fn a_line_without_end_takes_no_memory() {
 }
 
 #[test]
-fn it_ends_when_its_input_does() {
+fn the_server_ends_with_its_input() {
     let base = sample();
     let check = |agent: Agent| {
         let (status, took, rest) = agent.end();
@@ -679,7 +679,7 @@ fn it_ends_when_its_input_does() {
     assert_eq!(check(last)[0]["result"]["isError"], false);
     let ran = base.with(["mcp"]).input("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").run();
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"));
-    // Calls that wait for a lock hold it up no longer than that.
+    // Calls that wait for a lock delay the end no longer than that.
     let lock = locked(&base);
     let timeout = LOCK_TIMEOUT_MS.to_string();
     let mut busy = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", timeout).command());

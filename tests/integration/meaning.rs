@@ -1,4 +1,4 @@
-//! Finding by meaning, through the program: what it finds, what it asks for, and every way in which servers fail.
+//! Semantic search through the program: its results, its requests, and every way in which servers fail.
 
 use std::fs;
 use std::net::TcpListener;
@@ -89,7 +89,7 @@ fn places(answer: &Value) -> (usize, usize, usize) {
 }
 
 #[test]
-fn what_words_found_always_counts_how_alike_it_is() {
+fn matches_by_words_always_count_their_similarity() {
     let (base, ollama, server) = (checkouts(), Standin::start(), qdrant::Standin::start(None));
     let words = base.run(["search", "checkout latency", "--json"]).json(0);
     assert_eq!(ids(&words), ["knowledge/a-blue", "knowledge/b-slow"], "words cannot tell them apart");
@@ -112,7 +112,7 @@ fn what_words_found_always_counts_how_alike_it_is() {
 }
 
 #[test]
-fn the_first_entry_of_a_feature_makes_its_collection() {
+fn the_first_entry_of_a_feature_creates_its_collection() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| {
         let run = shared(base.with(arguments), &ollama, &server);
@@ -131,7 +131,7 @@ fn the_first_entry_of_a_feature_makes_its_collection() {
 }
 
 #[test]
-fn filters_hold_for_what_is_found_by_its_meaning() {
+fn filters_apply_to_semantic_matches() {
     let (base, ollama) = (base(), Standin::start());
     let found = |option: &str, value: &str, code: i32| {
         let run = base.with(["search", "performance", "--json", option, value]).env(URL, &ollama.url);
@@ -161,7 +161,7 @@ fn each_text_is_embedded_once() {
     assert_eq!(texts.len(), 4, "{texts:?}");
     search(&base, &ollama.url, "latency").run().json(0);
     assert_eq!(ollama.texts(), ["search_query: latency"]);
-    // Other tags and another place are no other text.
+    // Other tags and another path do not change the text.
     base.entry("slow-bench", "The bench is slow", "tests, ci", "Run it with fewer samples.");
     fs::create_dir(base.at(".ralph/knowledge/team")).unwrap();
     fs::rename(base.at(".ralph/knowledge/wal.md"), base.at(".ralph/knowledge/team/wal.md")).unwrap();
@@ -175,7 +175,7 @@ fn each_text_is_embedded_once() {
 }
 
 #[test]
-fn a_long_entry_is_found_by_its_best_piece() {
+fn a_long_entry_is_found_by_its_best_chunk() {
     let (base, ollama) = (base(), Standin::start());
     let long =
         format!("{}\n\nHere it may segfault panic abort.\n\n{}", "Nothing of note. ".repeat(190), "More. ".repeat(400));
@@ -188,7 +188,7 @@ fn a_long_entry_is_found_by_its_best_piece() {
 }
 
 #[test]
-fn many_are_embedded_by_the_index_command_alone() {
+fn only_the_index_command_embeds_many_entries() {
     let (base, ollama) = (base(), Standin::start());
     for number in 0..20 {
         base.entry(&format!("n{number}"), &format!("Number {number}"), "x", "A crash.");
@@ -211,7 +211,7 @@ fn many_are_embedded_by_the_index_command_alone() {
 }
 
 #[test]
-fn a_context_knows_what_is_meant() {
+fn a_context_includes_semantic_matches() {
     let (base, ollama) = (base(), Standin::start());
     let context = base.with(["context", "--task", "Improve latency", "--json"]);
     let answer = context.env(URL, &ollama.url).run().json(0);
@@ -225,14 +225,14 @@ fn a_context_knows_what_is_meant() {
 }
 
 #[test]
-fn secrets_stay_here() {
+fn secrets_are_never_sent() {
     let (base, ollama) = (base(), Standin::start());
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     base.entry("leak", "A leak", "x", &format!("The token is {token}."));
     search(&base, &ollama.url, "latency").run().json(0);
     let texts = ollama.texts().join("\n");
     assert!(texts.contains("A leak") && !texts.contains(&token[8..]), "{texts}");
-    // Neither where a value stands in another piece than its name, nor where somebody looks for it.
+    // Not even if a value is in another chunk than its name, or is searched for.
     let value = "wJalrXUtnFEMI1K7MDENGbPxRfiCYzXq9LmT4vBd";
     base.entry("long-leak", "Long", "x", &format!("{}aws_secret_access_key = {value}", "word ".repeat(198)));
     let _ = search(&base, &ollama.url, &format!("who wrote {token}")).run();
@@ -242,7 +242,7 @@ fn secrets_stay_here() {
 }
 
 #[test]
-fn without_an_address_or_weight_nobody_is_asked() {
+fn without_an_address_or_weight_no_request_is_sent() {
     let (base, ollama) = (base(), Standin::start());
     base.run(["search", "bench", "--json"]).json(0);
     let run = base.with(["search", "bench", "--json", "--semantic-weight", "0"]).env(URL, &ollama.url);
@@ -259,14 +259,14 @@ fn without_an_address_or_weight_nobody_is_asked() {
 }
 
 #[test]
-fn nobody_there_costs_one_warning() {
+fn an_absent_server_costs_one_warning() {
     let base = base();
     let url = nobody();
     let (code, message, hint) = problem(&search(&base, &url, "bench").run(), 0);
     assert_eq!(code, "semantic-off");
     assert_eq!(message, "it cannot be reached: the connection was refused; words alone count");
     assert_eq!(hint, "start it with `ollama serve`, or correct `ollama.url`");
-    // Nothing else changes: what is written is written, and an iteration goes on.
+    // Nothing else changes: writes succeed, and an iteration continues.
     let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
     assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0).0.as_str()), (Some("created"), "semantic-off"));
     let context = base.with(["context", "--task", "Bench", "--json"]).env(URL, &url).run();
@@ -280,7 +280,7 @@ fn nobody_there_costs_one_warning() {
 }
 
 #[test]
-fn a_run_says_once_how_it_does() {
+fn a_run_reports_semantic_search_once() {
     let (base, ollama) = (base(), Standin::start());
     let run = |url: &str| {
         let arguments = ["run", "--task", "Bench", "--agent", "echo none", "--max-iterations", "2"];
@@ -296,7 +296,7 @@ fn a_run_says_once_how_it_does() {
 }
 
 #[test]
-fn what_is_slow_is_waited_for_once() {
+fn a_slow_server_suspends_requests() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
     let slow =
@@ -335,14 +335,14 @@ fn opened(base: &TestBase, variables: &[(&str, &str)], seconds: &Arc<AtomicU64>)
     memory.with_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.load(Ordering::SeqCst)))
 }
 
-/// The codes of what a search tells.
+/// The codes of a search's problems.
 fn told(memory: &Memory) -> Vec<String> {
     let query = Query { text: "bench".to_owned(), ..Query::default() };
     memory.search(&query, 5).unwrap().problems.into_iter().map(|problem| problem.code).collect()
 }
 
 #[test]
-fn whoever_waited_long_ago_heeds_who_waited_since() {
+fn a_process_respects_a_newer_suspension() {
     let (base, ollama, seconds) = (base(), Standin::start(), Arc::new(AtomicU64::new(1_800_000_000)));
     let variables = [(URL, ollama.url.as_str()), ("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "100")];
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
@@ -358,7 +358,7 @@ fn whoever_waited_long_ago_heeds_who_waited_since() {
 }
 
 #[test]
-fn each_way_to_fail_is_told_once() {
+fn each_failure_is_reported_once() {
     let (base, ollama, seconds) = (base(), Standin::start(), Arc::new(AtomicU64::new(1_800_000_000)));
     let memory = opened(&base, &[(URL, ollama.url.as_str())], &seconds);
     let fails = |status, body: &str| {
@@ -371,7 +371,7 @@ fn each_way_to_fail_is_told_once() {
     assert_eq!(fails(404, "no such model"), [""; 0]);
 }
 
-/// A call that has waited holds no lock meanwhile.
+/// A call that waits holds no lock meanwhile.
 #[test]
 fn others_write_while_one_waits() {
     let (base, ollama) = (base(), Standin::start());
@@ -392,7 +392,7 @@ fn others_write_while_one_waits() {
 }
 
 #[test]
-fn what_fails_now_and_then_is_tried_again() {
+fn transient_failures_are_retried() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
@@ -408,7 +408,7 @@ fn what_fails_now_and_then_is_tried_again() {
 }
 
 #[test]
-fn a_model_that_is_not_there_is_named() {
+fn a_missing_model_is_named() {
     let (base, ollama) = (base(), Standin::start());
     let missing = |run: Run<'_>| run.env("RALPH_MEMORY_OLLAMA__MODEL", "mxbai-embed-large").run();
     let (_, message, hint) = problem(&missing(search(&base, &ollama.url, "bench")), 0);
@@ -428,7 +428,7 @@ fn a_model_that_is_not_there_is_named() {
 }
 
 #[test]
-fn another_dimension_begins_anew() {
+fn another_dimension_rebuilds_the_vectors() {
     let (base, ollama) = (base(), Standin::start());
     search(&base, &ollama.url, "latency").run().json(0);
     ollama.texts();
@@ -445,7 +445,7 @@ fn another_dimension_begins_anew() {
 }
 
 #[test]
-fn answers_that_are_none_are_not_believed() {
+fn invalid_answers_are_not_trusted() {
     let base = base();
     let ollama = Standin::start();
     let zeros = format!("{{\"embeddings\":[[{}]]}}", vec!["0"; 96].join(","));
@@ -503,7 +503,7 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
 }
 
 #[test]
-fn what_the_model_refused_is_not_sent_with_every_search() {
+fn refused_texts_are_not_sent_with_every_search() {
     let (base, ollama) = (base(), Standin::start());
     base.entry("odd", "Odd", "x", "A zyzzyva crash.");
     ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
@@ -534,7 +534,7 @@ fn what_the_model_refused_is_not_sent_with_every_search() {
 
 /// A server that says no to several texts at once and then takes its time for each is waited for as long as for one.
 #[test]
-fn texts_that_are_sent_one_by_one_have_one_time_out() {
+fn texts_sent_one_by_one_share_a_time_out() {
     let (base, ollama) = (base(), Standin::start());
     for number in 0..5 {
         base.entry(&format!("more-{number}"), &format!("More {number}"), "x", "Of it.");
@@ -564,7 +564,7 @@ fn texts_that_are_sent_one_by_one_have_one_time_out() {
 
 /// Another model of the same name, with as many dimensions.
 #[test]
-fn a_model_that_gives_other_vectors_makes_all_anew() {
+fn a_model_with_other_vectors_rebuilds_everything() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let local = |arguments: &[&str]| base.with(arguments).env(URL, &ollama.url).run().json(0);
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run().json(0);
@@ -577,14 +577,14 @@ fn a_model_that_gives_other_vectors_makes_all_anew() {
     ollama.state.lock().unwrap().turned = false;
     assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 3);
     assert_eq!(there(&["index", "--remote", "--json"])["vectors"]["new_count"], 0);
-    // Made anew is made anew, whatever the cache says.
+    // Rebuilt means rebuilt, whatever the cache contains.
     ollama.texts();
     assert_eq!(there(&["index", "--rebuild", "--remote", "--json"])["vectors"]["new_count"], 3);
     assert!(ollama.texts().len() > 3);
 }
 
 #[test]
-fn what_could_not_be_brought_up_to_date_goes_with_its_file() {
+fn an_outdated_point_is_removed_with_its_file() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     there(&["index", "--remote"]).answer(0);
@@ -602,7 +602,7 @@ fn what_could_not_be_brought_up_to_date_goes_with_its_file() {
 }
 
 #[test]
-fn a_server_that_is_down_takes_no_vectors_away() {
+fn an_unreachable_server_removes_no_vectors() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     base.with(["index"]).env(URL, &ollama.url).run().answer(0);
     shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
@@ -620,7 +620,7 @@ fn a_server_that_is_down_takes_no_vectors_away() {
 }
 
 #[test]
-fn damaged_vectors_are_made_again() {
+fn damaged_vectors_are_computed_again() {
     let (base, ollama) = (base(), Standin::start());
     let whole = search(&base, &ollama.url, "latency storage").run().json(0);
     let name = base.files(".ralph/cache/vectors-v1").remove(0);
@@ -646,7 +646,7 @@ fn damaged_vectors_are_made_again() {
     }
     fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);
-    // A file in the place of the folder costs time, and nothing else.
+    // A file in place of the folder costs time, and nothing else.
     fs::remove_dir_all(base.at(".ralph/cache/vectors-v1")).unwrap();
     fs::write(base.at(".ralph/cache/vectors-v1"), "x").unwrap();
     assert_eq!(search(&base, &ollama.url, "latency storage").run().json(0)["entries"], whole["entries"]);
@@ -657,7 +657,7 @@ fn shared<'a>(run: Run<'a>, ollama: &Standin, qdrant: &qdrant::Standin) -> Run<'
 }
 
 #[test]
-fn a_server_that_is_shared_finds_what_local_vectors_find() {
+fn a_shared_server_finds_the_same_as_local_vectors() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let here = |query: &str| search(&base, &ollama.url, query).run();
     // Entries without a feature lie in the same place in both.
@@ -697,7 +697,7 @@ fn a_server_that_is_shared_finds_what_local_vectors_find() {
 }
 
 #[test]
-fn files_decide_what_a_shared_server_may_say() {
+fn files_decide_which_shared_results_count() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     there(&["index", "--remote"]).answer(0);
@@ -717,7 +717,7 @@ fn files_decide_what_a_shared_server_may_say() {
 
 /// Two projects on one server have the same ids, and neither a collection nor a name of its own.
 #[test]
-fn projects_are_told_apart() {
+fn projects_are_separated() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
     let other = TestBase::new();
@@ -735,7 +735,7 @@ fn projects_are_told_apart() {
 }
 
 #[test]
-fn what_is_written_is_shared() {
+fn written_entries_are_shared() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     let ran = there(&["search", "latency", "--json"]);
@@ -756,7 +756,7 @@ fn what_is_written_is_shared() {
 }
 
 #[test]
-fn another_model_needs_the_shared_index_anew() {
+fn another_model_requires_a_rebuild_of_the_shared_index() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     there(&["index", "--remote"]).answer(0);

@@ -71,7 +71,7 @@ fn the_driver_answers_git() {
 }
 
 #[test]
-fn what_gave_way_is_reported_until_it_is_gone() {
+fn losing_values_are_reported_until_removed() {
     let base = TestBase::new();
     let head = "title: T\ntags: [a]\nfeature: x\n# merge-conflict feature: y\n";
     base.write(".ralph/knowledge/t.md", format!("---\n{head}---\n\nA.\n"));
@@ -87,7 +87,7 @@ fn what_gave_way_is_reported_until_it_is_gone() {
 }
 
 #[test]
-fn the_doctor_registers_the_driver_when_asked() {
+fn the_doctor_registers_the_driver_on_request() {
     let base = TestBase::new();
     let doctor = |arguments: &[&str]| base.with([&["doctor"], arguments].concat()).env("PATH", path()).run();
     let ran = doctor(&["--register-merge-driver"]);

@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::own_disk::{SMALL, got_there, own_disk};
 use crate::support::{Ran, TestBase};
 
-/// The user who owns what is foreign, where root runs the tests.
+/// The owner of foreign files, if root runs the tests.
 const OTHER: u32 = 12_345;
 
 /// Has another user own `.ralph`, and returns that user's id. Root gives it away. Anybody else puts a folder of the

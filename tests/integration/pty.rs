@@ -1,4 +1,4 @@
-//! The program on a terminal: what is shown there at any time, and what is left of it in the end.
+//! The program on a terminal: the display at any time, and at the end.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -49,7 +49,7 @@ impl Terminal {
     /// Reads until a text is shown.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) {
-        // A line that moves goes on for ever.
+        // A moving line never ends.
         for n_read in 0.. {
             if self.screen.text().contains(text) {
                 return;
@@ -63,7 +63,7 @@ impl Terminal {
         self.ours.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Pauses what is written to it, as Ctrl-S does.
+    /// Pauses its output, as Ctrl-S does.
     pub(crate) fn pause(&self) {
         tcflow(File::options().write(true).open(&self.name).unwrap(), Action::OOff).unwrap();
     }
@@ -78,7 +78,7 @@ impl Terminal {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Reads to the end; returns how the program ended, what is shown then, and all that came.
+    /// Reads to the end; returns the exit status, the display then, and all output.
     pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
         while self.read() {}
         let bytes = String::from_utf8(self.bytes).unwrap();
@@ -171,7 +171,7 @@ impl Screen {
         &mut self.rows[self.row]
     }
 
-    /// Returns what is shown, without spaces at the ends of lines and empty lines at the end.
+    /// Returns the display, without trailing spaces and trailing empty lines.
     fn text(&self) -> String {
         let line = |row: &Vec<char>| row.iter().filter(|character| **character != '\0').collect::<String>();
         let lines: Vec<String> = self.rows.iter().map(|row| line(row).trim_end().to_owned()).collect();

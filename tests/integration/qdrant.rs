@@ -1,5 +1,4 @@
-//! What a Qdrant server does for a memory: a real one where `QDRANT_URL` says where it is (with `QDRANT_API_KEY`),
-//! else one that stands in for it.
+//! A Qdrant server for a memory: a real one at `QDRANT_URL`, if set (with `QDRANT_API_KEY`), else a simulated one.
 
 use std::io::Write as _;
 use std::process;
@@ -13,7 +12,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::standin::qdrant::Standin;
 
-/// A server, and collections on it that nobody else has. They are deleted when this is dropped.
+/// A server, and collections on it that belong to this test. They are deleted when this is dropped.
 pub(crate) struct Home {
     pub(crate) settings: settings::QdrantSettings,
     features: Vec<String>,
@@ -44,7 +43,7 @@ impl Home {
         let which = if standin.is_some() { "a stand-in for it" } else { settings.url.as_str() };
         let which = which.to_owned();
         let home = Home { settings, features: Vec::new(), _standin: standin };
-        // Past what catches the output of tests, as it says what they were about.
+        // Past the capture of test output, since it names the problem.
         let mut out = std::io::stdout();
         writeln!(out, "Qdrant: {which}, {}", home.open().check().unwrap().version).unwrap();
         home
@@ -61,7 +60,7 @@ impl Home {
         QdrantClient::new(&settings, "all-minilm").unwrap()
     }
 
-    /// Returns a feature that no other test has, whose collection goes with the rest.
+    /// Returns a feature that no other test has, whose collection is deleted with the rest.
     fn feature(&mut self, name: &str) -> String {
         let feature = format!("{name} of {}", self.settings.project);
         self.features.push(feature.clone());
@@ -131,7 +130,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert!(trouble.is_missing_collection(), "{trouble}");
     assert!(qdrant.stored().unwrap_err().is_missing_collection());
 
-    // Made once, with what the settings say; the second time all is there.
+    // Created once, from the settings; the second time everything exists.
     let features = [None, Some("login"), Some("search")];
     assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [home.settings.collection.as_str()]);
     assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [""; 0]);
@@ -174,7 +173,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert_eq!(shown(&of_login), [all[0], all[3]]);
     assert_eq!(qdrant.search(&x, 10, 0.4, Some("nobody's"), None).unwrap(), []);
 
-    // What is named is told of, too, though it is under the score and beyond the limit; what is not there is not.
+    // Named entries are returned, too, even under the minimum score and beyond the limit; missing ones are not.
     let named = ["knowledge/other", "knowledge/wal", "knowledge/never-there"];
     let named = named.map(|id| (Id::parse(id).unwrap(), None));
     let wanted = PointQuery { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
@@ -218,7 +217,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert_eq!(shown(&qdrant.search(&x, 20, 0.4, None, None).unwrap()).len(), 4);
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
 
-    // A dimension that is wrong is told by each call, and another project's points are not deleted to mend it.
+    // Each call reports a wrong dimension, and another project's points are never deleted to fix it.
     assert!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
     let mut wrong = points[0].clone();
     wrong.vector.pop();
@@ -258,7 +257,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     let mut names = [base.clone(), collection_of(login)];
     names.sort();
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login)]).unwrap()), names);
-    // Nothing was stored of that one yet, which is no trouble; the first write makes it as it should be.
+    // An empty one is not a problem; the first write creates it correctly.
     assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
     let wal = point("knowledge/wal", 0, 1, x, Some(search));
     for patience in [Timeouts::Query, Timeouts::Batch] {
@@ -297,14 +296,14 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!(count(&base), Some(1));
     assert_eq!(count(&collection_of(login)), Some(2));
 
-    // An entry whose feature is another one moves, when there is time to look where it was.
+    // An entry with a new feature moves, when there is time to find its old place.
     qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Timeouts::Query).unwrap();
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(2), Some(2)));
     qdrant.put(&[point("knowledge/wal", 0, 1, x, Some(search))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant), ["knowledge/keys#0/1", "knowledge/plain#0/1", "knowledge/wal#0/1"]);
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
-    // One that lies where nobody looks is listed, and storing or removing it mends that.
+    // A point in an unsearched collection is listed, and storing or removing it fixes that.
     let shared = settings::QdrantSettings { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
     let shared = QdrantClient::new(&shared, "all-minilm").unwrap();
     shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
@@ -324,7 +323,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     let anew = qdrant.recreate(3, &[Some(login)]).unwrap();
     assert_eq!(anew, RecreateOutcome::Shared { collection: collection_of(login), others: 1 });
     assert_eq!(stored(&qdrant).len(), 2);
-    // The collection of a feature that is not given goes with what is in it.
+    // The collection of an unlisted feature is deleted with its points.
     let RecreateOutcome::Recreated(prepared) = qdrant.recreate(3, &[None]).unwrap() else {
         panic!("nobody else's is needed")
     };
@@ -335,7 +334,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
 }
 
 #[test]
-fn what_differs_from_the_settings_is_told() {
+fn differences_from_the_settings_are_reported() {
     let home = Home::new("differs", "shared");
     let name = &home.settings.collection;
     let path = format!("/collections/{name}");
@@ -363,7 +362,7 @@ fn what_differs_from_the_settings_is_told() {
         panic!("nobody else is there")
     };
     assert_eq!(made_of(&prepared), [name.as_str()]);
-    // Slower than it should be is no reason to do without.
+    // Slow settings do not disable the collection.
     let settings = settings::QdrantSettings { m: 32, ..home.settings.clone() };
     let prepared = QdrantClient::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
     assert_eq!((prepared.differences.len(), prepared.is_usable()), (1, true));

@@ -43,7 +43,7 @@ fn troubles(qdrant: &QdrantClient) -> Vec<RequestError> {
     ]
 }
 
-/// Answers each call with this, and returns what a search makes of it.
+/// Answers each call with this, and returns the result of a search.
 fn searched(status: u16, body: &str) -> Result<Vec<String>, RequestError> {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
@@ -62,7 +62,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn silence_takes_the_time_of_one_call() {
+fn a_silent_server_takes_the_time_of_one_call() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let qdrant = open(&url, |settings| settings.timeout_ms = 60);
@@ -72,7 +72,7 @@ fn silence_takes_the_time_of_one_call() {
 }
 
 #[test]
-fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
+fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
@@ -88,7 +88,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
     let n_before = n_calls();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
     assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
-    // So do the 40 that store this take, where somebody waits for something else.
+    // So do the 40 that store this, during another call.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
     let n_before = n_calls();
     assert_eq!(qdrant.put(&points, Timeouts::Query), Err(RequestError::TimedOut(300)));
@@ -98,7 +98,7 @@ fn a_slow_server_is_waited_for_as_long_as_one_call_may_take() {
 
 /// Two projects with a feature of one name, whose models have other dimensions.
 #[test]
-fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
+fn another_projects_feature_collection_is_not_used() {
     let standin = Standin::start(None);
     let project = |name: &'static str| {
         open(&standin.url, move |settings| {
@@ -120,7 +120,7 @@ fn the_collection_of_anothers_feature_holds_nothing_of_ours() {
 }
 
 #[test]
-fn a_server_that_fails_now_and_then_is_asked_again() {
+fn a_server_with_transient_failures_is_retried() {
     let (standin, qdrant) = filled();
     standin.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
@@ -135,7 +135,7 @@ fn a_server_that_fails_now_and_then_is_asked_again() {
 }
 
 #[test]
-fn a_connection_that_ends_is_told() {
+fn a_closed_connection_is_reported() {
     let (standin, qdrant) = filled();
     standin.knobs.drop_every.store(1, Ordering::SeqCst);
     for trouble in troubles(&qdrant) {
@@ -153,7 +153,7 @@ fn a_connection_that_ends_is_told() {
 }
 
 #[test]
-fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
+fn a_missing_or_wrong_key_is_reported_and_never_shown() {
     let standin = Standin::start(Some("sesame"));
     for key in ["", "opensaysme"] {
         let qdrant = open(&standin.url, |settings| key.clone_into(&mut settings.api_key));
@@ -167,7 +167,7 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
     assert!(!qdrant.check().unwrap().is_prepared);
     let settings = settings::QdrantSettings { api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };
     assert!(!format!("{qdrant:?} {settings:?}").contains("sesame"));
-    // A server that repeats the key, in a refusal or in an answer that is none.
+    // A server that repeats the key, in a refusal or in an invalid answer.
     for status in [403, 200] {
         *standin.knobs.instead.lock().unwrap() = Some((status, "key sesame may not do this".to_owned()));
         for trouble in troubles(&qdrant) {
@@ -179,7 +179,7 @@ fn a_key_that_is_missing_or_wrong_is_told_and_never_shown() {
 }
 
 #[test]
-fn a_collection_that_is_gone_is_told() {
+fn a_missing_collection_is_reported() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
@@ -191,7 +191,7 @@ fn a_collection_that_is_gone_is_told() {
 }
 
 #[test]
-fn another_server_at_that_address_is_told() {
+fn another_server_at_that_address_is_reported() {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((404, "404 page not found".to_owned()));
     for trouble in troubles(&qdrant) {
@@ -214,17 +214,17 @@ fn another_server_at_that_address_is_told() {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_in_its_words() {
+fn a_refusal_of_the_server_is_reported_in_its_words() {
     let said = json!({ "status": { "error": "Validation error in JSON body: [limit: too large]" }, "time": 0.0 });
     let message = "Validation error in JSON body: [limit: too large]".to_owned();
     assert_eq!(searched(422, &said.to_string()), Err(RequestError::Refused { status: 422, message }));
     let Err(trouble) = searched(400, "plain\u{1b}[2J text\nmore") else { panic!("it was refused") };
     assert_eq!(trouble.to_string(), "it answered 400: plain [2J text");
-    // The collection is there when it is looked for, and made by somebody else before it is made here.
+    // The collection exists when it is checked, and another machine creates it before this one does.
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((409, "exists".to_owned()));
     assert!(matches!(qdrant.stored(), Err(RequestError::Refused { status: 409, .. })));
-    // A vector with a number that is none is refused, and replaces nothing.
+    // A vector with an invalid number is refused, and replaces nothing.
     *standin.knobs.instead.lock().unwrap() = None;
     let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
     assert!(matches!(qdrant.put(&[broken], Timeouts::Batch), Err(RequestError::Refused { status: 400, .. })));
@@ -232,7 +232,7 @@ fn what_a_server_refuses_is_told_in_its_words() {
 }
 
 #[test]
-fn only_what_can_be_true_is_believed() {
+fn only_plausible_answers_are_trusted() {
     let payload = |entry: &str| json!({ "entry": entry, "number": 0, "content": "00000000000000ff", "project": "" });
     let points = json!([
         { "id": "1", "score": 1e300, "payload": payload("knowledge/too-good") },
@@ -260,7 +260,7 @@ fn only_what_can_be_true_is_believed() {
 }
 
 #[test]
-fn a_list_without_an_end_ends() {
+fn an_endless_listing_is_cut() {
     let (standin, qdrant) = filled();
     for points in [json!([]), json!([{ "id": "1" }])] {
         let body = json!({ "result": { "points": points, "next_page_offset": "again" } }).to_string();
@@ -270,7 +270,7 @@ fn a_list_without_an_end_ends() {
 }
 
 #[test]
-fn more_collections_than_can_be_looked_at_are_refused() {
+fn too_many_collections_are_refused() {
     let (standin, _) = filled();
     let names: Vec<_> = (0..300).map(|number| json!({ "name": format!("feature-{number:016x}") })).collect();
     let body = json!({ "result": { "collections": names } }).to_string();

@@ -19,7 +19,7 @@ use crate::standin::qdrant::Standin;
 /// Where the process that makes the calls finds the server's address.
 const ADDRESS: &str = "RALPH_MEMORY_TEST_QDRANT_TLS";
 
-/// Returns what a file of `fixtures/tls` holds.
+/// Returns the content of a file of `fixtures/tls`.
 fn fixture(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tls").join(name)).unwrap()
 }
@@ -36,7 +36,7 @@ fn server() -> Standin {
     Standin::start_tls(Some("sesame"), Arc::new(config))
 }
 
-/// Asks the server how it does, in another process that trusts only this certificate; returns what it prints.
+/// Requests the server's status in another process that trusts only this certificate; returns its output.
 fn asked(standin: &Standin, trusted: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trusted.pem");
@@ -65,7 +65,7 @@ fn the_process_that_asks() {
 }
 
 #[test]
-fn a_server_is_called_when_its_certificate_is_trusted() {
+fn a_server_with_a_trusted_certificate_is_used() {
     let standin = server();
     let said = asked(&standin, &fixture("ours.pem"));
     assert!(said.contains("<version 1.18.3>"), "{said}");
@@ -73,7 +73,7 @@ fn a_server_is_called_when_its_certificate_is_trusted() {
 }
 
 #[test]
-fn a_server_whose_certificate_is_not_trusted_is_sent_nothing() {
+fn a_server_with_an_untrusted_certificate_gets_nothing() {
     let standin = server();
     let said = asked(&standin, &fixture("theirs.pem"));
     assert!(said.contains("<it cannot be reached: its certificate is not trusted here: UnknownIssuer>"), "{said}");

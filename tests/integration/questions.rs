@@ -48,7 +48,7 @@ fn an_entry_is_found_by_the_questions_it_answers() {
 }
 
 #[test]
-fn questions_come_through_every_door() {
+fn questions_are_accepted_by_every_interface() {
     let base = TestBase::new();
     add(&base, "By a person", "One.", &[QUESTION, "why does my suite hang at the end, for EVER?", "What else?"])
         .json(0);
@@ -77,7 +77,7 @@ fn questions_come_through_every_door() {
 }
 
 #[test]
-fn what_looks_like_a_secret_or_is_too_many_is_refused() {
+fn secrets_and_too_many_questions_are_refused() {
     let base = TestBase::new();
     let secret = format!("Why is ghp_{} refused?", "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2Rl");
     let refused = add(&base, "Token", "Body.", &[&secret]);

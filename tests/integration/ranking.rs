@@ -170,7 +170,7 @@ fn stop_words_find_nothing() {
 }
 
 #[test]
-fn what_is_written_without_spaces_is_found_by_a_part() {
+fn text_without_spaces_is_found_by_a_part() {
     let (_folder, memory) = memory_of(&[
         ["chinese", "部署", "x", "数据库连接池的最大连接数不能超过二十。"],
         ["japanese", "設定", "x", "メモリの上限は四ギガバイトです。"],
@@ -212,7 +212,7 @@ fn copy_of(memory: &Path) -> (tempfile::TempDir, Memory) {
 }
 
 #[test]
-fn a_task_that_has_nothing_to_do_with_the_project_is_told_nothing() {
+fn an_unrelated_task_gets_no_knowledge() {
     let (_folder, memory) = copy_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".ralph"));
     for title in [
         "Paint the kitchen",
@@ -229,7 +229,7 @@ fn a_task_that_has_nothing_to_do_with_the_project_is_told_nothing() {
 }
 
 #[test]
-fn contexts_have_what_their_tasks_need() {
+fn contexts_contain_the_entries_that_tasks_need() {
     let (_folder, memory, tasks) = golden_copy();
     let (mut n_needed, mut n_shown) = (0_u32, 0_u32);
     for task in tasks {
@@ -253,7 +253,7 @@ fn contexts_have_what_their_tasks_need() {
 }
 
 #[test]
-fn without_text_the_points_of_the_seeds_are_left() {
+fn without_text_only_the_points_for_tags_are_left() {
     let folder = tempfile::tempdir().unwrap();
     let knowledge = folder.path().join(".ralph/knowledge");
     fs::create_dir_all(&knowledge).unwrap();

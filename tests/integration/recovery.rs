@@ -1,4 +1,4 @@
-//! What is left of crashes and of other versions, and what `doctor --fix` does about it.
+//! Leftovers of crashes and of other versions, and how `doctor --fix` handles them.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn the_next_writer_sweeps_leftovers_of_a_crash() {
     base.write(&path, "half of an entr");
     let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", title]).answer(0);
     add("One");
-    assert!(base.at(&path).exists(), "nobody was killed while he had the lock, so nothing is looked for");
+    assert!(base.at(&path).exists(), "no process was killed while it had the lock, so nothing is swept");
     base.write(".ralph/state/lock", format!("pid {DEAD} on host (ralph-memory add)\n"));
     add("Two");
     assert!(!base.at(&path).exists());
@@ -29,7 +29,7 @@ fn doctor_fix_repairs_everything_that_needs_no_decision() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     base.run(["index"]).says(0, "the index has ");
-    // A temporary file, one that holds a version of which there is no other copy, old caches, and a broken index.
+    // A temporary file, one with the only copy of a version, old caches, and a broken index.
     base.write(&format!(".ralph/journal/{}", leftover(1)), "half");
     let exchanged = format!(".ralph/knowledge/{}-{:016x}-{:016x}-a.md", leftover(2), 1, 2);
     base.write(&exchanged, "the only copy\n");

@@ -1,4 +1,4 @@
-//! Secrets are refused in what is to be known, redacted in the journal, found in what people wrote, and shown nowhere.
+//! Secrets are refused in new knowledge, redacted in the journal, found in committed files, and never shown.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn password() -> String {
     ["Tr7#", "kq!Zv9xW"].concat()
 }
 
-/// Fails where a file of the memory holds the text.
+/// Fails if a file of the memory contains the text.
 #[track_caller]
 fn is_nowhere(base: &TestBase, text: &str) {
     for path in base.files(".ralph") {
@@ -44,7 +44,7 @@ fn knowledge_with_a_secret_is_refused() {
     let fingerprint = ran.stderr.split("fingerprint ").nth(1).unwrap()[..8].to_owned();
     assert!(ran.stderr.contains(&format!("`--allow-secret {fingerprint}`")), "{ran}");
     is_nowhere(&base, &token());
-    // Whatever field it stands in.
+    // Whatever field it is in.
     let secret = token();
     for fields in [["--title", &secret, "--tags", "a"], ["--title", "T", "--tags", &secret]] {
         let ran = base.run(["add", "--body", "b"].iter().chain(&fields));
@@ -58,13 +58,13 @@ fn knowledge_with_a_secret_is_refused() {
     assert_eq!(ran.json(4)["error"]["exit_code"], 4);
     assert_eq!(base.files(".ralph/knowledge"), Vec::<String>::new());
 
-    // Another fingerprint lets nothing pass, this one does, and what is none is told.
+    // Another fingerprint allows nothing, this one does, and an invalid one is reported.
     add(&["--allow-secret", "01234567"]).says(4, "this looks like a secret");
     let ran = add(&["--allow-secret", "all"]);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("`all` is none"), "{ran}");
     assert_eq!(add(&["--allow-secret", &fingerprint]).answer(0), "created knowledge/push\n");
-    // It is in a file now, and the check tells so until the settings let it pass.
+    // It is in a file now, and check reports it until the settings allow it.
     base.run(["check"]).says(1, "secret");
     let config = base
         .read(".ralph/config.toml")
@@ -113,7 +113,7 @@ fn an_attempt_is_recorded_without_its_secrets() {
     ] {
         assert!(journal.contains(redacted), "{redacted}\n{journal}");
     }
-    // What could not be kept is told, what could is kept.
+    // Refused facts are reported, the others are kept.
     assert!(
         !base.at(".ralph/knowledge/how-to-push.md").exists() && base.at(".ralph/knowledge/where-to-push.md").exists()
     );
@@ -127,7 +127,7 @@ fn an_attempt_is_recorded_without_its_secrets() {
 }
 
 #[test]
-fn the_check_finds_what_people_committed() {
+fn check_finds_committed_secrets() {
     let base = TestBase::new();
     let (token, password) = (token(), password());
     base.entry("push", "Push", "git", &format!("é {token}"));
@@ -165,7 +165,7 @@ fn the_check_finds_what_people_committed() {
 
 /// What is cut to its last or first characters is redacted before: half of a key is a secret too.
 #[test]
-fn what_is_cut_is_redacted_before() {
+fn redaction_comes_before_cuts() {
     let base = TestBase::new();
     let (token, key) = (token(), "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20));
     let begin =
@@ -191,7 +191,7 @@ fn what_is_cut_is_redacted_before() {
 }
 
 #[test]
-fn no_field_and_no_message_lets_a_secret_pass() {
+fn no_field_or_message_shows_a_secret() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     let token = token();
@@ -210,7 +210,7 @@ fn no_field_and_no_message_lets_a_secret_pass() {
         assert_eq!(ran.code, Some(4), "{arguments:?}: {ran}");
         assert!(!ran.stderr.contains(&token) && !ran.stdout.contains(&token), "{ran}");
     }
-    // What an agent said in a way that is refused is told without it.
+    // A refused sigil is reported without it.
     base.run(["context", "--task", "x", "--task-id", "t-1"]).says(0, "**ID:** t-1");
     let ran = base
         .with(["record", "--json"])
@@ -227,7 +227,7 @@ fn no_field_and_no_message_lets_a_secret_pass() {
     assert!(ran.stdout.contains("[redacted: password]") && !ran.stdout.contains(&password), "{ran}");
 }
 
-/// Whatever is wrong with a value, nobody who is told of it is told the value where that is a secret.
+/// Whatever is wrong with a value, no message shows it if it is a secret.
 #[test]
 fn a_message_about_a_bad_value_contains_no_secret() {
     let base = TestBase::new();
@@ -255,7 +255,7 @@ fn a_message_about_a_bad_value_contains_no_secret() {
     for (key, form) in knowledge.iter().flat_map(|key| forms(&secret).map(|form| (key, form))) {
         put("knowledge", format!("---\ntitle: A title\ntags: [zebra]\n{key}: {form}\n---\n\nzebra\n"));
     }
-    // Of the keys that hold what people like, the shapes that are wrong.
+    // Of the keys with free text, the invalid shapes.
     for key in ["title", "category", "feature", "task_id", "run_id", "files", "tags"] {
         for form in [&forms(&secret)[3], &forms(&secret)[5], &forms(&secret)[6], &forms(&secret)[7]] {
             put(
@@ -319,7 +319,7 @@ fn a_message_about_a_bad_value_contains_no_secret() {
             assert_eq!(told, Vec::<&str>::new(), "{arguments:?}");
         }
     }
-    // They had something to tell, and there was more to be seen than is.
+    // The output had content, and more of it was visible.
     let human = base.run(["check"]).stdout;
     for told in [
         "`scope` is unknown: `[redacted: github-token]`",

@@ -12,7 +12,7 @@ pub(crate) static ANSWERS: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 });
 
-/// Fails where a schema has a keyword that [`assert_valid`] does not know, so that none goes unchecked.
+/// Fails if a schema has a keyword that [`assert_valid`] does not know, so that none goes unchecked.
 #[track_caller]
 pub(crate) fn assert_well_formed(schema: &Value) {
     const KNOWN: [&str; 22] = [
@@ -58,7 +58,7 @@ pub(crate) fn assert_well_formed(schema: &Value) {
     }
 }
 
-/// Fails where a value is not as its schema says, or has a field that the schema does not describe.
+/// Fails if a value does not match its schema, or has a field that the schema lacks.
 #[track_caller]
 pub(crate) fn assert_valid(schema: &Value, value: &Value) {
     if let Err(fault) = check(schema, schema, value) {
@@ -66,7 +66,7 @@ pub(crate) fn assert_valid(schema: &Value, value: &Value) {
     }
 }
 
-/// Fails where an answer is not as the definition of this name in [`ANSWERS`] says.
+/// Fails if an answer does not match the definition of this name in [`ANSWERS`].
 #[track_caller]
 pub(crate) fn assert_answer(name: &str, value: &Value) {
     let schema = ANSWERS["$defs"].get(name).unwrap_or_else(|| panic!("no schema for `{name}`: {value}"));
@@ -75,7 +75,7 @@ pub(crate) fn assert_answer(name: &str, value: &Value) {
     }
 }
 
-/// Returns what is wrong with a value. References are to definitions of `root`.
+/// Returns the violations of a value. References are to definitions of `root`.
 fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     if let Value::Bool(anything) = schema {
         return if *anything { Ok(()) } else { Err(format!("nothing may stand there: {value}")) };
@@ -164,7 +164,7 @@ fn check_part(root: &Value, schema: &Value, value: &Value) -> Result<(), String>
     Ok(())
 }
 
-/// Returns the types that a schema allows; none where it does not say.
+/// Returns the types that a schema allows; none if it does not restrict them.
 fn types(schema: &Value) -> Vec<&Value> {
     match &schema["type"] {
         Value::Array(types) => types.iter().collect(),

@@ -34,7 +34,7 @@ fn types(source: &Source) -> Vec<&str> {
     found
 }
 
-/// Returns a circle of the graph, where there is one.
+/// Returns a circle of the graph, if there is one.
 fn circle(graph: &Graph) -> Option<Vec<String>> {
     fn visit<'a>(graph: &'a Graph, at: &'a str, path: &mut Vec<&'a str>, done: &mut BTreeSet<&'a str>) -> bool {
         if let Some(start) = path.iter().position(|known| *known == at) {
@@ -62,7 +62,7 @@ fn circle(graph: &Graph) -> Option<Vec<String>> {
 }
 
 /// Returns which files of the library use which of the same module beside them: by `super::` and by the module's own name.
-/// A file and those in its folder belong together, so what they take from each other does not count.
+/// A file and those in its folder belong together, so imports between them do not count.
 fn imports(sources: &[Source]) -> Graph {
     let files: BTreeMap<Vec<&str>, &str> = sources
         .iter()
@@ -202,7 +202,7 @@ fn no_methods_of_a_type_call_each_other_in_a_circle_of_files() {
 }
 
 #[test]
-fn circles_and_names_are_seen() {
+fn circles_and_duplicate_names_are_detected() {
     let file = |path: &str, text: &str| Source::new(path.to_owned(), text);
     let circle_of = |one: &str, other: &str| {
         circle(&imports(&[file("src/store/mod.rs", ""), file("src/store/a.rs", one), file("src/store/b.rs", other)]))

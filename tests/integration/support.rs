@@ -157,7 +157,7 @@ impl Run<'_> {
     pub(crate) fn run(self) -> Ran {
         let mut command = self.command();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        // A command that does not read its input closes it, which is no failure.
+        // A command that does not read its input closes it, which is not a failure.
         let _ = child.stdin.take().unwrap().write_all(&self.input);
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -187,14 +187,14 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Fails where the exit code is another one, and returns what was answered.
+    /// Fails if the exit code differs, and returns the answer.
     #[track_caller]
     pub(crate) fn answer(self, code: i32) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(code), ""), "{}\n{self}", self.command);
         self.stdout
     }
 
-    /// Fails where the exit code is another one, or nothing that was printed has this text in it.
+    /// Fails if the exit code differs, or the output does not contain this text.
     #[track_caller]
     pub(crate) fn says(self, code: i32, text: &str) {
         let is_said = self.stdout.contains(text) || self.stderr.contains(text);
@@ -229,7 +229,7 @@ impl fmt::Display for Ran {
     }
 }
 
-/// Fails where what a command printed for `--json` is not as `docs/json-schema.json` says.
+/// Fails if the output of `--json` does not match `docs/json-schema.json`.
 #[track_caller]
 pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
     let arguments = arguments.split(|argument| *argument == "--").next().unwrap_or_default();

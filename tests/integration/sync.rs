@@ -22,7 +22,7 @@ enum Step {
     RenameOver(u8, Text),
     /// A file gets another name.
     Rename(u8, u8),
-    /// A file goes to a subfolder, or a whole folder gets another name.
+    /// A file moves to a subfolder, or a whole folder is renamed.
     MoveFolder(u8),
     /// A file is deleted.
     Delete(u8),
@@ -30,9 +30,9 @@ enum Step {
     SetBack(u8, u16),
     /// The program brings an archived version back.
     Restore(u8),
-    /// The index is brought up to date, or made anew.
+    /// The index is updated, or rebuilt.
     Rebuild,
-    /// A reading call, which may keep what it read.
+    /// A reading call, which may save what it read.
     Search,
 }
 
@@ -91,7 +91,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does a step. What is not there cannot be renamed or deleted, and that is no failure.
+/// Does a step. A missing file cannot be renamed or deleted, which is not a failure.
 fn carry_out(memory: &Memory, root: &Path, step: &Step) {
     match step {
         Step::Add(number, text) => {
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_grown_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {
+    fn an_updated_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         Memory::init(root).unwrap();

@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::support::TestBase;
 
-/// Every sort of thing that a terminal acts on: a colour, a title and a clipboard (OSC 0, 52), a link (OSC 8), a bell, a
-/// backspace, C1 in one character, deletion, turned text, other line breaks.
+/// Every sort of thing that a terminal acts on: a colour, a title and a clipboard (OSC 0, 52), a link (OSC 8), a bell,
+/// a backspace, C1 in one character, deletion, turned text, other line breaks.
 const ORDERS: [&str; 12] = [
     "\u{1b}[31m",
     "\u{1b}]0;t\u{7}",
@@ -28,7 +28,7 @@ fn is_order(character: char) -> bool {
         || matches!(u32::from(character), 0x200e | 0x200f | 0x061c | 0x202a..=0x202e | 0x2066..=0x2069 | 0x2028 | 0x2029)
 }
 
-/// Returns text in double quotes of YAML, with the orders escaped, as a file may hold them.
+/// Returns text in double quotes of YAML, with control characters escaped, as a file may contain them.
 fn quoted(text: &str) -> String {
     let escaped: String = text
         .chars()
@@ -129,7 +129,7 @@ fn contexts_contain_no_injected_instructions() {
         ran.stdout.lines().filter(|line| line.contains(is_order)).map(|line| format!("{line:?}")).collect();
     assert_eq!(found, Vec::<String>::new());
     assert!(ran.stdout.contains("Of zebras: zebra"), "{ran}");
-    // The same context goes to an agent's prompt as it went to the terminal.
+    // The agent's prompt gets the same context as the terminal.
     let file = base.home().join("prompt");
     fs::write(&file, &ran.stdout).unwrap();
     let json = base.run(["context", "--task", "zebra", "--dry-run", "--json"]).json(0);

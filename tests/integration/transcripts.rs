@@ -49,14 +49,14 @@ fn a_stream_of_codex_becomes_an_attempt() {
 }
 
 #[test]
-fn agents_that_failed_or_were_stopped_are_told_apart() {
+fn failed_and_stopped_agents_are_distinguished() {
     let (base, ran) = record("claude-max-turns.jsonl", &[]);
     assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (blocked)\n");
     assert_snapshot!(journal(&base));
     let (base, ran) = record("codex-failed.jsonl", &[]);
     assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
     assert_snapshot!(journal(&base));
-    // It was cut, which is no word of the agent that it failed.
+    // The stream was cut, which is not a report of failure by the agent.
     let (base, ran) = record("claude-cut.jsonl", &[]);
     assert_snapshot!(ran);
     assert_snapshot!(journal(&base));
@@ -92,7 +92,7 @@ fn a_format_can_be_forced() {
     let shown = ran.to_string().replace(env!("CARGO_MANIFEST_DIR"), "[ROOT]");
     assert_eq!(
         shown,
-        "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it holds no event \
+        "exit 2\n--- stderr\nerror: cannot record `[ROOT]/fixtures/transcripts/text-with-braces.txt`: it has no event \
          of Codex; line 1: it is not a JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
          for plain text\n"
     );
@@ -105,7 +105,7 @@ fn a_format_can_be_forced() {
 }
 
 #[test]
-fn a_text_on_a_pipe_that_is_no_stream_of_the_format_is_kept() {
+fn piped_text_in_another_format_is_kept() {
     let base = TestBase::new();
     begin(&base);
     let said = "I found it.\n<journal>The parser drops a BOM.</journal>\n";
@@ -129,7 +129,7 @@ fn record_lines(lines: &[&str]) -> (TestBase, Ran) {
 }
 
 #[test]
-fn half_a_character_loses_no_sigil() {
+fn a_cut_character_loses_no_sigil() {
     let (base, ran) = record_lines(&[
         r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","model":"m"}"#,
         r#"{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d here\n<learning category=\"pitfall\" tags=\"locks\">A lock \ud83d must be dropped before a child is spawned.</learning>"}]},"session_id":"s"}"#,
@@ -142,7 +142,7 @@ fn half_a_character_loses_no_sigil() {
 }
 
 #[test]
-fn a_stream_of_codex_that_was_cut_behind_an_overcome_error_is_no_failure() {
+fn a_codex_stream_cut_after_a_recovered_error_is_not_a_failure() {
     let (base, ran) = record_lines(&[
         r#"{"type":"thread.started","thread_id":"t"}"#,
         r#"{"type":"turn.started"}"#,
@@ -154,7 +154,7 @@ fn a_stream_of_codex_that_was_cut_behind_an_overcome_error_is_no_failure() {
 }
 
 #[test]
-fn options_count_over_the_stream() {
+fn options_override_the_stream() {
     let more = ["--outcome", "partial", "--model", "opus", "--agent-exit", "0"];
     let (base, ran) = record("claude-max-turns.jsonl", &more);
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -182,7 +182,7 @@ fn the_library_reads_streams_in_a_text_too() {
     assert_eq!(by_text.head.files.created, ["src/lock.rs"]);
 }
 
-/// What git saw change is merged with what the tools tell, and counts where they disagree.
+/// Git's changes are merged with those of the tools, and win if they disagree.
 #[test]
 fn git_and_the_stream_are_merged() {
     let base = TestBase::new();

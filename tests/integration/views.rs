@@ -1,4 +1,4 @@
-//! The journal looked at from one side, on real files, and what a context says of what comes back.
+//! Views of the journal, on real files, and the recurring errors and files of a context.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn ids(iterations: &[IterationView]) -> Vec<&str> {
     iterations.iter().map(|view| view.id.as_str().strip_prefix("journal/").unwrap()).collect()
 }
 
-/// Returns the lines of `## Loop Status` in the context of a task that tell what comes back.
+/// Returns the lines of `## Loop Status` about recurring errors and files in the context of a task.
 fn told(memory: &Memory, task: &Task) -> Vec<String> {
     let context = memory.context(&Request { task: task.clone(), ..Request::default() }).unwrap();
     told_in(&context.text)
@@ -68,7 +68,7 @@ fn a_memory_without_attempts_has_empty_views() {
 }
 
 #[test]
-fn a_view_says_what_the_file_says() {
+fn a_view_matches_the_file() {
     let base = TestBase::new();
     let fields = "feature: storage\noutcome: failed\nerror_category: test_failure\nmodel: opus\nduration_secs: 42.5\ncost_usd: 0.25\ntokens_in: 7\ntokens_out: 8\nfiles: {created: [a], modified: [b], read: [c], relevant: [d]}";
     let body = "> Notes.\n\n## Summary\n\n> Sum.\n\n## What was tried\n\n> Tried.\n\n## Why it failed\n\n> Why.\n\n## Error output\n\n> Out.\n\n## Retry suggestion\n\n> Retry.\n\n## Decisions\n\n> Decided.\n\n## Errors\n\n> Errs.\n\n## Validation output\n\n> Val.";
@@ -92,7 +92,7 @@ fn a_view_says_what_the_file_says() {
 }
 
 #[test]
-fn iterations_are_told_newest_first_and_by_feature() {
+fn iterations_are_listed_newest_first_and_by_feature() {
     let base = TestBase::new();
     for (path, second, fields) in [
         ("journal/run-1/0001", 1, "feature: storage"),
@@ -140,7 +140,7 @@ fn iterations_are_told_newest_first_and_by_feature() {
 }
 
 #[test]
-fn a_broken_file_hides_no_other_and_is_told_of() {
+fn a_broken_file_is_reported_and_hides_no_other() {
     let base = TestBase::new();
     attempt(&base, "journal/run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
     base.write(".ralph/journal/run-1/0002.md", "---\nrun_id: run-1\niteration: [\n---\nfeature: storage\n");
@@ -168,7 +168,7 @@ fn files_are_counted_over_runs_and_the_archive() {
     for (path, second, fields) in [
         ("archive/journal/run-1/0001", 1, "feature: storage\nfiles: {created: [src/old.rs], read: [Cargo.toml]}"),
         ("journal/run-1/0002", 2, "feature: storage\nfiles: {modified: [src/old.rs], read: [src/old.rs, Cargo.toml]}"),
-        // It gets another name: one file goes, and one comes.
+        // A file is renamed: one disappears, and one appears.
         ("journal/run-2/0001", 3, "feature: storage\nfiles: {created: [src/new.rs], modified: [src/old.rs]}"),
         ("journal/run-2/0002", 4, "feature: storage\nfiles: {modified: [src/new.rs], relevant: [src/named.rs]}"),
         ("journal/run-2/0003", 5, "feature: search\nfiles: {modified: [src/new.rs], read: [src/found.rs]}"),
@@ -200,7 +200,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     attempt(&base, "journal/run-2/0001", 3, "feature: storage", &panicked("/tmp/x/src/b.rs:30:4"));
     attempt(&base, "journal/run-2/0002", 4, "feature: search", &panicked("src/c.rs:9"));
     attempt(&base, "journal/run-3/0001", 5, "feature: search", &error("only once"));
-    // What was done had no error, whatever stands there.
+    // A done attempt has no error, whatever its text is.
     attempt(&base, "journal/run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
     let memory = open(&base);
     let found = serde_json::to_value(memory.recurring_errors(Some("storage")).unwrap()).unwrap();
@@ -220,7 +220,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
 }
 
 #[test]
-fn a_context_tells_what_comes_back_in_its_feature() {
+fn a_context_shows_recurring_errors_of_its_feature() {
     let base = TestBase::new();
     base.write("src/db.rs", "").write("src/gone.rs", "").write("src/mine.rs", "");
     let files = "{modified: [src/db.rs, src/gone.rs, src/mine.rs, ../outside, /etc/passwd, .ralph/README.md]}";
@@ -251,7 +251,7 @@ fn a_context_tells_what_comes_back_in_its_feature() {
 }
 
 #[test]
-fn a_context_looks_back_over_the_last_iterations_of_a_feature() {
+fn a_context_covers_the_last_iterations_of_a_feature() {
     let base = TestBase::new();
     base.write("src/db.rs", "");
     for number in 1..=503 {
@@ -275,7 +275,7 @@ fn a_context_looks_back_over_the_last_iterations_of_a_feature() {
 }
 
 #[test]
-fn a_task_without_a_feature_hears_of_its_own_errors() {
+fn a_task_without_a_feature_sees_its_own_errors() {
     let base = TestBase::new();
     base.write("src/db.rs", "");
     let memory = open(&base);
@@ -298,10 +298,10 @@ fn a_task_without_a_feature_hears_of_its_own_errors() {
     // The warning says so, also to one who begins nothing.
     assert_eq!(told(&memory, &task), Vec::<String>::new());
     let context = fail(&task, "run-2", &boom(4));
-    // But where the warning says the same of these two, once is enough.
+    // If the warning covers these two, it is not repeated.
     assert!(context.contains("the last two with the same error"), "{context}");
     assert_eq!(told_in(&context), Vec::<String>::new());
-    // It stands there already, so it is named by its attempt.
+    // It is shown already, so it is identified by its attempt.
     let three = "- **Recurring error:** this error has occurred in 3 previous iterations (that of attempt 3 above)";
     assert_eq!(told(&memory, &task), [three]);
     assert_eq!(told_in(&fail(&task, "run-3", "something else")), [three]);

@@ -1,4 +1,4 @@
-//! What `watch` and `Memory::watch` tell, and what they do not.
+//! The events of `watch` and `Memory::watch`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::support::TestBase;
 /// Longer than anything takes, on however busy a machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The command at work; killed where a test fails.
+/// The running command; killed if a test fails.
 struct Command {
     child: Child,
     lines: Receiver<String>,
@@ -82,11 +82,11 @@ fn the_command_prints_what_it_indexed() {
         (&changed["indexed"], &changed["removed"]),
         (&vec![".ralph/knowledge/b.md"].into(), &Vec::<String>::new().into())
     );
-    // It is in the index, not only told.
+    // It is in the index, not only reported.
     let doctor = base.run(["doctor"]).stdout;
     assert!(doctor.contains("2 documents for 2 entries, 0 not indexed yet"), "{doctor}");
 
-    // In a folder that came with it, with what is wrong with it; and what is gone.
+    // In a folder that appeared with it, with its problems; and removed files.
     base.write(".ralph/knowledge/team/new/c.md", "no frontmatter\n");
     fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
     let (mut indexed, mut removed, mut problems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -105,7 +105,7 @@ fn the_command_prints_what_it_indexed() {
 }
 
 #[test]
-fn people_read_lines_without_what_a_terminal_acts_on() {
+fn printed_lines_contain_no_control_characters() {
     let base = TestBase::new();
     let command = Command::start(&base, &["--poll"]);
     assert_eq!(command.line(), "watching 0 entries in 2 folders, by checking every second; Ctrl-C ends it");
@@ -117,12 +117,12 @@ fn people_read_lines_without_what_a_terminal_acts_on() {
     let expected =
         [format!("warning: {shown}: {warning}"), "hint: rename the file".into(), format!("indexed  {shown}")];
     assert_eq!(told, BTreeSet::from(expected));
-    // The next commands read nothing anew.
+    // The next commands read nothing again.
     assert!(base.run(["search", "one"]).stdout.contains("Alpha"));
 }
 
 #[test]
-fn it_ends_when_nobody_reads() {
+fn watch_ends_when_its_output_is_closed() {
     let base = TestBase::new();
     let mut command = base.with(["watch", "--json"]).command();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -135,7 +135,7 @@ fn it_ends_when_nobody_reads() {
 }
 
 #[test]
-fn there_must_be_a_memory() {
+fn watch_requires_a_memory() {
     let base = TestBase::without_memory();
     let ran = base.run(["watch"]);
     assert_eq!(ran.code, Some(3), "{ran}");
@@ -150,7 +150,7 @@ fn changes(told: &Receiver<WatchEvent>) -> FileChanges {
     }
 }
 
-/// Puts together what is told until the program's own view is this one.
+/// Collects events until the known files are these.
 #[track_caller]
 fn until(told: &Receiver<WatchEvent>, view: &mut BTreeSet<String>, expected: &BTreeSet<String>) {
     while view != expected {
@@ -170,7 +170,7 @@ fn files(base: &TestBase) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_channel_tells_callers_of_the_library() {
+fn a_channel_reports_to_callers_of_the_library() {
     for mode in [WatchMode::Native, WatchMode::Poll] {
         let base = TestBase::new();
         let memory = Arc::new(Memory::open(&base.root()).unwrap());
@@ -178,11 +178,11 @@ fn a_channel_tells_callers_of_the_library() {
         let ready = watching.events().recv_timeout(LONGEST).unwrap();
         assert_eq!(ready, WatchEvent::Ready { entries: 0, folders: 2, polling: mode == WatchMode::Poll });
         let mut view = BTreeSet::new();
-        // What the caller itself writes is told as well.
+        // Writes of the caller itself are reported as well.
         memory.add(&Knowledge::new("Own", ["x"], "own")).unwrap();
         until(watching.events(), &mut view, &files(&base));
         assert_eq!(view, BTreeSet::from([".ralph/knowledge/own.md".to_owned()]));
-        // A folder that is renamed, made anew under its name, moved out, and all of it gone and back.
+        // A folder is renamed, created again under its name, moved out, and all of it removed and restored.
         for number in 0..3 {
             base.entry(&format!("team/n{number}"), &format!("N{number}"), "x", "n");
         }
@@ -204,7 +204,7 @@ fn a_channel_tells_callers_of_the_library() {
 }
 
 #[test]
-fn reading_is_no_change() {
+fn reading_is_not_a_change() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
@@ -213,15 +213,15 @@ fn reading_is_no_change() {
     for arguments in [["search", "one"].as_slice(), &["show", "a"], &["list"], &["check"], &["doctor"], &["status"]] {
         let _ = base.run(arguments).answer(0);
     }
-    // Bytes that are the same are no change, either.
+    // Equal bytes are not a change either.
     base.entry("a", "Alpha", "x", "one");
     base.entry("b", "Beta", "x", "two");
     assert_eq!(changes(watching.events()).indexed, [".ralph/knowledge/b.md"]);
 }
 
-/// Nobody takes what is told, for as long as it lasts; then all of it comes, put together.
+/// No event is received for as long as it lasts; then all of them arrive, combined.
 #[test]
-fn a_consumer_that_stalls_misses_nothing() {
+fn a_stalled_receiver_misses_nothing() {
     let base = TestBase::new();
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
     let watching = memory.watch(WatchMode::Native).unwrap();
@@ -242,17 +242,17 @@ fn a_consumer_that_stalls_misses_nothing() {
 }
 
 #[test]
-fn however_an_editor_saves_no_answer_is_stale() {
+fn no_answer_is_stale_however_an_editor_saves() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = saves::run(folder.path(), 5, 1);
     assert_eq!(outcome.saves, 50);
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_told_once_and_changes_are_told_all_the_same() {
+fn an_unwritable_cache_is_reported_once_and_changes_still_are() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
-    // A file stands in its place.
+    // A file is in its place.
     base.write(".ralph/cache", "no folder");
     let memory = Arc::new(Memory::open(&base.root()).unwrap());
     let watching = memory.watch(WatchMode::Native).unwrap();

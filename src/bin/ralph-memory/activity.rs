@@ -372,7 +372,7 @@ mod tests {
         let mut work = TimedWork::new();
         work.at(0, Work::Reading, Step::Began, 0, None);
         work.at(450, Work::Reading, Step::Ended, 0, None);
-        // The wait goes on as before, and the line stays for a moment.
+        // The wait continues, and the line stays for a moment.
         work.at(460, Work::AskingGit, Step::Began, 0, None);
         work.check(559, None);
         work.check(560, Some("Waiting for git · 0 s"));

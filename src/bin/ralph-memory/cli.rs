@@ -32,7 +32,7 @@ Exit codes:
   3    no memory here; ralph-memory init makes one
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
-  6    the file system said no: full, read-only, no permission
+  6    the file system refused: full, read-only, no permission
   70   a bug
   130  interrupted";
 

@@ -24,7 +24,7 @@ pub(crate) struct Globals {
     /// Show no progress, neither of long operations nor of the agent of a run
     #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
-    /// The time that is taken for now
+    /// The time to use instead of the clock
     #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
     now: Option<DateTime<Utc>>,
 }

@@ -85,7 +85,7 @@ impl Ui<'_> {
         write!(self.out, "{}", for_terminal(text))
     }
 
-    /// Writes a message beside the data. The command goes on if nobody can read it.
+    /// Writes a message beside the data. The command continues if nobody can read it.
     pub(crate) fn note(&mut self, text: &str) {
         let _ = writeln!(self.err, "{}", one_line(text));
     }

@@ -11,7 +11,7 @@ use crate::entry::attempt::{Files, Validation};
 use crate::sigil::defuse;
 use crate::text::words;
 
-/// Texts that try to be taken for something else.
+/// Texts that imitate other constructs.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-zé語 ]{1,40}",
@@ -110,7 +110,7 @@ fn statuses() -> impl Strategy<Value = Option<Status>> {
 }
 
 fn recurring() -> impl Strategy<Value = Recurring> {
-    // Some of the iterations stand in the context, and some of the files in their attempts.
+    // Some of the iterations are in the context, and some of the files in their attempts.
     let attempts = prop::collection::vec((0usize..2, 1u32..9), 2..6).prop_map(|all| {
         let id = |(run, number)| Id::parse(&format!("journal/{}/{number:04}", ["run-1a2b3c4d", "x"][run])).unwrap();
         all.into_iter().map(id).collect()
@@ -195,11 +195,11 @@ fn headings(text: &str) -> Vec<&str> {
     headings
 }
 
-/// Returns the headings that stand there when these entries are shown.
+/// Returns the headings of a context with these entries.
 fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     let is_shown = |id: &Id| context.attempts.contains(id);
     let mut expected = Vec::new();
-    // Which of the attempts stand in the first section is told by their order alone.
+    // Only their order shows which of the attempts are in the first section.
     let previous: Vec<&Past> = material.attempts.iter().filter(|past| is_shown(&past.id)).collect();
     let n_previous = context.text.lines().filter(|line| line.starts_with("### Attempt ")).count();
     if n_previous > 0 {
@@ -228,7 +228,7 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     }
     for id in known {
         let reference = material.knowledge.iter().find(|reference| reference.id == *id).unwrap();
-        expected.push(format!("### {}", foreign::line(&reference.title)).trim_end().to_owned());
+        expected.push(format!("### {}", escape::line(&reference.title)).trim_end().to_owned());
     }
     expected.extend((n_events > 0).then(|| "## Memory".to_owned()));
     expected.push("## What to Report".to_owned());
@@ -247,7 +247,7 @@ fn check_headings(material: &Material, context: &Context) {
     }
 }
 
-/// Every entry stands in one place, or is named as left out, or another one of its kind stands for it.
+/// Every entry is in one place, or is listed as left out, or is represented by a similar one.
 fn check_entries(material: &Material, context: &Context) {
     let shown: Vec<&Id> = context.entries.iter().chain(&context.attempts).collect();
     let distinct: HashSet<&Id> = shown.iter().copied().chain(&context.left_out).collect();

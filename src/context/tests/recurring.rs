@@ -1,4 +1,4 @@
-//! What is told of errors and files that come back, and where.
+//! Recurring errors and files in a context, and their places.
 
 use super::*;
 use crate::context::budget::Room;
@@ -58,7 +58,7 @@ fn an_error_shown_above_is_named_by_its_attempt() {
     check(&[2, 9], "error: <b> no", "2 previous iterations (that of attempt 2 above)");
     check(&[2, 9], "thread  panicked", "2 previous iterations (that of attempt 2 above)");
     check(&[1, 8, 9], "other", "3 previous iterations (that of attempt 1 above)");
-    // What stands there is not what it failed with, or the attempt is none of those above.
+    // The error above is another one, or the attempt is not among those above.
     check(&[2, 9], "elsewhere", "2 previous iterations: `elsewhere`");
     check(&[8, 9], "other", "2 previous iterations: `other`");
 }
@@ -73,7 +73,7 @@ fn the_warning_is_not_repeated() {
         bullets(&Material { attempts, status, recurring, ..Material::default() }, &[], "").errors.len()
     };
     assert_eq!(told(2, true, &[1, 2]), 0);
-    // Where it says less, or another error is meant, it is told.
+    // If it covers less, or there is another error, the bullet is shown.
     assert_eq!(told(2, true, &[1, 2, 3]), 1);
     assert_eq!(told(2, false, &[1, 2]), 1);
     assert_eq!(told(3, true, &[1, 2]), 1);

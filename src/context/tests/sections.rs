@@ -272,7 +272,7 @@ fn an_attempt_is_shown_once() {
         ..of_task(own)
     };
     let context = build(&material, default_budget(27_000, &material.instructions), 500);
-    // The newest stand among the task's attempts, and what had no room there in the run's journal.
+    // The newest are among the task's attempts, and those without room there are in the run's journal.
     let expected: Vec<String> =
         [3, 4, 5, 6, 7, 1, 2].iter().map(|number| format!("journal/run-1a2b3c4d/{number:04}")).collect();
     assert_eq!(lines(&context.attempts)[..7], expected);
@@ -327,7 +327,7 @@ fn of_similar_learnings_the_newest_is_shown() {
     check(&[("pitfall", nine, 1), ("other", ten, 2)], &["0", "1"]);
     check(&[("pitfall", "a b c d", 1), ("pitfall", "a b c d e", 2)], &["0", "1"]);
     check(&[("pitfall", "!", 1), ("pitfall", "?", 2)], &["0", "1"]);
-    // One that is like two which are not like each other stands for both, or gives way.
+    // One that is similar to two dissimilar ones represents both, or is left out.
     let (left, middle, right) = ("0 1 2 3 4 5 6 7 a", "0 1 2 3 4 5 6 7", "0 1 2 3 4 5 6 7 b");
     check(&[("pitfall", left, 1), ("pitfall", right, 1), ("pitfall", middle, 2)], &["2"]);
     check(&[("pitfall", left, 1), ("pitfall", right, 3), ("pitfall", middle, 2)], &["0", "1"]);

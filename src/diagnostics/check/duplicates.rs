@@ -1,4 +1,4 @@
-//! Finds knowledge entries that say the same and that writing did not merge: a person wrote one and an agent the other,
+//! Finds knowledge entries with the same content that writing did not merge: a person wrote one and an agent the other,
 //! one was written by hand, or the words of their titles are in another order.
 //!
 //! A false alarm costs more trust than a missed pair costs room, so only three signs count: equal titles, equal bodies,
@@ -18,18 +18,19 @@ use crate::text::fold;
 const MIN_BODY_WORDS: u32 = 5;
 /// Titles of fewer words than this are similar too easily.
 const MIN_TITLE_WORDS: usize = 3;
-/// The share of the longer title that the shorter one must have, in hundredths of its words, where it contains all words
-/// of the shorter one: 3 of 4, 5 of 7. Titles that each have a word of their own are not similar, however many they
-/// share: among 3,487 bug reports most of such pairs were two things, as `replace A by B` and `replace C by B` are.
+/// The share of the longer title that the shorter one must have, in hundredths of its words, where it contains all
+/// words of the shorter one: 3 of 4, 5 of 7. Titles that each have a word of their own are not similar, however many
+/// they share: among 3,487 bug reports most of such pairs were two things, as `replace A by B` and `replace C by B`
+/// are.
 const TITLE_OVERLAP: usize = 70;
 /// How many tags both must have where the words of the titles are not all the same.
 const MIN_SHARED_TAGS: usize = 2;
-/// A word that more titles of a scope have than this does not make two of them similar. It also limits how many pairs are
-/// compared.
+/// A word that more titles of a scope have than this does not make two of them similar. It also limits how many pairs
+/// are compared.
 const MAX_TITLES_WITH_WORD: usize = 50;
 
-/// Returns a problem for each entry that says the same as one whose path comes first. `replaced` are the entries that
-/// others replace, and are left alone.
+/// Returns a problem for each entry with the same content as one whose path comes first. `replaced` are the entries
+/// that others replace, and are left alone.
 pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
     let mut by_scope: HashMap<&Scope, Vec<&LiveEntry>> = HashMap::new();
     for item in live {
@@ -150,8 +151,8 @@ fn sets_apart(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit()) || is_negation(word)
 }
 
-/// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words but
-/// as many as could be missing.
+/// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words
+/// but as many as could be missing.
 fn deciding(words: &[u32]) -> &[u32] {
     let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
     &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]
@@ -162,7 +163,7 @@ mod tests {
     use super::super::tests::{named, now};
     use super::*;
 
-    /// Checks which of the entries are reported, with the first that they are like.
+    /// Checks which of the entries are reported, with the first similar one.
     #[track_caller]
     fn check(live: &[LiveEntry], expected: &[(&str, &str)]) {
         let found = find(live, &HashSet::new(), now());
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_alike_whatever_the_order_of_their_words() {
+    fn titles_are_similar_whatever_the_order_of_their_words() {
         check_titles("Cargo bench requires nightly", "cargo  bench requires Nightly", true);
         check_titles("Cargo bench requires nightly", "Cargo bench needs nightly", true);
         check_titles("Cargo bench requires nightly", "Nightly is required for cargo bench", true);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_must_be_shared_where_titles_are_only_alike() {
+    fn similar_titles_also_need_common_tags() {
         let pair = |title: &str, tags: &str| {
             [named("a", "Cargo bench needs nightly Rust", "x, y", "one"), named("b", title, tags, "two")]
         };
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn events_scopes_and_what_is_decided_are_left_alone() {
+    fn events_other_scopes_and_replaced_entries_are_left_alone() {
         let pair = |change: &dyn Fn(&mut LiveEntry)| {
             let mut other = named("b", "Same title", "x", "two");
             change(&mut other);

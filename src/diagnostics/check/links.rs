@@ -43,7 +43,7 @@ impl<'a> KnownNames<'a> {
                 let id = Id::parse(target);
                 let archived = id.filter(|id| self.archived.contains(id));
                 let message = match &archived {
-                    Some(_) => format!("the link `[[{target}]]` leads to an entry that is in the archive"),
+                    Some(_) => format!("the link `[[{target}]]` leads to an archived entry"),
                     None => format!("the link `[[{target}]]` leads to no entry"),
                 };
                 let hint = hints.entry(target).or_insert_with(|| match (archived, self.nearest.to(target)) {

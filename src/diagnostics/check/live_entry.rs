@@ -1,4 +1,4 @@
-//! A live entry, as the rules of `check` see it, and the problems that they report about it.
+//! A live entry, as the rules of `check` see it, and their problems.
 
 use crate::entry::path::display_path;
 use crate::entry::{Head, Id};

@@ -1,5 +1,4 @@
-//! What is wrong between entries that may each be in order: links to no entry, entries with the same content, and
-//! ids that replace nothing.
+//! Problems between entries: links to no entry, entries with the same content, and ids that replace nothing.
 //!
 //! Pure: heads and paths in, problems out. Problems inside one file were found when it was read, and are in its head.
 //! Journal entries are left alone, since they never change. An expired entry is not a problem either: it expires on its
@@ -23,7 +22,7 @@ use crate::retrieve::{circles, replaced};
 pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::usefulness::usefulness;
 
-/// Returns what is wrong between the live entries `live`. `archived` are the ids that the archive has.
+/// Returns the problems between the live entries `live`. `archived` are the ids in the archive.
 pub(crate) fn problems(live: &[LiveEntry], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
     let known = KnownNames::new(live, archived);
     let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
@@ -44,7 +43,7 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
         for (key, time) in [(created, item.head.created_at), ("updated_at", item.head.updated_at)] {
             let Some(time) = time.filter(|time| is_ahead(*time, now)) else { continue };
             let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
-            let message = format!("`{key}` is {time}, which has not come yet, so it does not make the entry a new one");
+            let message = format!("`{key}` is {time}, which is in the future, so it does not count as recent");
             let hint = "correct the clock of the machine that wrote it, and the time; or delete the entry";
             problems.push(item.warning(None, "from-the-future", message, hint.to_owned()));
         }
@@ -84,7 +83,7 @@ fn in_circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
                 "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others"
                     .to_owned();
             let problem = item.warning(None, "supersedes-cycle", message, hint);
-            // Readers do not learn that another entry is out of date, as the file says.
+            // Readers do not learn that another entry is out of date, contrary to the file.
             problems.push(Problem { severity: Severity::Error, ..problem });
         }
     }
@@ -118,7 +117,7 @@ mod tests {
         crate::entry::parse_time("2026-11-20").unwrap()
     }
 
-    /// Checks what is found: stem of the file, line, code, hint.
+    /// Checks the findings: stem of the file, line, code, hint.
     #[track_caller]
     fn check(live: &[LiveEntry], expected: &[(&str, u32, &str, &str)]) {
         let archived = [Id::parse("gone").unwrap()].into();
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_broken_links_the_first_are_told() {
+    fn the_first_of_many_broken_links_are_reported() {
         let linking = |n: usize| named("a", "Some title", "x", &"[[a]]\n\n[[nothing]]\n\n".repeat(n));
         let found = |n: usize| problems(&[linking(n)], &BTreeSet::new(), now()).finish();
         assert_eq!(found(20).0.len(), 20);
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_does_not_count_has_an_id_and_no_title() {
+    fn a_hidden_file_has_an_id_and_no_title() {
         let mut other = named("wal-mode", "Use the WAL", "sqlite", "text");
         other.counts = false;
         check(&[named("a", "Some title", "x", "[[wal-mode]]"), other.clone()], &[]);
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_replaces_nothing_is_found() {
+    fn supersedes_without_an_entry_is_found() {
         check(&[replacing("new", "old"), named("old", "Old", "a", "b")], &[]);
         check(&[replacing("new", "gone")], &[]);
         let old = named("old-way", "Old", "a", "b");

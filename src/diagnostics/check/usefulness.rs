@@ -1,4 +1,4 @@
-//! Whether entries help, as far as the journal shows. Pure: attempts in, notices out.
+//! Whether entries help, according to the journal. Pure: attempts in, notices out.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_helped_is_suspected() {
+    fn entries_that_never_helped_are_suspect() {
         use Outcome::{Blocked, Done, Failed, Interrupted, Retried};
         let mut attempts =
             vec![past(1, Failed, &["a", "b"]), past(2, Retried, &["a", "b"]), past(3, Interrupted, &["a"])];
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_had_use_for_is_unused() {
+    fn entries_in_no_context_are_unused() {
         let attempts =
             |days: u32| -> Vec<AttemptSummary> { (1..=days).map(|day| past(day, Outcome::Done, &["a"])).collect() };
         let unused = (".ralph/knowledge/b.md".to_owned(), "unused".to_owned());

@@ -1,4 +1,4 @@
-//! What the doctor's rules are given: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
+//! The input of the doctor's rules: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
 use crate::error::Problem;
 use crate::git::Uncommitted;

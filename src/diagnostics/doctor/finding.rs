@@ -32,7 +32,7 @@ pub struct Finding {
     pub hint: Option<Message>,
 }
 
-/// What [`Memory::doctor`](crate::Memory::doctor) found.
+/// The result of [`Memory::doctor`](crate::Memory::doctor).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     /// The findings, always in the same order.

@@ -10,8 +10,8 @@ pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
         GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
         GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
         GitFacts::Failed(reason) => {
-            let fix = "check the folder that it names; files of a clone, such as `HEAD` and `config` in a folder that is not a \
-                       repository of yours, can let git run programs there, so remove them before you run git";
+            let fix = "check the folder in the message; files of a clone, such as `HEAD` and `config` in a folder that \
+                       is not a repository of yours, can let git run programs there, so remove them before you run git";
             return vec![warning("git", format!("does not answer: {reason}"), fix)];
         }
         GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver } => {

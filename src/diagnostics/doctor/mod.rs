@@ -1,7 +1,6 @@
-//! The state of the memory as a whole: its folders, index, locks, servers and git, and how to fix what is wrong.
+//! The state of the memory as a whole: its folders, index, locks, servers and git, and how to fix problems.
 //!
-//! Pure: facts in, findings out. Nothing here changes anything. Entries that are wrong are the business of
-//! [`check`](mod@super::check).
+//! Pure: facts in, findings out. Nothing here changes anything. [`check`](mod@super::check) examines the entries.
 
 mod facts;
 mod finding;
@@ -211,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Checks what is found beside what is in order.
+    /// Checks the findings that differ from those of a healthy memory.
     #[track_caller]
     fn check(change: impl FnOnce(&mut MemoryFacts), expected: &[(&str, FindingState, &str)]) {
         let mut facts = facts();
@@ -227,7 +226,7 @@ mod tests {
     const ERROR: FindingState = FindingState::Error;
 
     #[test]
-    fn what_is_in_order_is_said_to_be() {
+    fn a_healthy_memory_is_reported_as_ok() {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), FindingState::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_looked_at() {
+    fn settings_are_examined() {
         let none = "there is no `config.toml`, so the defaults are in force";
         check(|facts| facts.has_settings = false, &[("settings", WARNING, none)]);
         let odd = "2 lines of `config.toml` that have no meaning";
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_looked_at() {
+    fn folders_are_examined() {
         let entries = |state| move |facts: &mut MemoryFacts| facts.entries[0].1 = state;
         let closed = "`knowledge/` cannot be opened, so nothing in it is found";
         check(entries(FolderState::Closed), &[("entries", ERROR, closed)]);
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_about_is_named() {
+    fn leftovers_are_listed() {
         let paths =
             |count: usize| Paths { named: ["a", "b", "c", "d"].map(str::to_owned)[..count.min(4)].to_vec(), count };
         let left = |detail| [("leftovers", WARNING, detail)];
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_over_the_limit_of_watches_are_told() {
+    fn folders_over_the_limit_of_watches_are_reported() {
         let detail = "101 folders to watch; a user may watch 100, in 128 programs";
         check(|facts| facts.survey.folders = 100, &[]);
         check(|facts| facts.survey.folders = 101, &[("watching", WARNING, detail)]);
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_told_of() {
+    fn git_is_examined() {
         let reason = "does not answer: dubious ownership";
         check(|facts| facts.git = GitFacts::Failed("dubious ownership".to_owned()), &[("git", WARNING, reason)]);
         let uncommitted = |changed: &[&str], untracked: &[&str], more| {

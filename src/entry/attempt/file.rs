@@ -41,8 +41,8 @@ pub(crate) enum Keep {
     End,
 }
 
-/// Returns a text in the form of a section: secrets redacted except those with an allowed fingerprint, line ends as `\n`,
-/// control and invisible characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
+/// Returns a text in the form of a section: secrets redacted except those with an allowed fingerprint, line ends as
+/// `\n`, control and invisible characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
 ///
 /// ```
 /// use ralph_memory::entry::attempt::{Keep, prepare_text};

@@ -21,13 +21,13 @@ pub(crate) use fingerprint::error_line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The agent said that it was done, and verification, if there was any, agreed.
+    /// The agent reported success, and verification, if there was any, agreed.
     Done,
-    /// The agent said that it failed.
+    /// The agent reported failure.
     Failed,
-    /// The agent said neither.
+    /// The agent reported neither.
     Blocked,
-    /// The agent said that it was done, and verification disagreed.
+    /// The agent reported success, and verification disagreed.
     Retried,
     /// The agent could not run, or crashed.
     Error,

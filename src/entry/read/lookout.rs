@@ -9,7 +9,7 @@ use crate::error::Severity;
 use crate::text::invisible;
 
 /// The hint for invisible characters.
-const UNSEEN_HINT: &str = "delete it, since nobody can review it; it is shown escaped";
+const INVISIBLE_HINT: &str = "delete it, since nobody can review it; it is shown escaped";
 
 impl EntryReader<'_> {
     /// Reports values that lost in a merge and are kept in comments.
@@ -77,7 +77,7 @@ impl EntryReader<'_> {
                 1 => format!("an invisible character is here: U+{first:04X}"),
                 _ => format!("{count} invisible characters are here, the first is U+{first:04X}"),
             };
-            self.report(Severity::Warning, "invisible-character", Some(at), &message, UNSEEN_HINT);
+            self.report(Severity::Warning, "invisible-character", Some(at), &message, INVISIBLE_HINT);
         }
     }
 
@@ -88,27 +88,25 @@ impl EntryReader<'_> {
         }
         let mut found: Vec<(usize, &String, char)> = Vec::new();
         for (key, value) in fields {
-            let (place, unseen) = (self.place_of(key), unseen(value));
-            let stands_there = |unseen: char| head.contains(unseen);
-            found.extend(
-                place.zip(unseen.filter(|unseen| !stands_there(*unseen))).map(|(at, unseen)| (at, key, unseen)),
-            );
+            let (place, hidden) = (self.place_of(key), first_invisible(value));
+            let is_plain = |hidden: char| head.contains(hidden);
+            found.extend(place.zip(hidden.filter(|hidden| !is_plain(*hidden))).map(|(at, hidden)| (at, key, hidden)));
         }
         found.sort();
-        for (at, key, unseen) in found {
+        for (at, key, hidden) in found {
             let message =
-                format!("`{key}` has an invisible character, written as an escape: U+{:04X}", u32::from(unseen));
-            self.report(Severity::Warning, "invisible-character", Some(at), &message, UNSEEN_HINT);
+                format!("`{key}` has an invisible character, written as an escape: U+{:04X}", u32::from(hidden));
+            self.report(Severity::Warning, "invisible-character", Some(at), &message, INVISIBLE_HINT);
         }
     }
 }
 
 /// Returns the first invisible character of a value.
-fn unseen(value: &Value) -> Option<char> {
+fn first_invisible(value: &Value) -> Option<char> {
     match value {
         Value::String(text) => invisible(text).next().map(|(_, character)| character),
-        Value::Array(items) => items.iter().find_map(unseen),
-        Value::Object(mapping) => mapping.values().find_map(unseen),
+        Value::Array(items) => items.iter().find_map(first_invisible),
+        Value::Object(mapping) => mapping.values().find_map(first_invisible),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

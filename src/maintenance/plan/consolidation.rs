@@ -51,8 +51,9 @@ pub(crate) struct PlannedMerge {
 /// Learnings belong together if they have the same category, scope, feature and kind of author, and half of all their
 /// tags in common, directly or through others. The newest of them keeps its text. Below it come the statements of the
 /// others, each under its title, block by block, without blocks that are there already; it gets their tags as well, and
-/// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have half
-/// of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes nothing.
+/// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have
+/// half of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes
+/// nothing.
 pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
     if learnings.len() <= most {
         return Vec::new();
@@ -249,8 +250,8 @@ fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>>
     }
 }
 
-/// Splits clusters that belong together into parts, each of which fits into one entry, while no two of them do. The first
-/// of each part can take the others.
+/// Splits clusters that belong together into parts, each of which fits into one entry, while no two of them do. The
+/// first of each part can take the others.
 fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
     if clusters.len() < 2 {
         return vec![clusters];

@@ -106,8 +106,8 @@ pub enum RecreateOutcome {
 impl QdrantClient {
     /// Creates the collections and the indexes that are missing, and reports where they differ from the settings.
     ///
-    /// `features` are those of the entries; they do not matter where there is one collection for all. Nothing that exists
-    /// is changed. It may be repeated, and run by several machines at the same time.
+    /// `features` are those of the entries; they do not matter where there is one collection for all. Nothing that
+    /// exists is changed. It may be repeated, and run by several machines at the same time.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The commands that the campaign runs, and the memory that they run in.
+//! The commands of the campaign, and their memory.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(super) in_steps: bool,
     /// Whether it writes the cache in a way that no command before it does.
     pub(super) writes_cache: bool,
-    /// Whether what was left of a first try that failed still shows behind a second one, and is told of.
+    /// Whether leftovers of a failed first try are still visible after a second one, and reported.
     pub(super) leaves_a_trace: bool,
 }
 

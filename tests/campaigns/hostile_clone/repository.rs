@@ -1,4 +1,4 @@
-//! Repositories in which somebody committed whatever stands under `.ralph/`, and what an archive may bring besides.
+//! Repositories with arbitrary committed files under `.ralph/`, and other content of an archive.
 
 use std::fs;
 use std::io::Write as _;
@@ -88,7 +88,7 @@ pub(crate) struct Clone {
     pub(crate) kinds: Vec<&'static str>,
 }
 
-/// Makes a repository below `place`, and clones it. `outside` is a folder that is none of its business.
+/// Creates a repository below `place`, and clones it. `outside` is an unrelated folder.
 pub(crate) fn make(place: &Path, template: &Template, outside: &Path, random: &mut Random) -> Clone {
     let mut kinds: Vec<&'static str> = KINDS.into_iter().filter(|_| random.below(4) == 0).collect();
     if kinds.is_empty() {
@@ -151,7 +151,7 @@ pub(crate) fn make(place: &Path, template: &Template, outside: &Path, random: &m
     Clone { root, top, without, kinds }
 }
 
-/// Runs git as the person does who made the repository, with nobody's settings.
+/// Runs git as the author of the repository does, without settings.
 fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder);
@@ -421,7 +421,7 @@ fn links(memory: &Path, outside: &Path, random: &mut Random) {
             continue;
         }
         let path = memory.join(name);
-        // What one link is in the place of, another one would be made outside.
+        // Behind a link, another one would be created outside.
         if path.parent().is_some_and(Path::is_symlink) {
             continue;
         }

@@ -52,7 +52,7 @@ impl Sentinel {
                 fs::write(folder.join(name), entry("Canary")).unwrap();
             }
         }
-        // What stands behind the links that are put in the place of a memory's own.
+        // The targets of links that replace files of the memory.
         let outside = place.join("outside");
         for folder in ["knowledge", "knowledge/team", "archive/knowledge", "archive/knowledge/team"] {
             fs::create_dir_all(outside.join(folder)).unwrap();

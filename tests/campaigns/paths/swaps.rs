@@ -29,7 +29,7 @@ const TARGETS: [&str; 9] = [
     "knowledge/team/note-4.md",
     "archive/knowledge/note-1.md",
 ];
-/// How many calls there are before another one is exchanged, and the memory is made anew.
+/// How many calls there are before another path is exchanged, and the memory is created again.
 const CALLS: usize = 10;
 
 /// Makes so many calls in memories that `fresh` makes.
@@ -44,7 +44,7 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
         fs::create_dir(&aside).unwrap();
         let link = aside.join("link");
         symlink(place.join("outside").join(target), &link).unwrap();
-        // A cache that could be taken for the memory's own.
+        // A cache that could be mistaken for the memory's own.
         copy(&root.join(".ralph/cache"), &place.join("outside/cache"), &|_| false);
         let mut sentinel = Sentinel::new(&place, &[root.join(".ralph"), aside.clone()]);
         let what = format!("seed {seed}, burst {burst}: links for {target}");
@@ -212,7 +212,7 @@ fn call(memory: &Memory, random: &mut Random, outcome: &mut Outcome, what: &str)
         }
     };
     outcome.done_under_swaps += usize::from(told.is_ok());
-    // What is refused is told by its path, which is the memory's own.
+    // A refused path is reported, which is the memory's own.
     let told = told.unwrap_or_else(|error| format!("{error:?}"));
     assert!(!told.contains(CANARY), "{what}: {told}");
     written

@@ -1,4 +1,4 @@
-//! The ten places where a secret stands in what an agent or an engineer writes down.
+//! The ten places of a secret in the notes of an agent or an engineer.
 
 use super::codes::percent;
 use super::kinds::{Leak, Shape};

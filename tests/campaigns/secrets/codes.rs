@@ -70,7 +70,7 @@ pub(crate) fn bech32(name: &str, bytes: &[u8]) -> String {
     format!("{name}1{text}").to_uppercase()
 }
 
-/// Returns what may stand in any part of a URL, the rest as percent and hex. Marks stay.
+/// Returns characters for any part of a URL, the others percent-encoded. Marks stay.
 pub(crate) fn percent(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.~".contains(letter) || !letter.is_ascii();
     let code = |letter: char| if is_plain(letter) { letter.to_string() } else { format!("%{:02X}", u32::from(letter)) };

@@ -1,8 +1,8 @@
-//! What fools detectors: text that looks like a secret and is none, and sentences about secrets.
+//! Decoys for detectors: text that looks like a secret and is not one, and sentences about secrets.
 
 /// Templates of decoys, a line or a few each.
 pub(crate) const DECOYS: [&str; 224] = [
-    // Where programs want a secret, and none stands.
+    // Places where programs expect a secret, without one.
     "docker run --rm -p 8080:80 -p «dig 4»:5432 registry.«host»/«word»:«ver»",
     "docker login -u ci -p \"$REGISTRY_TOKEN\" registry.«host»",
     "echo $CR_PAT | docker login ghcr.io -u ci --password-stdin",

@@ -8,11 +8,11 @@ use crate::random::Random;
 /// What the value of a secret is, which decides how it may be written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// A token that can be told by itself.
+    /// A token that is recognisable alone.
     Token,
-    /// A value that only its name tells to be a secret.
+    /// A value that only its name identifies as a secret.
     Named,
-    /// A password that people log in with; its name tells it.
+    /// A password that people log in with; its name identifies it.
     Password,
     /// A URL or connection string.
     Url,
@@ -35,7 +35,7 @@ pub(crate) struct Leak {
     pub(crate) name: String,
     /// Whose it is.
     pub(crate) service: &'static str,
-    /// What stands beside it, a name and a value: the id of the key, an account.
+    /// A name and a value beside it: the id of the key, an account.
     pub(crate) companion: Option<(String, String)>,
 }
 
@@ -304,7 +304,7 @@ fn service_account(random: &mut Random) -> String {
     format!("{}{}{}", WHOLE[0], lines.join("\n"), WHOLE[1])
 }
 
-/// A password as it stands in a URL.
+/// A password in a URL.
 fn in_url(random: &mut Random) -> String {
     let template = *random.pick(&[
         "«b62 16-32»",

@@ -1,4 +1,4 @@
-//! How a secret stands in a line of each language: an assignment, a mapping, a string.
+//! The form of a secret in a line of each language: an assignment, a mapping, a string.
 
 use super::kinds::{Leak, Shape};
 use super::template::{capital, fill, text, word};
@@ -10,7 +10,7 @@ impl Leak {
         matches!(self.shape, Shape::Block | Shape::Document)
     }
 
-    /// The value on one line, as it stands in a string literal.
+    /// The value on one line, as in a string literal.
     pub(crate) fn one_line(&self) -> String {
         match self.shape {
             Shape::Document => self.value.lines().map(str::trim).collect::<Vec<_>>().join(" "),
@@ -46,14 +46,14 @@ impl Leak {
     }
 }
 
-/// Says whether a shell takes this as one word as it stands.
+/// Returns whether a shell reads this as one word without quotes.
 fn is_plain(value: &str) -> bool {
     !value.contains(|letter: char| {
         letter.is_ascii() && !letter.is_ascii_alphanumeric() && !"-_./+=:@,%~".contains(letter)
     })
 }
 
-/// Quotes for a shell: as it stands where that does, else in quotes that expand nothing.
+/// Quotes for a shell: unquoted if possible, else in quotes that expand nothing.
 pub(crate) fn shell(random: &mut Random, value: &str) -> String {
     match random.below(3) {
         0 if is_plain(value) => value.to_owned(),
@@ -180,7 +180,7 @@ pub(crate) fn source(random: &mut Random, leak: &Leak) -> String {
     }
 }
 
-/// What tells the value in a log: its name and itself.
+/// The evidence for the value in a log: its name and itself.
 pub(crate) fn logged(random: &mut Random, leak: &Leak) -> String {
     let (value, snake) = (leak.one_line(), leak.snake());
     match leak.shape {

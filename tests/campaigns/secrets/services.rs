@@ -11,7 +11,7 @@ pub(crate) struct Service {
     pub(crate) owner: &'static str,
     pub(crate) names: &'static [&'static str],
     pub(crate) values: &'static [&'static str],
-    /// Whether the value alone says nothing, so that its name always stands beside it.
+    /// Whether the value alone is not recognisable, so that its name is always beside it.
     pub(crate) needs_name: bool,
 }
 

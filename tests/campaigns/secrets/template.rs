@@ -1,4 +1,4 @@
-//! Texts with random parts, told by templates.
+//! Texts with random parts, described by templates.
 //!
 //! A template is text as it stands, but for what is between `«` and `»`: a class of characters with a length
 //! (`«hex 40»`, `«A-Z2-7 16»`, `«url 20-30»`), alternatives (`«sk|rk»`), a word (`«word»`), or nothing (`«»`),

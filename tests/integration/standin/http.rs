@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) struct Call {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// What stands behind the `?`.
+    /// The part after the `?`.
     pub(crate) query: String,
     /// Names in lower case, and values.
     pub(crate) headers: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Servers that stand in for those that nobody has to have for the tests.
+//! Simulated servers, so that the tests need no real ones.
 
 pub(crate) mod http;
 pub(crate) mod ollama;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::http::{Call, Knobs, Reply, Server};
 
-/// Words that mean the same stand in one row.
+/// Words in one row have the same meaning.
 const MEANINGS: [&[&str]; 4] = [
     &["slow", "performance", "speed", "benchmark", "bench", "latency"],
     &["database", "sqlite", "storage", "persistence"],
@@ -25,7 +25,7 @@ pub(crate) struct Standin {
     _server: Server,
 }
 
-/// What it has, and what it was sent.
+/// Its state, and the requests that it got.
 pub(crate) struct State {
     pub(crate) models: Vec<String>,
     pub(crate) dimensions: usize,

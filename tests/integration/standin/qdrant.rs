@@ -43,11 +43,11 @@ struct Stored {
     version: u64,
 }
 
-/// What is wrong with a call: a status and what is said.
+/// The error of a call: a status and a message.
 type Refusal = (u16, String);
 
 impl Standin {
-    /// Starts a server without collections, which wants `key` where there is one.
+    /// Starts a server without collections, which requires `key` if it is given.
     pub(crate) fn start(key: Option<&str>) -> Standin {
         Standin::start_with(key, None)
     }
@@ -68,7 +68,7 @@ impl Standin {
         Standin { url: server.url.clone(), knobs, server: Some(server), state }
     }
 
-    /// Returns how many points a collection has; none where there is none of that name.
+    /// Returns how many points a collection has; none if it does not exist.
     pub(crate) fn count(&self, collection: &str) -> Option<usize> {
         Some(self.state.lock().unwrap().collections.get(collection)?.points.len())
     }
@@ -200,7 +200,7 @@ fn made(state: &mut State, name: &str, body: &Value) -> Result<Value, Refusal> {
     if state.collections.contains_key(name) {
         return Err((409, format!("Wrong input: Collection `{name}` already exists!")));
     }
-    // What it does not know is left out, and nothing is said of that.
+    // Unknown fields are ignored silently.
     let known = |from: &Value, keys: &[&str]| {
         let pairs = keys.iter().filter_map(|key| Some(((*key).to_owned(), from.get(*key)?.clone())));
         json!(pairs.collect::<serde_json::Map<_, _>>())

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Returns whether a filter lets a point through; an error says what is wrong with the filter.
+/// Returns whether a filter accepts a point; an error describes what is wrong with the filter.
 pub(super) fn lets_through(filter: &Value, id: &str, payload: &Value) -> Result<bool, String> {
     let Some(parts) = filter.as_object() else {
         return if filter.is_null() { Ok(true) } else { Err("a filter is no object".to_owned()) };

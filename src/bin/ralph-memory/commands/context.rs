@@ -34,7 +34,7 @@ pub(crate) struct ContextArgs {
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     strategy: Option<Strategy>,
-    /// The limit of iterations that the agent is told about; your own loop has to enforce it
+    /// The limit of iterations that the context mentions; your own loop has to enforce it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::ui::{self, Ui};
 /// The largest output of a verification that is read, in bytes.
 const MAX_TEXT: u64 = 64 * 1024 * 1024;
 
-/// End an iteration: read what its agent said, and write the journal
+/// End an iteration: read its agent's output, and write the journal
 ///
 /// Reads the elements that `context` asks the agent for: outcome, notes, knowledge, a failure report. An event stream
 /// or session file of Claude Code, Codex or opencode, of any length, also provides files, errors, cost, tokens and a
@@ -38,8 +38,8 @@ pub(crate) struct RecordArgs {
     /// that could not be recorded before
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Accept FILE as a saved attempt although it is outside of your state folders. Such a file states how verification
-    /// went and what a person said, so it must not come from an agent
+    /// Accept FILE as a saved attempt although it is outside of your state folders. Such a file states the result of
+    /// verification and a person's feedback, so it must not come from an agent
     #[arg(long, requires = "file")]
     kept: bool,
     /// The run of the iteration [default: `RALPH_RUN_ID`, else that of the open one]

@@ -37,7 +37,7 @@ pub(super) struct Add {
     /// The project paths that it is about. When they change much, it is marked as unverified.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
-    /// One to three questions that it answers, in the words of somebody who has the problem and does not know this: it
+    /// One to three questions that it answers, in the words of someone who has the problem and does not know this: it
     /// is found by them.
     #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
@@ -54,7 +54,7 @@ pub(super) struct Add {
 pub(super) struct AddAnswer {
     /// The entry's id
     id: String,
-    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it said this already)
+    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it has this content already)
     action: String,
     /// Its file in the project, which is reviewed and committed with the code
     path: String,
@@ -72,8 +72,9 @@ impl AgentTool for Add {
     const TITLE: &'static str = "Write knowledge down";
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
         and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
-        out something that the next person or agent on this project would otherwise have to find out again, once for each fact. \
-        Call search_memory first; where an agent's entry is out of date, give its title, and it gets your text. Anything \
+        out something that the next person or agent on this project would otherwise have to find out \
+        again, once for each fact. Call search_memory first; if an agent's entry is out of date, give its title, and it \
+        gets your text. Anything \
         else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
         your task, guesses, or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;

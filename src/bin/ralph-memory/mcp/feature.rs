@@ -158,9 +158,9 @@ impl AgentTool for Recent {
 impl AgentTool for FailuresTool {
     const NAME: &'static str = "get_failed_attempts";
     const TITLE: &'static str = "What failed before";
-    const DESCRIPTION: &'static str = "Lists the attempts that failed, newest first, of a task, of a feature or of the whole \
-        project: what was tried, why it failed, with which error, and what was suggested instead. Call it before you try \
-        again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
+    const DESCRIPTION: &'static str = "Lists the attempts that failed, newest first, of a task, of a feature or of the \
+        whole project: what was tried, why it failed, with which error, and what was suggested instead. Call it before \
+        you try again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
         reason why it works now. read_entry shows an attempt in full.";
     type Answer = IterationsAnswer;
 

@@ -17,9 +17,9 @@ const RECALL: &str = "Before you begin, read what this project's memory has on t
     instructions, and the code may have changed since: check what you rely on. The tool search_memory finds more, and \
     read_entry shows an entry in full.";
 
-const REFLECT: &str = "Look back at the work of this session, and write down what the next person or agent on this project would \
-    otherwise have to find out again: pitfalls, conventions, how tools behave here, what was decided and why, what was \
-    tried and does not work.
+const REFLECT: &str = "Look back at the work of this session, and write down what the next person or agent on this \
+    project would otherwise have to find out again: pitfalls, conventions, how tools behave here, what was decided and why, \
+    what was tried and does not work.
 
 1. List what you found out. Leave out what the code or its documentation says anyway, what is only the progress of this \
     task, what you did not check, and anything secret.

@@ -36,7 +36,8 @@ pub(super) const INSTRUCTIONS: &str = "The memory of this project: what earlier 
     - At the start of a task, call build_context with it, unless your prompt has that text already (`## Memory`).\n\
     - When something surprises you (an error, a tool, a test that fails), call search_memory with its words before you look \
     for the cause yourself; read_entry shows an entry in full.\n\
-    - When you found out something that the next agent would otherwise have to find out again, call add_knowledge, one fact each.\n\
+    - When you found out something that the next agent would otherwise have to find out again, call \
+    add_knowledge, one fact each.\n\
     - get_failed_attempts says what not to try again; get_feature_files where a feature lives; get_recent_iterations how it \
     goes.\n\
     \n\
@@ -196,7 +197,7 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Refuses a cursor where everything stands on one page.
+/// Refuses a cursor for a list with a single page.
 fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),

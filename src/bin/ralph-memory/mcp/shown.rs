@@ -1,7 +1,7 @@
-//! Text of entries, made safe for whoever reads an answer.
+//! Text of entries, made safe for readers of an answer.
 //!
-//! An answer is JSON, so no text can be taken for anything but the value that it is. It goes into a prompt and onto
-//! terminals all the same: sigils in it are defused, and what a terminal acts on is shown.
+//! An answer is JSON, so a text can only be a value. But it goes into prompts and onto terminals: sigils in it are
+//! defused, and control characters are made visible.
 
 use ralph_memory::context::defuse;
 use ralph_memory::text::for_terminal;
@@ -31,7 +31,7 @@ pub(super) fn ids(ids: &[Id]) -> Vec<String> {
     ids.iter().map(id).collect()
 }
 
-/// Returns an id, which is a file's name and may be anybody's text.
+/// Returns an id, which is a file's name and may come from anywhere.
 pub(super) fn id(id: &Id) -> String {
     text(id.as_str())
 }
@@ -45,7 +45,7 @@ pub(super) fn piece(text: &str, from: usize, most: usize) -> (&str, Option<usize
     (&rest[..end], Some(from + rest[..end].chars().count()))
 }
 
-/// Something wrong with one file of the memory, which kept nothing else from being answered.
+/// A problem of one file of the memory; the answer is complete otherwise.
 #[derive(Debug, Serialize)]
 pub(super) struct ToolProblem {
     /// The file
@@ -53,7 +53,7 @@ pub(super) struct ToolProblem {
     /// The line in it
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
-    /// What is wrong
+    /// The problem
     message: String,
     /// How to fix it
     hint: String,

@@ -28,7 +28,7 @@ A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{t
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
 
 Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
-know; a second Ctrl-C kills the agent, writes down what it said, and ends everything within two seconds.
+know; a second Ctrl-C kills the agent, saves its output, and ends everything within two seconds.
 
 Examples:
   ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
@@ -78,7 +78,7 @@ pub(crate) struct RunArgs {
     /// without one the agent's word counts]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) verify: Option<String>,
-    /// The command that sums up what it reads, for `llm-summarized` and `hybrid` [default: the setting
+    /// The command that summarises an iteration, for `llm-summarized` and `hybrid` [default: the setting
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) summarize: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     /// How the model is chosen [default: the setting `strategy.name`]
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     pub(super) strategy: Option<Strategy>,
-    /// How the progress of a run is told to a prompt [default: the setting `progress.strategy`]
+    /// How a prompt describes the progress of a run [default: the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
     pub(super) progress: Option<ProgressKind>,
     /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_attempts: Option<u32>,
     /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
-    /// `blocked`, and the run goes on
+    /// `blocked`, and the run continues
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) timeout: Option<Duration>,
     /// The longest that verification may take; then it has failed

@@ -71,7 +71,7 @@ pub(super) fn close(
     }
     let (exit, note) = match end {
         RunEnd::Done => return Ok(Exit::Done),
-        RunEnd::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` goes on".to_owned()),
+        RunEnd::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` continues".to_owned()),
         RunEnd::Limit(limit) => (Exit::No, limit_note(limit)),
         RunEnd::NotTicked(reason) => {
             (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
