@@ -30,11 +30,6 @@ fn options() -> Options {
 
 /// Returns the blocks of a body: text between blank lines, and fences with the blank lines in them. Each is without the
 /// blank lines around it.
-///
-/// ```
-/// use ralph_memory::entry::body::blocks;
-/// assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
-/// ```
 pub fn blocks(body: &str) -> Vec<&str> {
     parts(body).into_iter().map(bare).filter(|block| !block.is_empty()).collect()
 }
@@ -308,5 +303,10 @@ mod tests {
     #[test]
     fn cuts_are_at_character_ends() {
         check_cut("äöü äöü äöü", 19, Some("äöü\n\n[truncated]"));
+    }
+
+    #[test]
+    fn a_fence_is_one_block() {
+        assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
     }
 }

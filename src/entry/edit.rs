@@ -41,16 +41,6 @@ impl Change {
 }
 
 /// Returns the file `text` with the changes made, or why they cannot be made safely.
-///
-/// ```
-/// use ralph_memory::entry::edit::{Change, apply};
-/// let file = "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b]\n---\nbody\n";
-/// let changes = [Change::AddItems("tags", vec!["c".into()]), Change::Set("feature", "x".into())];
-/// assert_eq!(
-///     apply(file, &changes).unwrap(),
-///     "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b, c]\nfeature: \"x\"\n---\nbody\n",
-/// );
-/// ```
 pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
     let mut edited = text.to_owned();
     for change in changes {
@@ -478,5 +468,15 @@ mod tests {
                 prop_assert_eq!(tags_of(&edited), expected);
             }
         }
+    }
+
+    #[test]
+    fn an_edit_keeps_comments_and_quoting() {
+        let file = "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b]\n---\nbody\n";
+        let changes = [Change::AddItems("tags", vec!["c".into()]), Change::Set("feature", "x".into())];
+        assert_eq!(
+            apply(file, &changes).unwrap(),
+            "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b, c]\nfeature: \"x\"\n---\nbody\n",
+        );
     }
 }

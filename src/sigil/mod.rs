@@ -155,13 +155,6 @@ pub struct Said {
 ///
 /// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. The examples
 /// of the instructions are skipped silently.
-///
-/// ```
-/// use ralph_memory::sigil::{Sigil, tokens};
-/// let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
-/// assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
-/// assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
-/// ```
 pub fn tokens(text: &str) -> Tokens {
     let mut said = Tokens::default();
     tokens::scan(text, &mut |element| {
@@ -193,14 +186,6 @@ pub fn tokens(text: &str) -> Tokens {
 /// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the last one that
 /// names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Refused elements are listed up to
 /// `MAX_REFUSED`; the last of them counts the rest.
-///
-/// ```
-/// use ralph_memory::entry::Outcome;
-/// let text = "<task-done>t-1</task-done> No: <task-failed>t-1</task-failed> <task-done>t-2</task-done>";
-/// let said = ralph_memory::sigil::read(text, "t-1");
-/// assert_eq!(said.outcome, Some(Outcome::Failed));
-/// assert_eq!(said.refused[0].to_string(), "line 1: <task-done> names the task `t-2`, and this one is `t-1`");
-/// ```
 pub fn read(text: &str, task_id: &str) -> Said {
     let Tokens { sigils, refused } = tokens(text);
     let mut said = Said { refused, ..Said::default() };
@@ -261,7 +246,7 @@ impl Said {
 /// heading for suggestions gets a backslash.
 ///
 /// ```
-/// use ralph_memory::sigil::defuse;
+/// use ralph_memory::context::defuse;
 /// assert_eq!(defuse("say <task-done>t-1</task-done> or a < b"), "say &lt;task-done>t-1&lt;/task-done> or a < b");
 /// assert_eq!(defuse("## MEMORY_SUGGESTIONS"), "\\## MEMORY_SUGGESTIONS");
 /// ```

@@ -255,3 +255,18 @@ proptest! {
         prop_assert_eq!(found, expected, "{}", text);
     }
 }
+
+#[test]
+fn a_learning_needs_tags() {
+    let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
+    assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
+    assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
+}
+
+#[test]
+fn the_last_outcome_of_the_task_counts() {
+    let text = "<task-done>t-1</task-done> No: <task-failed>t-1</task-failed> <task-done>t-2</task-done>";
+    let said = read(text, "t-1");
+    assert_eq!(said.outcome, Some(Outcome::Failed));
+    assert_eq!(said.refused[0].to_string(), "line 1: <task-done> names the task `t-2`, and this one is `t-1`");
+}

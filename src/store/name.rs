@@ -18,12 +18,6 @@ const NAMELESS: &str = "entry";
 /// It consists of `a` to `z`, `0` to `9` and single `-` between them, has 1 to 80 bytes, and is no
 /// name that Windows reserves. Other scripts are transliterated. When `taken` says that the name is
 /// in use, `-2`, `-3` and so on is appended.
-///
-/// ```
-/// use ralph_memory::store::stem_for_title;
-/// assert_eq!(stem_for_title("Cargo bench requires nightly!", &|_| false), "cargo-bench-requires-nightly");
-/// assert_eq!(stem_for_title("../../etc/passwd", &|stem| stem == "etc-passwd"), "etc-passwd-2");
-/// ```
 pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let mut base = slug::slugify(nfc(title));
     if base.is_empty() {
@@ -61,12 +55,6 @@ fn cut_at_word(slug: &str, limit: usize) -> &str {
 
 /// Returns whether no file and no folder may have the name on Windows: it means a device there, with any
 /// extension, or ends in a dot, which Windows drops.
-///
-/// ```
-/// use ralph_memory::store::is_reserved_name;
-/// assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
-/// assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
-/// ```
 pub(crate) fn is_reserved_name(name: &str) -> bool {
     let device = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_port = |prefix: &str| {
@@ -125,15 +113,6 @@ pub(super) fn is_conflict(name: &str) -> bool {
 
 /// Returns the path in the archive of the file at `path`: the same path there; if that is taken, or the file is only a
 /// version of one that stays, with the time in its name. Both are relative to `.ralph/`.
-///
-/// ```
-/// use ralph_memory::store::archived_path;
-/// let at = "2026-02-17T12:00:00Z".parse()?;
-/// assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
-/// let taken = |path: &str| path == "archive/knowledge/a.md";
-/// assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
-/// # Ok::<(), chrono::ParseError>(())
-/// ```
 pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
     let (folder, name) = archive_folder(path);
     let plain = format!("{folder}/{name}");
@@ -152,13 +131,6 @@ pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, tak
 
 /// Returns the stem of the entry that an archived version belongs to, the time of archiving in its name, and the number
 /// of the version within that second; `None` for the stem of an entry.
-///
-/// ```
-/// use ralph_memory::store::version_of;
-/// assert_eq!(version_of("wal-mode.20260217T120000Z-12"), Some(("wal-mode", "20260217T120000Z", 12)));
-/// assert_eq!(version_of("wal-mode.conflict-20260217T120000Z"), Some(("wal-mode", "20260217T120000Z", 1)));
-/// assert_eq!(version_of("notes-on-1.2"), None);
-/// ```
 pub fn version_of(stem: &str) -> Option<(&str, &str, u32)> {
     let (entry, version) = stem.rsplit_once('.')?;
     let version = version.strip_prefix("conflict-").unwrap_or(version);
@@ -263,5 +235,32 @@ mod tests {
         let long = stamped_name(&format!("{}.md", "é".repeat(126)), Stamp::Conflict, at, 12);
         assert!(long.len() <= 255 && long.len() >= 254, "{}", long.len());
         assert!(long.ends_with("é.conflict-20260217T120000Z-12.md"), "{long}");
+    }
+
+    #[test]
+    fn titles_become_stems() {
+        assert_eq!(stem_for_title("Cargo bench requires nightly!", &|_| false), "cargo-bench-requires-nightly");
+        assert_eq!(stem_for_title("../../etc/passwd", &|stem| stem == "etc-passwd"), "etc-passwd-2");
+    }
+
+    #[test]
+    fn device_names_are_reserved() {
+        assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
+        assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
+    }
+
+    #[test]
+    fn an_archived_path_is_free() {
+        let at = "2026-02-17T12:00:00Z".parse().unwrap();
+        assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
+        let taken = |path: &str| path == "archive/knowledge/a.md";
+        assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
+    }
+
+    #[test]
+    fn versions_are_recognised() {
+        assert_eq!(version_of("wal-mode.20260217T120000Z-12"), Some(("wal-mode", "20260217T120000Z", 12)));
+        assert_eq!(version_of("wal-mode.conflict-20260217T120000Z"), Some(("wal-mode", "20260217T120000Z", 1)));
+        assert_eq!(version_of("notes-on-1.2"), None);
     }
 }

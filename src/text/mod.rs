@@ -35,12 +35,6 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 
 /// Returns the line of `text` that shares most words with `query`, cut between words to at most `limit` characters
 /// around the first shared word. Without a shared word it is the first line.
-///
-/// ```
-/// use ralph_memory::text::excerpt;
-/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
-/// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
-/// ```
 pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
     // Words count as the same if they begin alike, which is close to what the index does.
     let beginning = |word: &str| word.chars().take(5).collect::<String>();
@@ -205,5 +199,14 @@ mod tests {
         assert_eq!(estimate_tokens(""), 0);
         assert_eq!(estimate_tokens(&"a".repeat(33)), 10);
         assert_eq!(estimate_tokens(&"語".repeat(10)), 11);
+    }
+
+    #[test]
+    fn an_excerpt_is_the_line_with_most_shared_words() {
+        assert_eq!(
+            excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80),
+            "The nightly toolchain is pinned."
+        );
+        assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
     }
 }

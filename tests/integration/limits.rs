@@ -112,7 +112,10 @@ fn a_run_at_its_cost_limit_begins_no_iteration() {
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(ran.stdout.contains("3 (3 blocked)") && ran.stdout.contains("limit        --max-cost\n"), "{ran}");
-    assert!(ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with more"), "{ran}");
+    assert!(
+        ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with a higher limit"),
+        "{ran}"
+    );
     // What it spent before it was gone on with counts, and so does the limit.
     let ran = resume(&base, &["--json"]);
     assert_eq!((&ran.json(1)["iteration_count"], &ran.json(1)["limit"]), (&0.into(), &"--max-cost".into()), "{ran}");
