@@ -146,7 +146,19 @@ impl Played {
     fn play(&self) -> String {
         heed_interrupts();
         let agent = format!("sh {}", self.beside().join("agent.sh").display());
-        let begun = ["--task-file", "todo.md", "--agent", &agent, "--verify", "sh check.sh", "--max-iterations", "20"];
+        // With room for every attempt: how long a duration is does not decide what is left out.
+        let begun = [
+            "--task-file",
+            "todo.md",
+            "--agent",
+            &agent,
+            "--verify",
+            "sh check.sh",
+            "--max-iterations",
+            "20",
+            "--budget",
+            "80000",
+        ];
         let (code, mut said) = self.run(&begun);
         assert_eq!(code, Some(130), "{said}");
         // A run that is killed leaves its agent, which must be gone before the run is resumed.

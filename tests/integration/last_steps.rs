@@ -15,7 +15,7 @@ fn campaign(way: Way) {
     let outcome = last_step::faults(place.path(), Path::new(PROGRAM), way, (FIRST, STEP), true);
     assert!(outcome.faults.is_empty(), "{}", outcome.faults.join("\n"));
     // Some operations keep the attempt from the journal, and others do not matter.
-    assert!(outcome.brought_back >= 3 && outcome.runs > outcome.brought_back, "{outcome:?}");
+    assert!(outcome.brought_back >= 1 && outcome.runs > outcome.brought_back, "{outcome:?}");
 }
 
 #[test]
