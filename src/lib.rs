@@ -82,24 +82,24 @@
 //!
 //! * Files are the truth: every answer is the same after `.ralph/cache/` is deleted, scores included.
 //! * Reading never writes to a file that is under version control.
-//! * Only bytes that were read are replaced, and a replaced body is in the archive before the new one
-//!   is in place. A version that an editor saves at that very moment is kept and reported.
+//! * Only bytes that were read are replaced, and the archive has the old body before the new one is in place. A version
+//!   that an editor saves at that moment is kept and reported.
 //! * One bad file never hides another.
 //! * A locked, broken or missing cache makes a call slower, never wrong, and never fails a write.
 //! * Equal input gives equal bytes. A context never exceeds its budget.
 //! * Text of an entry reaches a path only as a slug, a terminal only sanitised, a prompt only folded to a line, quoted
-//! or fenced, and with sigils defused.
-//! * Text that looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has `[redacted:
-//! PATTERN]` in its place.
+//!   or fenced, and with sigils defused.
+//! * Text that looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
+//!   `[redacted: PATTERN]` in its place.
 //! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.
-//! * What a journal file says never changes, and nothing that can be told from the journal is kept anywhere
-//!   else.
-//! * An attempt whose agent has ended is in the journal, or, where [`Memory::keeping_in`] names a folder, in a file
-//!   that the error names and [`Memory::record_kept`] takes.
-//! * Tidying up deletes nothing: it moves files to the archive, when that is asked for, and what is told of the
-//!   journal stays the same.
-//! * A file that comes with a repository names no command that is run, no address that text is sent to and nothing else of a server.
+//! * A journal file never changes, and everything that follows from the journal is computed from it.
+//! * An attempt whose agent has ended is in the journal, or, if [`Memory::keeping_in`] names a folder, in a file that the
+//!   error names and [`Memory::record_kept`] reads.
+//! * `prune` and `consolidate` delete nothing. They move files to the archive, and every count from the journal stays the
+//!   same.
+//! * A file that comes with a repository names no command to run, no address to send text to, and nothing else of a
+//!   server.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]
