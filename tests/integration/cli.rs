@@ -224,7 +224,7 @@ fn add_refuses_invalid_knowledge() {
     assert_snapshot!(add(&["--title", "T", "--tags", "a", "--body", "b", "--scope", "everyone"]), @"
     exit 2
     --- stderr
-    error: invalid value 'everyone' for '--scope <SCOPE>': none of `project`, `feature:NAME`, `section:ID` and `task:ID`
+    error: invalid value 'everyone' for '--scope <SCOPE>': not one of `project`, `feature:NAME`, `section:ID` and `task:ID`
 
     For more information, try '--help'.
     ");
@@ -238,7 +238,7 @@ fn add_refuses_invalid_knowledge() {
     assert_snapshot!(add(&["--title", "T", "--tags", "a", "--body", "b", "--source", "cat"]), @"
     exit 2
     --- stderr
-    error: invalid value 'cat' for '--source <SOURCE>': none of human, agent, coder, reviewer, orchestrator, coordinator
+    error: invalid value 'cat' for '--source <SOURCE>': not one of human, agent, coder, reviewer, orchestrator, coordinator
 
     For more information, try '--help'.
     ");

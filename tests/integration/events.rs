@@ -353,7 +353,7 @@ fn invalid_events_are_refused_with_a_reason() {
     let base = TestBase::new();
     let long = "x".repeat(801);
     for (arguments, reason) in [
-        (["--event", "gossip", "--summary", "x"], "none of submission, rejection"),
+        (["--event", "gossip", "--summary", "x"], "not one of submission, rejection"),
         (["--event", "hint", "--summary", " "], "summary: it is empty"),
         (["--event", "hint", "--summary", &long], "it has 801 characters; the limit is 800"),
     ] {

@@ -148,13 +148,14 @@ impl ActivityLine {
     /// Draws the line with this text, or erases it if there is none.
     fn show(&mut self, text: Option<String>) {
         let Some(text) = text.filter(|_| !self.is_closed) else {
-            IS_SHOWN.store(false, Ordering::SeqCst);
             if let Some(bar) = self.own.take() {
                 bar.finish_and_clear();
             }
             if let Some(bar) = self.lent.as_ref().filter(|_| mem::take(&mut self.is_on_lent)) {
                 bar.set_message("");
             }
+            // Only now: a writer that sees it does not wait for the line, which would be erased over its text.
+            IS_SHOWN.store(false, Ordering::SeqCst);
             return;
         };
         if let Some(bar) = &self.lent {

@@ -21,7 +21,7 @@ pub(crate) fn id(text: &str) -> Result<Id, String> {
 /// Reads a scope.
 pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     match Scope::from(text.trim().to_owned()) {
-        Scope::Unknown(_) => Err("none of `project`, `feature:NAME`, `section:ID` and `task:ID`".to_owned()),
+        Scope::Unknown(_) => Err("not one of `project`, `feature:NAME`, `section:ID` and `task:ID`".to_owned()),
         scope => Ok(scope),
     }
 }
@@ -37,25 +37,25 @@ pub(crate) fn kind(text: &str) -> Result<ralph_memory::Kind, String> {
 /// Reads who wrote an entry.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
     let names: Vec<&str> = Source::ALL.iter().map(|source| source.as_str()).collect();
-    Source::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+    Source::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// Reads a strategy.
 pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
     let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
-    Strategy::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+    Strategy::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// Reads a way to report progress.
 pub(crate) fn progress(text: &str) -> Result<ProgressKind, String> {
     let names: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    ProgressKind::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+    ProgressKind::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// Reads how an attempt ended.
 pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
     let names: Vec<&str> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-    Outcome::parse(text).ok_or_else(|| format!("none of {}", names.join(", ")))
+    Outcome::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// The format of an agent's output.

@@ -61,7 +61,7 @@ pub(crate) struct NoteArgs {
 }
 
 fn event(text: &str) -> Result<String, String> {
-    if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("none of {}", EVENTS.join(", "))) }
+    if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("not one of {}", EVENTS.join(", "))) }
 }
 
 fn details(text: &str) -> Result<Map<String, Value>, String> {
