@@ -84,14 +84,6 @@ pub(crate) struct Choice {
 
 /// Returns the model for the next iteration: the first matching rule counts, in the order of the documented table.
 /// `fixed` is the model of [`Strategy::Fixed`]; the default is the middle one.
-///
-/// ```
-/// use ralph_memory::strategy::{Evidence, MODELS, Models, Strategy, choose};
-/// let models = MODELS.map(str::to_owned);
-/// let evidence = Evidence { streak: 2, rung: 2, attempts: 2, ..Evidence::default() };
-/// let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, evidence);
-/// assert_eq!((choice.model.as_str(), choice.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
-/// ```
 pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evidence: Evidence<'_>) -> Choice {
     let choice = |model: &str, rationale: &str| Choice { model: model.to_owned(), rationale: rationale.to_owned() };
     if let Some(hint) = evidence.hint {
@@ -213,5 +205,16 @@ mod tests {
     #[test]
     fn the_settings_begin_with_these_models() {
         assert_eq!(MODELS.as_slice(), crate::settings::Settings::default().models);
+    }
+
+    #[test]
+    fn the_reason_counts_the_failures() {
+        let models = MODELS.map(str::to_owned);
+        let evidence = Evidence { streak: 2, rung: 2, attempts: 2, ..Evidence::default() };
+        let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, evidence);
+        assert_eq!(
+            (choice.model.as_str(), choice.rationale.as_str()),
+            ("opus", "escalated after 2 consecutive failures")
+        );
     }
 }

@@ -32,7 +32,7 @@ fn options() -> Options {
 /// blank lines around it.
 ///
 /// ```
-/// use ralph_memory::entry::body::blocks;
+/// use ralph_memory::internals::entry::blocks;
 /// assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
 /// ```
 pub fn blocks(body: &str) -> Vec<&str> {

@@ -43,7 +43,7 @@ impl Change {
 /// Returns the file `text` with the changes made, or why they cannot be made safely.
 ///
 /// ```
-/// use ralph_memory::entry::edit::{Change, apply};
+/// use ralph_memory::internals::entry::{Change, apply};
 /// let file = "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b]\n---\nbody\n";
 /// let changes = [Change::AddItems("tags", vec!["c".into()]), Change::Set("feature", "x".into())];
 /// assert_eq!(

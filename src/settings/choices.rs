@@ -44,7 +44,7 @@ choice! {
     /// How a model is chosen.
     ///
     /// ```
-    /// use ralph_memory::strategy::Strategy;
+    /// use ralph_memory::settings::Strategy;
     /// assert_eq!(Strategy::parse("escalate"), Some(Strategy::Escalate));
     /// assert_eq!(Strategy::default().as_str(), "cost-optimized");
     /// ```

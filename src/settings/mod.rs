@@ -450,4 +450,10 @@ mod tests {
         let key = Settings::default().read_env([("RALPH_MEMORY_QDRANT__API_KEY", "a\nb")].into_iter()).unwrap_err();
         assert!(!key.to_string().contains("a\nb"), "an error shows no key");
     }
+
+    #[test]
+    fn every_setting_has_a_variable() {
+        let names: Vec<_> = ALL.iter().map(|setting| setting.env()).collect();
+        assert!(names.contains(&"RALPH_MEMORY_CONTEXT__BUDGET".to_owned()));
+    }
 }

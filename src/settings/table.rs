@@ -82,11 +82,6 @@ impl Setting {
     }
 
     /// Returns the environment variable that overrides it.
-    ///
-    /// ```
-    /// let names: Vec<_> = ralph_memory::settings::ALL.iter().map(|setting| setting.env()).collect();
-    /// assert!(names.contains(&"RALPH_MEMORY_CONTEXT__BUDGET".to_owned()));
-    /// ```
     pub(crate) fn env(&self) -> String {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }

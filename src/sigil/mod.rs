@@ -157,9 +157,9 @@ pub struct Said {
 /// of the instructions are skipped silently.
 ///
 /// ```
-/// use ralph_memory::sigil::{Sigil, tokens};
+/// use ralph_memory::internals::sigil::tokens;
 /// let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
-/// assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
+/// assert_eq!(said.sigils.len(), 1);
 /// assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
 /// ```
 pub fn tokens(text: &str) -> Tokens {
@@ -197,7 +197,7 @@ pub fn tokens(text: &str) -> Tokens {
 /// ```
 /// use ralph_memory::entry::Outcome;
 /// let text = "<task-done>t-1</task-done> No: <task-failed>t-1</task-failed> <task-done>t-2</task-done>";
-/// let said = ralph_memory::sigil::read(text, "t-1");
+/// let said = ralph_memory::internals::sigil::read(text, "t-1");
 /// assert_eq!(said.outcome, Some(Outcome::Failed));
 /// assert_eq!(said.refused[0].to_string(), "line 1: <task-done> names the task `t-2`, and this one is `t-1`");
 /// ```
@@ -261,7 +261,7 @@ impl Said {
 /// heading for suggestions gets a backslash.
 ///
 /// ```
-/// use ralph_memory::sigil::defuse;
+/// use ralph_memory::context::defuse;
 /// assert_eq!(defuse("say <task-done>t-1</task-done> or a < b"), "say &lt;task-done>t-1&lt;/task-done> or a < b");
 /// assert_eq!(defuse("## MEMORY_SUGGESTIONS"), "\\## MEMORY_SUGGESTIONS");
 /// ```

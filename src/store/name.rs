@@ -20,7 +20,7 @@ const NAMELESS: &str = "entry";
 /// in use, `-2`, `-3` and so on is appended.
 ///
 /// ```
-/// use ralph_memory::store::stem_for_title;
+/// use ralph_memory::internals::stem_for_title;
 /// assert_eq!(stem_for_title("Cargo bench requires nightly!", &|_| false), "cargo-bench-requires-nightly");
 /// assert_eq!(stem_for_title("../../etc/passwd", &|stem| stem == "etc-passwd"), "etc-passwd-2");
 /// ```
@@ -61,12 +61,6 @@ fn cut_at_word(slug: &str, limit: usize) -> &str {
 
 /// Returns whether no file and no folder may have the name on Windows: it means a device there, with any
 /// extension, or ends in a dot, which Windows drops.
-///
-/// ```
-/// use ralph_memory::store::is_reserved_name;
-/// assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
-/// assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
-/// ```
 pub(crate) fn is_reserved_name(name: &str) -> bool {
     let device = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_port = |prefix: &str| {
@@ -125,15 +119,6 @@ pub(super) fn is_conflict(name: &str) -> bool {
 
 /// Returns the path in the archive of the file at `path`: the same path there; if that is taken, or the file is only a
 /// version of one that stays, with the time in its name. Both are relative to `.ralph/`.
-///
-/// ```
-/// use ralph_memory::store::archived_path;
-/// let at = "2026-02-17T12:00:00Z".parse()?;
-/// assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
-/// let taken = |path: &str| path == "archive/knowledge/a.md";
-/// assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
-/// # Ok::<(), chrono::ParseError>(())
-/// ```
 pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
     let (folder, name) = archive_folder(path);
     let plain = format!("{folder}/{name}");
@@ -154,7 +139,7 @@ pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, tak
 /// of the version within that second; `None` for the stem of an entry.
 ///
 /// ```
-/// use ralph_memory::store::version_of;
+/// use ralph_memory::internals::version_of;
 /// assert_eq!(version_of("wal-mode.20260217T120000Z-12"), Some(("wal-mode", "20260217T120000Z", 12)));
 /// assert_eq!(version_of("wal-mode.conflict-20260217T120000Z"), Some(("wal-mode", "20260217T120000Z", 1)));
 /// assert_eq!(version_of("notes-on-1.2"), None);
@@ -263,5 +248,19 @@ mod tests {
         let long = stamped_name(&format!("{}.md", "é".repeat(126)), Stamp::Conflict, at, 12);
         assert!(long.len() <= 255 && long.len() >= 254, "{}", long.len());
         assert!(long.ends_with("é.conflict-20260217T120000Z-12.md"), "{long}");
+    }
+
+    #[test]
+    fn devices_and_names_that_end_in_a_dot_are_reserved() {
+        assert!(is_reserved_name("NUL") && is_reserved_name("com1.md") && is_reserved_name("run."));
+        assert!(!is_reserved_name("null") && !is_reserved_name("run.nul"));
+    }
+
+    #[test]
+    fn an_archived_file_gets_the_time_where_its_path_is_taken() {
+        let at = "2026-02-17T12:00:00Z".parse().unwrap();
+        assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
+        let taken = |path: &str| path == "archive/knowledge/a.md";
+        assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
     }
 }

@@ -78,12 +78,6 @@ const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 const FLAG_TAGS: usize = 6;
 
 /// Returns the characters of `text` that no reader sees and no writing needs, and where each stands, in bytes.
-///
-/// ```
-/// use ralph_memory::text::invisible;
-/// assert_eq!(invisible("a\u{200b}b\u{e0041}").collect::<Vec<_>>(), [(1, '\u{200b}'), (5, '\u{e0041}')]);
-/// assert_eq!(invisible("👩\u{200d}🔬, می\u{200c}خواهم").count(), 0);
-/// ```
 pub(crate) fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     // Most text has no other characters, which is told at once.
     let text = if text.is_ascii() { "" } else { text };
@@ -244,5 +238,11 @@ mod tests {
             let found: Vec<_> = invisible(text).collect();
             assert_eq!(found, [], "{text}");
         }
+    }
+
+    #[test]
+    fn joiners_that_a_script_needs_are_seen() {
+        assert_eq!(invisible("a\u{200b}b\u{e0041}").collect::<Vec<_>>(), [(1, '\u{200b}'), (5, '\u{e0041}')]);
+        assert_eq!(invisible("👩\u{200d}🔬, می\u{200c}خواهم").count(), 0);
     }
 }

@@ -35,12 +35,6 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
 
 /// Returns the line of `text` that shares most words with `query`, cut between words to at most
 /// `limit` characters around the first word that is shared. Where none is, it is the first line.
-///
-/// ```
-/// use ralph_memory::text::excerpt;
-/// assert_eq!(excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80), "The nightly toolchain is pinned.");
-/// assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
-/// ```
 pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
     // Words count as the same when they begin alike, which is near enough to what the index does.
     let beginning = |word: &str| word.chars().take(5).collect::<String>();
@@ -206,5 +200,12 @@ mod tests {
         assert_eq!(estimate_tokens(""), 0);
         assert_eq!(estimate_tokens(&"a".repeat(33)), 10);
         assert_eq!(estimate_tokens(&"語".repeat(10)), 11);
+    }
+
+    #[test]
+    fn excerpts_are_cut_around_the_first_shared_word() {
+        let text = "First.\n\nThe nightly toolchain is pinned.";
+        assert_eq!(excerpt(text, "toolchains", 80), "The nightly toolchain is pinned.");
+        assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
     }
 }

@@ -43,11 +43,6 @@ pub(crate) enum Keep {
 
 /// Returns a text in the form of a section: secrets redacted except those with an allowed fingerprint, line ends as `\n`,
 /// control and invisible characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
-///
-/// ```
-/// use ralph_memory::entry::attempt::{Keep, prepare_text};
-/// assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
-/// ```
 pub(crate) fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String {
     prepare(text, keep, MAX_SECTION_BYTES, allowed)
 }

@@ -13,13 +13,6 @@ const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "mi
 
 /// Returns a hash of an error's text, equal for texts that differ only in case, white space, paths, numbers and
 /// addresses; `None` for a text without a letter.
-///
-/// ```
-/// use ralph_memory::entry::attempt::error_fingerprint;
-/// let one = error_fingerprint("thread 'main' (812) panicked at src/a.rs:10:5 after 0.31s");
-/// assert_eq!(one, error_fingerprint("Thread 'main' (4711)  panicked at /tmp/x/src/a.rs:12:9 after 2ms"));
-/// assert_ne!(one, error_fingerprint("thread 'main' (812) overflowed its stack"));
-/// ```
 pub(crate) fn error_fingerprint(text: &str) -> Option<u64> {
     if !text.contains(char::is_alphabetic) {
         return None;
@@ -34,12 +27,6 @@ pub(crate) fn error_fingerprint(text: &str) -> Option<u64> {
 
 /// Returns the most telling line of an error's text, without its outer white space: the first line that calls itself an
 /// error, else the last one with a letter, where most programs say why they gave up.
-///
-/// ```
-/// use ralph_memory::entry::attempt::error_line;
-/// let output = "   Compiling thiserror v2.0.1\nerror[E0308]: mismatched types\n  --> src/a.rs:10:5";
-/// assert_eq!(error_line(output), Some("error[E0308]: mismatched types"));
-/// ```
 pub(crate) fn error_line(text: &str) -> Option<&str> {
     let lines = || text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
     lines().find(|line| says_error(line)).or_else(|| lines().next_back())
@@ -169,5 +156,18 @@ mod tests {
         for text in ["", " \n", "123", "---"] {
             assert_eq!(error_fingerprint(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn panics_at_other_places_are_the_same_error() {
+        let one = error_fingerprint("thread 'main' (812) panicked at src/a.rs:10:5 after 0.31s");
+        assert_eq!(one, error_fingerprint("Thread 'main' (4711)  panicked at /tmp/x/src/a.rs:12:9 after 2ms"));
+        assert_ne!(one, error_fingerprint("thread 'main' (812) overflowed its stack"));
+    }
+
+    #[test]
+    fn the_line_of_a_compiler_error_is_found() {
+        let output = "   Compiling thiserror v2.0.1\nerror[E0308]: mismatched types\n  --> src/a.rs:10:5";
+        assert_eq!(error_line(output), Some("error[E0308]: mismatched types"));
     }
 }

@@ -40,7 +40,7 @@ pub enum Merged {
 /// archived versions are not merged either, since they are written once.
 ///
 /// ```
-/// use ralph_memory::entry::merge::{Merged, merge};
+/// use ralph_memory::entry::{Merged, merge};
 /// let file = |tags: &str, body: &str| format!("---\ntitle: T\ntags: [{tags}]\n---\n\nA.\n{body}");
 /// let merged = merge("knowledge/t.md", &file("a", ""), &file("a, b", "\nOurs.\n"), &file("a, c", "\nTheirs.\n"), 7);
 /// let text = file("a, b, c", "\nOurs.\n\nTheirs.\n");
