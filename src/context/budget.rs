@@ -78,7 +78,7 @@ impl Budget {
     }
 
     /// Returns the minimum of this unit: the instructions, and the floor of the first section.
-    pub fn least(self, instructions: &Instructions) -> usize {
+    pub(crate) fn least(self, instructions: &Instructions) -> usize {
         self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
     }
 
@@ -87,7 +87,7 @@ impl Budget {
     /// # Errors
     ///
     /// [`Error::Invalid`].
-    pub fn check(self, instructions: &Instructions) -> Result<()> {
+    pub(crate) fn check(self, instructions: &Instructions) -> Result<()> {
         let least = self.least(instructions);
         if self.amount >= least {
             return Ok(());

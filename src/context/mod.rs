@@ -15,7 +15,7 @@ mod build;
 mod events;
 mod facts;
 mod foreign;
-mod instructions;
+pub(crate) mod instructions;
 mod journal;
 mod knowledge;
 mod learnings;
@@ -39,7 +39,7 @@ pub use crate::sigil::defuse;
 pub use budget::Budget;
 pub(crate) use budget::default_budget;
 pub(crate) use build::build;
-pub use instructions::Instructions;
+pub(crate) use instructions::Instructions;
 
 /// Hits under this share of the best score are left out: they share a common word or two with the task, and an agent
 /// reads everything that it gets. Of the entries that the golden set's tasks need, .91 are then in the context, and the

@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::nfc;
 
-pub(crate) use attempt::{Attempt, AttemptHead, Sections};
-pub use attempt::{Difficulty, Files, Outcome, Validation};
+pub(crate) use attempt::{Attempt, AttemptHead, Difficulty, Sections};
+pub use attempt::{Files, Outcome, Validation};
 pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};

@@ -46,7 +46,7 @@ pub struct EntrySummary {
 impl EntrySummary {
     /// Returns the summary of the entry with this head, whose file is `path` below `.ralph/`. `superseded` are the ids
     /// that live entries replace.
-    pub fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
+    pub(crate) fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
         let archived = path.starts_with("archive/");
         EntrySummary {
             expired: head.is_expired(now),

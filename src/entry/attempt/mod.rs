@@ -95,7 +95,6 @@ impl Outcome {
 /// How hard the agent found the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Difficulty {
     Trivial,
     Easy,
