@@ -5,6 +5,19 @@ use std::fmt;
 use super::CollectionLayout;
 
 /// How much semantic search counts beside words.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nsemantic.weight = 0\n")?;
+/// let settings = &Memory::open(root)?.settings().clone();
+/// assert_eq!(settings.semantic.weight, 0.0, "only words count");
+/// assert_eq!(settings.min_similarity(), settings.ollama.min_score(), "`semantic.min_score` is not set");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SemanticSettings {
     /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
@@ -32,6 +45,20 @@ impl super::Settings {
 }
 
 /// The Ollama server that embeds texts.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let own = "[ollama]\nurl = \"http://localhost:11434\"\nmodel = \"all-minilm:33m\"\n";
+/// let memory = Memory::open_for_user(Some(root), root, Some((own, "config.toml")), [].into_iter())?;
+/// let ollama = &memory.settings().ollama;
+/// assert_eq!((ollama.url.as_str(), ollama.family()), ("http://localhost:11434", "all-minilm"));
+/// assert_eq!(ollama.query_timeout_ms, 5_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct OllamaSettings {
     /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then only words count.
@@ -79,6 +106,14 @@ impl OllamaSettings {
 }
 
 /// The Qdrant server on which a team shares vectors.
+///
+/// ```
+/// use ralph_memory::settings::QdrantSettings;
+/// let url = "https://qdrant.example".to_owned();
+/// let qdrant = QdrantSettings { url, api_key: "sesame".into(), ..QdrantSettings::default() };
+/// assert_eq!((qdrant.collection.as_str(), qdrant.timeout_ms), ("ralph-memory", 5_000));
+/// assert!(!format!("{qdrant:?}").contains("sesame"), "the key reaches no log");
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct QdrantSettings {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.

@@ -59,6 +59,14 @@ pub const UNKNOWN_FORMAT: &str = "it is JSON without a known event; tried: Claud
     (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`)";
 
 /// The format of an agent's output.
+///
+/// ```
+/// use ralph_memory::transcript::{Format, Options, Reader};
+/// let mut reader = Reader::new(Options::default());
+/// reader.push(b"{\"type\":\"step_start\",\"sessionID\":\"ses_1\",\"part\":{\"type\":\"step-start\"}}\n");
+/// assert_eq!(reader.finish().format, Format::Opencode);
+/// assert_eq!(Format::Opencode.name(), "opencode");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -92,6 +100,14 @@ impl Format {
 }
 
 /// A line of a stream that is not an event.
+///
+/// ```
+/// use ralph_memory::transcript::{Format, Options, Reader};
+/// let output = "{\"type\":\"turn.started\"}\n\nnpm warn deprecated\n";
+/// let transcript = Reader::new(Options { format: Format::Codex, ..Options::default() }).read(output.as_bytes())?;
+/// assert_eq!((transcript.n_events, transcript.broken[0].line), (1, 3));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broken {
@@ -102,6 +118,16 @@ pub struct Broken {
 }
 
 /// The content of an agent's output.
+///
+/// ```
+/// use ralph_memory::transcript::{Options, Reader};
+/// let output = "I read the code.\n- Decision: keep the old parser\n<task-done>t-3</task-done>\n";
+/// let transcript = Reader::new(Options::default()).read(output.as_bytes())?;
+/// assert_eq!(transcript.decisions, ["keep the old parser"]);
+/// assert!(transcript.is_complete && !transcript.is_failed);
+/// assert_eq!(transcript.cost_usd, None, "plain text does not say what it cost");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each way to end has its own flag")]
@@ -152,6 +178,16 @@ pub struct Transcript {
 }
 
 /// The options of a [`Reader`].
+///
+/// ```
+/// use ralph_memory::transcript::{Format, Options, Reader};
+/// let change = r#"{"type":"file_change","changes":[{"path":"/app/src/main.rs","kind":"add"}],"status":"completed"}"#;
+/// let output = format!(r#"{{"type":"item.completed","item":{change}}}"#);
+/// let options = Options { format: Format::Codex, root: "/app".into(), ..Options::default() };
+/// let transcript = Reader::new(options).read(output.as_bytes())?;
+/// assert_eq!(transcript.files.touched(), ["src/main.rs"], "relative to the project");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// The format of the output.
