@@ -220,7 +220,7 @@ impl Knowledge {
     }
 
     /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
-    pub fn to_file(&self, now: DateTime<Utc>) -> String {
+    pub(crate) fn to_file(&self, now: DateTime<Utc>) -> String {
         let mut file = String::from("---\n");
         let mut key = |name: &str, value: &str| file.push_str(&format!("{name}: {value}\n"));
         key("title", &double_quote(&self.title));

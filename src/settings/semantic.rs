@@ -13,9 +13,10 @@ use super::CollectionLayout;
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nsemantic.weight = 0\n")?;
-/// let settings = &Memory::open(root)?.settings().clone();
-/// assert_eq!(settings.semantic.weight, 0.0, "only words count");
-/// assert_eq!(settings.min_similarity(), settings.ollama.min_score(), "`semantic.min_score` is not set");
+/// let memory = Memory::open(root)?;
+/// assert_eq!(memory.settings().semantic.weight, 0.0, "only words count");
+/// assert!(memory.settings().semantic.min_score < 0.0, "it is not set");
+/// assert_eq!(memory.min_similarity(), 0.4, "the default of the model");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +24,7 @@ pub struct SemanticSettings {
     /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
     pub weight: f64,
     /// `semantic.min_score`: the minimum cosine of a query and an entry that no word of it finds; below 0 for the
-    /// default of the model, [`OllamaSettings::min_score`].
+    /// default of the model, which [`Memory::min_similarity`](crate::Memory::min_similarity) returns.
     pub min_score: f64,
     /// `semantic.limit`: how many entries may be found by their meaning alone.
     pub limit: usize,
@@ -38,7 +39,7 @@ impl Default for SemanticSettings {
 impl super::Settings {
     /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
     /// `semantic.min_score`, else the default of the model.
-    pub fn min_similarity(&self) -> f64 {
+    pub(crate) fn min_similarity(&self) -> f64 {
         let set = self.semantic.min_score;
         if set < 0.0 { self.ollama.min_score() } else { set }
     }
@@ -55,7 +56,7 @@ impl super::Settings {
 /// let own = "[ollama]\nurl = \"http://localhost:11434\"\nmodel = \"all-minilm:33m\"\n";
 /// let memory = Memory::open_for_user(Some(root), root, Some((own, "config.toml")), [].into_iter())?;
 /// let ollama = &memory.settings().ollama;
-/// assert_eq!((ollama.url.as_str(), ollama.family()), ("http://localhost:11434", "all-minilm"));
+/// assert_eq!((ollama.url.as_str(), ollama.model.as_str()), ("http://localhost:11434", "all-minilm:33m"));
 /// assert_eq!(ollama.query_timeout_ms, 5_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -89,13 +90,13 @@ impl Default for OllamaSettings {
 
 impl OllamaSettings {
     /// Returns the name of the model without its tag.
-    pub fn family(&self) -> &str {
+    pub(crate) fn family(&self) -> &str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
         name.split(':').next().unwrap_or_default()
     }
 
     /// Returns the minimum cosine of related texts, by the model: some models give similar vectors for all texts.
-    pub fn min_score(&self) -> f64 {
+    pub(crate) fn min_score(&self) -> f64 {
         match self.family() {
             // Measured: the right answer to a question scored .26, the next .07.
             "all-minilm" => 0.15,
