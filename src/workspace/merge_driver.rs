@@ -1,6 +1,6 @@
 //! Lets git merge entries with this program, and keeps two entries apart that got the same name.
 //!
-//! How two versions are merged is the business of [`entry::merge`](crate::entry::merge), and what git is asked that of
+//! How two versions are merged is the business of [`entry::merge`](mod@crate::entry::merge), and what git is asked that of
 //! [`git`](crate::git); this writes files of the memory for them, under its lock.
 
 use serde::Serialize;

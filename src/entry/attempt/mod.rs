@@ -326,7 +326,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Returns the most telling line of its error; see [`error_line`].
+    /// Returns the most telling line of its error; see `error_line`.
     pub fn error_line(&self) -> Option<&str> {
         self.head.error(&self.sections).and_then(error_line)
     }
