@@ -24,9 +24,10 @@ const IGNORE: &str = ".gitignore";
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?; // the index of an older version
+/// std::fs::create_dir_all(root.join(".ralph/cache/catalog-0"))?; // an older version made it
 /// let fixed = memory.fix()?.fixed;
-/// assert_eq!(fixed.iter().map(|fix| fix.what).collect::<Vec<_>>(), ["old-caches"]);
+/// let lines: Vec<String> = fixed.iter().map(|fix| format!("{}: {}", fix.what, fix.detail)).collect();
+/// assert_eq!(lines, ["old-caches: removed `.ralph/cache/catalog-0`"]);
 /// assert_eq!(memory.fix()?.fixed, [], "nothing is left to fix");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -89,12 +89,21 @@ impl RunOptions {
 /// Where tasks come from.
 ///
 /// ```
-/// use ralph_memory::Task;
-/// use ralph_memory::runner::Assignment;
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// # let path = root.join("tasks.md");
+/// std::fs::write(&path, "1. Compact the log\n")?;
 /// let like = Task { feature: Some("storage".into()), files: vec!["src/wal.rs".into()], ..Task::default() };
-/// let boxes = Assignment::Checklist { path: "TODO.md".into(), like };
-/// let one = Assignment::Task(Task::new("Compact the log"));
-/// assert_ne!(boxes, one);
+/// let runner = Runner::new(&memory, RunOptions::new(CommandLine::parse("agent", "claude -p")?));
+/// let tasks = Assignment::Checklist { path, like };
+/// let refused = runner.run(&tasks, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ()).unwrap_err();
+/// assert!(refused.to_string().starts_with("there are no boxes in "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignment {

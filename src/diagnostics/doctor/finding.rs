@@ -16,12 +16,11 @@ use crate::store::Paths;
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
 /// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?; // the index of an older version
-/// let findings = memory.doctor().findings;
-/// let caches = findings.iter().find(|finding| finding.what == "old-caches").ok_or("not examined")?;
-/// assert_eq!(caches.state, FindingState::Warning);
-/// assert!(FindingState::Ok < caches.state && caches.state < FindingState::Error);
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nserch.limit = 3\n")?;
+/// let findings = Memory::open(root)?.doctor().findings;
+/// let settings = findings.iter().find(|finding| finding.what == "settings").ok_or("not examined")?;
+/// assert_eq!(settings.state, FindingState::Warning, "{}", settings.detail);
+/// assert!(FindingState::Ok < settings.state && settings.state < FindingState::Error);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
