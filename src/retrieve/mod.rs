@@ -274,6 +274,7 @@ impl Query {
 /// # Errors
 ///
 /// Those of reading the index.
+#[cfg(feature = "semantic")]
 pub(crate) fn by_words(
     catalogs: &[&Catalog],
     snapshot: &Snapshot,

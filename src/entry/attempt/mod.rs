@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
 
-pub(crate) use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
+#[cfg(any(test, feature = "runner"))]
+pub(crate) use file::{Keep, prepare_text};
+pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
 pub(crate) use fingerprint::error_line;
 
 /// How an attempt ended.
