@@ -2,8 +2,10 @@
 //! without notice.
 
 pub use crate::catalog::{Area, Catalog};
+pub use crate::context::instructions::Instructions;
 pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, folder_name};
 pub use crate::retrieve::search;
+#[cfg(feature = "semantic")]
 pub use crate::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
 pub use crate::store::{Store, stem_for_title, version_of};
 

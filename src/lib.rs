@@ -120,6 +120,7 @@ mod journal;
 mod knowledge;
 mod maintenance;
 pub mod memory;
+#[cfg(feature = "runner")]
 mod progress;
 mod queries;
 mod retrieve;

@@ -9,10 +9,12 @@ use crate::entry::Difficulty;
 pub(crate) use crate::settings::Strategy;
 
 /// The default models, the cheapest first.
+#[cfg(any(test, feature = "runner"))]
 pub(crate) const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
 /// The models of known clients, by the name of the program, the cheapest first. They are used if no setting names
 /// others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the everyday and the
 /// frontier model of the catalog in Codex 0.169.
+#[cfg(feature = "runner")]
 pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("claude", MODELS),
     ("codex", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]),

@@ -14,6 +14,21 @@ pub(crate) enum Unit {
 }
 
 /// The maximum size of a context.
+///
+/// ```
+/// use ralph_memory::context::{Budget, Request};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let budget = Budget::tokens(1_500);
+/// let task = Task::new("Speed up the catalog scan");
+/// let context = memory.context(&Request { task, budget: Some(budget), ..Request::default() })?;
+/// assert!(budget.cost(&context.text) <= 1_500);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// The number of units, fixed instructions included.
@@ -78,7 +93,7 @@ impl Budget {
     }
 
     /// Returns the minimum of this unit: the instructions, and the floor of the first section.
-    pub fn least(self, instructions: &Instructions) -> usize {
+    pub(crate) fn least(self, instructions: &Instructions) -> usize {
         self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
     }
 
@@ -87,7 +102,7 @@ impl Budget {
     /// # Errors
     ///
     /// [`Error::Invalid`].
-    pub fn check(self, instructions: &Instructions) -> Result<()> {
+    pub(crate) fn check(self, instructions: &Instructions) -> Result<()> {
         let least = self.least(instructions);
         if self.amount >= least {
             return Ok(());

@@ -15,7 +15,7 @@ mod build;
 mod escape;
 mod events;
 mod facts;
-mod instructions;
+pub(crate) mod instructions;
 mod journal;
 mod knowledge;
 mod learnings;
@@ -39,7 +39,7 @@ pub use crate::sigil::defuse;
 pub use budget::Budget;
 pub(crate) use budget::default_budget;
 pub(crate) use build::build;
-pub use instructions::Instructions;
+pub(crate) use instructions::Instructions;
 
 /// Hits under this share of the best score are left out: they share a common word or two with the task, and an agent
 /// reads everything that it gets. Of the entries that the golden set's tasks need, .91 are then in the context, and the
@@ -113,6 +113,20 @@ impl Task {
 }
 
 /// A request for a context.
+///
+/// ```
+/// use ralph_memory::context::Request;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("storage".into()), ..Task::new("Add the write-ahead log") };
+/// let context = memory.context(&Request { task, by_tools: true, ..Request::default() })?;
+/// assert!(context.text.contains("`add_knowledge`") && !context.text.contains("<task-done>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// The task.
@@ -257,6 +271,22 @@ pub(crate) struct Stuck {
 }
 
 /// A context, ready for an agent.
+///
+/// ```
+/// use ralph_memory::context::Request;
+/// use ralph_memory::{Knowledge, Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Scans stat every file", ["scan", "catalog"], "It calls `stat` once a file."))?;
+/// let context = memory.context(&Request { task: Task::new("Speed up the catalog scan"), ..Request::default() })?;
+/// assert_eq!(context.entries[0].as_str(), "knowledge/scans-stat-every-file");
+/// let (notes, instructions) = context.text.split_at(context.notes_end);
+/// assert!(notes.contains("calls `stat` once a file") && instructions.contains("<task-done>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Context {
     /// The text, markdown.

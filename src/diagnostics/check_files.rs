@@ -25,6 +25,20 @@ const UNTRACK: &str =
     "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
 /// The result of [`Memory::check`](crate::Memory::check).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Icons", ["ui"], "They are SVG; see [[design/icons]]."))?;
+/// let report = memory.check();
+/// assert_eq!((report.files, report.total.errors, report.total.warnings), (1, 0, 1));
+/// assert_eq!(report.problems[0].path, ".ralph/knowledge/icons.md");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
     /// The problems, sorted by path; of one file at most [`MAX_OF_FILE`](crate::error::MAX_OF_FILE), in all at most

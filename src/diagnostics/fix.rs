@@ -16,6 +16,21 @@ use crate::workspace::Workspace;
 const IGNORE: &str = ".gitignore";
 
 /// One thing that [`Memory::fix`](crate::Memory::fix) did.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// std::fs::create_dir_all(root.join(".ralph/cache/catalog-0"))?; // an older version made it
+/// let fixed = memory.fix()?.fixed;
+/// let lines: Vec<String> = fixed.iter().map(|fix| format!("{}: {}", fix.what, fix.detail)).collect();
+/// assert_eq!(lines, ["old-caches: removed `.ralph/cache/catalog-0`"]);
+/// assert_eq!(memory.fix()?.fixed, [], "nothing is left to fix");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AppliedFix {
     /// The part that was fixed: the word of the [finding](crate::memory::Finding::what).
@@ -25,6 +40,19 @@ pub struct AppliedFix {
 }
 
 /// The result of [`Memory::fix`](crate::Memory::fix).
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::FixReport;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let FixReport { fixed, problems } = memory.fix()?;
+/// assert!(fixed.is_empty() && problems.is_empty(), "nothing is wrong with a new memory");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FixReport {
     /// The fixes, in order.

@@ -211,7 +211,7 @@ impl Knowledge {
     }
 
     /// Returns the change that sets the details of a file to these, if they differ.
-    pub fn details_change(&self, text: &str) -> Option<Change> {
+    pub(crate) fn details_change(&self, text: &str) -> Option<Change> {
         let details = self.details.as_ref()?;
         let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::read(&text[split.head]));
         let found = fields.and_then(|mut fields| fields.remove("details"));
@@ -220,7 +220,7 @@ impl Knowledge {
     }
 
     /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
-    pub fn to_file(&self, now: DateTime<Utc>) -> String {
+    pub(crate) fn to_file(&self, now: DateTime<Utc>) -> String {
         let mut file = String::from("---\n");
         let mut key = |name: &str, value: &str| file.push_str(&format!("{name}: {value}\n"));
         key("title", &double_quote(&self.title));
@@ -269,7 +269,7 @@ impl Knowledge {
     /// Returns the changes that update an existing entry to this knowledge: its title, if the words differ; new tags
     /// after its own; the body; and every other given key whose value differs. `updated_at` is not among them, and
     /// neither are [details](Self::details_change).
-    pub fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
+    pub(crate) fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let mut changes = Vec::new();
         let missing = |new: &[String], old: &[String]| -> Vec<String> {
             new.iter().filter(|item| !old.contains(item)).cloned().collect()

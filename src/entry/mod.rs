@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::nfc;
 
-pub(crate) use attempt::{Attempt, AttemptHead, Sections};
-pub use attempt::{Difficulty, Files, Outcome, Validation};
+pub(crate) use attempt::{Attempt, AttemptHead, Difficulty, Sections};
+pub use attempt::{Files, Outcome, Validation};
 pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};
@@ -43,6 +43,13 @@ pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 pub(crate) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 
 /// The two kinds of entry.
+///
+/// ```
+/// use ralph_memory::{Id, Kind};
+/// let kind = |id: &str| Id::parse(id).map(|id| id.kind());
+/// assert_eq!(kind("wal-mode"), Some(Kind::Knowledge));
+/// assert_eq!(kind(".ralph/journal/run-1a2b3c4d/0003.md"), Some(Kind::Journal));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -149,6 +156,14 @@ impl fmt::Display for Id {
 }
 
 /// Which tasks an entry concerns.
+///
+/// ```
+/// use ralph_memory::{Scope, Task};
+/// let task = Task { feature: Some("billing".into()), ..Task::new("Send reminders") };
+/// assert!(task.sees(&Scope::Project) && task.sees(&Scope::from("feature:billing".to_owned())));
+/// assert!(!task.sees(&Scope::Task("t-2".into())));
+/// assert_eq!(Scope::from("team:x".to_owned()), Scope::Unknown("team:x".into()));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Scope {
@@ -197,6 +212,14 @@ impl fmt::Display for Scope {
 }
 
 /// Who wrote an entry.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Source};
+/// let knowledge = Knowledge::new("Freeze on Fridays", ["release"], "Nothing is deployed on a Friday.");
+/// assert_eq!(knowledge.source, Source::Human);
+/// let reviewed = Knowledge { source: Source::parse("reviewer").unwrap_or_default(), ..knowledge };
+/// assert_eq!(reviewed.source, Source::Reviewer);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]

@@ -15,6 +15,20 @@ pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 ///
 /// Displayed, serialized and as a [`Path`] it is relative to the folder that holds `.ralph/`, with `/` between its
 /// parts, such as `.ralph/knowledge/wal-mode.md`.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let path = memory.add(&Knowledge::new("Retry budget", ["http"], "Three retries a request."))?.path;
+/// assert_eq!(path.as_str(), ".ralph/knowledge/retry-budget.md");
+/// assert_eq!(path.as_relative(), "knowledge/retry-budget.md");
+/// assert!(memory.root().join(&path).is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryPath(String);
 

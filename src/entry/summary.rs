@@ -9,6 +9,21 @@ use super::knowledge::timestamp;
 use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
 /// An entry without its body, as every list shows it.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Scope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let scope = Scope::Feature("billing".into());
+/// let added = memory.add(&Knowledge { scope, ..Knowledge::new("Round half to even", ["money"], "As banks do.") })?;
+/// let summary = &memory.summaries(&[added.id])[0];
+/// assert_eq!((summary.title.as_str(), summary.scope.to_string()), ("Round half to even", "feature:billing".into()));
+/// assert!(!summary.archived && !summary.superseded);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntrySummary {
     /// Its id.
@@ -46,7 +61,7 @@ pub struct EntrySummary {
 impl EntrySummary {
     /// Returns the summary of the entry with this head, whose file is `path` below `.ralph/`. `superseded` are the ids
     /// that live entries replace.
-    pub fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
+    pub(crate) fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
         let archived = path.starts_with("archive/");
         EntrySummary {
             expired: head.is_expired(now),

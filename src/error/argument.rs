@@ -6,6 +6,19 @@ use std::fmt;
 
 /// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. Displayed, it is its name in the caller's
 /// terms.
+///
+/// ```
+/// use ralph_memory::error::Argument;
+/// use ralph_memory::{Error, Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let Err(Error::Invalid { what, .. }) = memory.add(&Knowledge::new("Shards", ["db"], " \n")) else { panic!() };
+/// assert_eq!((&what, what.to_string().as_str()), (&Argument::Body, "body"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Argument {

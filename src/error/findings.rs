@@ -13,6 +13,20 @@ pub const MAX_OF_FILE: usize = 20;
 pub const MAX_IN_ALL: usize = 1_000;
 
 /// How many problems there are of each severity.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::error::Severity;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// std::fs::write(root.join(".ralph/knowledge/tls.md"), "---\ntitle: TLS\n")?; // the frontmatter has no end
+/// let mut total = memory.check().total;
+/// assert_eq!((total.errors, *total.of(Severity::Warning)), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Tally {

@@ -21,6 +21,21 @@ pub use self::problem::{Message, Problem, Severity};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed.
+///
+/// ```
+/// use ralph_memory::{Error, Id, Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Rate limits", ["api"], "60 a minute."))?;
+/// match memory.show(&Id::parse("rate-limit").ok_or("not an id")?) {
+///     Err(Error::NoSuchEntry { similar, .. }) => assert_eq!(similar, ["knowledge/rate-limits"]),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

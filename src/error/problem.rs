@@ -16,6 +16,21 @@ const MAX_MESSAGE: usize = 1_000;
 const MAX_SEARCHED: usize = 24 * 1024;
 
 /// The severity of a [`Problem`].
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::error::Severity;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// std::fs::write(root.join(".ralph/knowledge/cors.md"), "---\ntitle: CORS\n---\n\nAllow the shop.\n")?;
+/// let worst = memory.check().problems.into_iter().map(|problem| problem.severity).max();
+/// assert_eq!(worst, Some(Severity::Error), "it has no tags");
+/// assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Notice);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

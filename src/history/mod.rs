@@ -195,6 +195,23 @@ fn touched(head: &AttemptHead) -> Option<Vec<String>> {
 }
 
 /// The outcomes of the attempts whose contexts included an entry.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Knowledge, Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let added = memory.add(&Knowledge::new("Decimal money", ["invoice", "money"], "Never a float."))?;
+/// let iteration = memory.begin(&Task::new("Sum up the money of an invoice"), &memory.new_run())?;
+/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+/// let usage = &memory.usage()[&added.id];
+/// assert_eq!((usage.recalls, usage.succeeded, usage.failed), (1, 1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// How many contexts included it.

@@ -16,6 +16,25 @@ pub(crate) const RECURRING_FROM: usize = 2;
 const RECENT: usize = 10;
 
 /// A file that iterations touched.
+///
+/// ```
+/// use ralph_memory::entry::Files;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for title in ["Add a cache", "Bound the cache", "Share the cache"] {
+///     let files = Files { modified: vec!["src/cache.rs".into()], ..Files::default() };
+///     memory.finish(&memory.begin(&Task::new(title), &run)?, &Report { files, ..Report::default() })?;
+/// }
+/// let file = &memory.feature_files(None).files[0];
+/// assert_eq!((file.path.as_str(), file.modified, file.suggested), ("src/cache.rs", 3, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TouchedFile {
     /// Its path in the project.

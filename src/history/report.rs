@@ -9,6 +9,24 @@ use crate::secret::redact;
 use crate::transcript::{Broken, Transcript};
 
 /// The result of the command that decides whether a task is done.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::{Report, Validated};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Fix the flaky login test"), &memory.new_run())?;
+/// let output = "1 failed: login_expires".to_owned();
+/// let validation = Validated { command: "pytest -q".into(), exit_code: 1, output, duration_ms: 900 };
+/// let text = format!("<task-done>{}</task-done>", iteration.task_id());
+/// let recorded = memory.finish(&iteration, &Report { text, validation: Some(validation), ..Report::default() })?;
+/// assert_eq!(recorded.outcome, Outcome::Retried, "the agent said that it was done, and `pytest` disagrees");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validated {
@@ -23,6 +41,26 @@ pub struct Validated {
 }
 
 /// The result of an iteration, according to its caller.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Rename the config keys"), &memory.new_run())?;
+/// let report = Report {
+///     text: format!("All renamed. <task-done>{}</task-done>", iteration.task_id()),
+///     cost_usd: Some(0.12),
+///     summary: "Renamed nine keys.".into(),
+///     ..Report::default()
+/// };
+/// let view = memory.finish(&iteration, &report)?.view();
+/// assert_eq!((view.summary.as_str(), view.cost_usd), ("Renamed nine keys.", Some(0.12)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {

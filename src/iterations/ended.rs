@@ -14,6 +14,24 @@ use crate::sigil::Said;
 use crate::transcript::Transcript;
 
 /// What [`Memory::finish`](crate::Memory::finish) wrote.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Speed up the tests"), &memory.new_run())?;
+/// let text = "<knowledge tags=\"tests\" title=\"Share one database\">A database a test takes 2 s.</knowledge>\n\
+///             <knowledge title=\"Use nextest\">It is faster.</knowledge>";
+/// let recorded = memory.finish(&iteration, &Report { text: text.into(), ..Report::default() })?;
+/// assert_eq!(recorded.knowledge[0].title, "Share one database");
+/// assert_eq!(recorded.refused, ["line 2: <knowledge> without tags"]);
+/// assert!(memory.root().join(&recorded.path).is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Recorded {
     /// The entry in the journal.

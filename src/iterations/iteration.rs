@@ -13,6 +13,23 @@ use crate::journal::{BEGUN, journal_path};
 use crate::strategy::Strategy;
 
 /// One invocation of a loop.
+///
+/// ```
+/// use ralph_memory::memory::Run;
+/// use ralph_memory::settings::Strategy;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = Run { strategy: Some(Strategy::Escalate), ..Run::named("nightly-7") };
+/// memory.cancel(&memory.begin(&Task::new("Update the lock file"), &run)?)?;
+/// let iteration = memory.begin(&Task::new("Update the changelog"), &run)?;
+/// assert_eq!(iteration.id(), "journal/nightly-7/0001", "an iteration that was cancelled leaves its number free");
+/// assert_eq!(iteration.model, "haiku", "the cheapest one works first");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
     /// Its name: letters, digits, `.`, `_` and `-`, at most 64, not beginning with `.`, and not a reserved name of
@@ -40,6 +57,23 @@ impl Run {
 ///
 /// It is plain data: the result of [`Memory::begin`](crate::Memory::begin) is kept in `.ralph/state/` until it is
 /// finished, so that another process can finish it.
+///
+/// ```
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let begun = memory.begin(&Task::new("Translate the error messages"), &memory.new_run())?;
+/// assert_eq!((begun.number, begun.attempt, begun.model.as_str()), (1, 1, "sonnet"));
+///
+/// // In another process, perhaps:
+/// let open = memory.open_iterations();
+/// assert_eq!(open[0].task.title, "Translate the error messages");
+/// assert_eq!(memory.resume(Some(&begun.run_id), Some(1), None)?.task_id(), begun.task_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Iteration {
     /// The run.

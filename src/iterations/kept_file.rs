@@ -22,7 +22,7 @@ use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
 use crate::secret::redact;
 use crate::store::{read_if_begins, write_private};
-use crate::transcript::Transcript;
+use crate::transcript::{Options, Reader, Transcript};
 
 /// The format of the files.
 const VERSION: u64 = 1;
@@ -32,6 +32,19 @@ const START: &[u8] = b"{\"ralph_memory_kept\":";
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Which iteration an attempt belongs to.
+///
+/// ```
+/// use std::path::Path;
+/// use ralph_memory::memory::{IterationRef, KeptAttempt, Report, StateFolders};
+/// # let folder = tempfile::tempdir()?;
+/// # let state = folder.path().join("state");
+/// let folders = StateFolders::new([state]);
+/// let which = IterationRef::Named { run: None, number: None, task_id: Some("t-7".into()) };
+/// let report = Report { text: "<task-failed>t-7</task-failed>".into(), ..Report::default() };
+/// let path = folders.keep(Path::new("/srv/app"), which.clone(), &report, "2026-02-17T12:00:00Z".parse()?)?;
+/// assert_eq!(KeptAttempt::read(&path)?.ok_or("it is another file")?.which(), &which);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IterationRef {
@@ -50,6 +63,26 @@ pub enum IterationRef {
 }
 
 /// A saved attempt.
+///
+/// ```
+/// use ralph_memory::memory::{IterationRef, KeptAttempt, Report, StateFolders};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let folders = StateFolders::new([root.join("kept")]);
+/// let memory = Memory::open(root)?.keeping_in(folders.clone());
+/// let iteration = memory.begin(&Task::new("Migrate the users"), &memory.new_run())?;
+/// let report = Report { text: format!("<task-done>{}</task-done>", iteration.task_id()), ..Report::default() };
+/// // Whoever cannot open the memory writes the file; later somebody else can.
+/// let path = folders.keep(root, IterationRef::Begun(Box::new(iteration)), &report, "2026-02-17T12:00:00Z".parse()?)?;
+/// let kept = memory.kept_attempts().remove(0);
+/// assert_eq!(kept.path(), path);
+/// assert_eq!(memory.record_kept(&kept)?.outcome.as_str(), "done");
+/// assert!(memory.kept_attempts().is_empty() && !path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptAttempt {
     pub(super) path: PathBuf,
@@ -85,7 +118,11 @@ impl StateFolders {
     ///
     /// [`Error::NotKept`] with the attempt, and with the error of the last folder that was tried.
     pub fn keep(&self, root: &Path, which: IterationRef, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
-        let transcript = report.transcript.clone().unwrap_or_default();
+        let transcript = report.transcript.clone().unwrap_or_else(|| {
+            let mut reader = Reader::new(Options::default());
+            reader.push(report.text.as_bytes());
+            reader.finish()
+        });
         let file = KeptFile::new(root, which, (report, &transcript), WorkTreeChanges::default(), now, &[]);
         write_kept(self, &file).map_err(|error| {
             let nothing = io::Error::other("the attempt belongs to no known iteration");

@@ -7,6 +7,15 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 /// A process, distinguished from others that get its number later.
+///
+/// ```
+/// use ralph_memory::memory::{ProcessIdentity, Run};
+/// let run = Run { holder: ProcessIdentity::this_process(), ..Run::named("run-1a2b3c4d") };
+/// if let Some(holder) = run.holder {
+///     assert_eq!(holder.pid(), std::process::id());
+///     assert_eq!(ProcessIdentity::of(std::process::id()), Some(holder));
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     pid: u32,

@@ -25,7 +25,15 @@ impl StateFolders {
     ///
     /// ```
     /// use ralph_memory::memory::StateFolders;
-    /// let folders = StateFolders::of_user(&|name| std::env::var_os(name));
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let state = folder.path();
+    /// // A program passes `&|name| std::env::var_os(name)`.
+    /// let folders = StateFolders::of_user(&|name| (name == "XDG_STATE_HOME").then(|| state.into()));
+    /// let own = state.join("ralph-memory");
+    /// std::fs::create_dir(&own)?;
+    /// assert!(folders.hold(&own.join("answer.json")) && !folders.hold(&state.join("answer.json")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of_user(variable: &dyn Fn(&str) -> Option<OsString>) -> StateFolders {
         let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());

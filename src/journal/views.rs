@@ -21,6 +21,24 @@ use crate::workspace::Workspace;
 const MAX_RECENT: usize = 500;
 
 /// An iteration in the form for JSON: flat, with the time as text. An [`Attempt`] has the form of its file.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("search".into()), ..Task::new("Rank titles higher") };
+/// let iteration = memory.begin(&task, &memory.new_run())?;
+/// let text = "<journal>Titles count twice.</journal><difficulty-estimate>easy</difficulty-estimate>";
+/// memory.finish(&iteration, &Report { text: text.into(), ..Report::default() })?;
+/// let view = &memory.recent_iterations(Some("search"), 1).iterations[0];
+/// assert_eq!((view.task_title.as_str(), view.notes.as_str()), ("Rank titles higher", "Titles count twice."));
+/// assert_eq!(view.outcome.as_str(), "blocked", "the agent said neither that it was done nor that it failed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IterationView {
     /// The entry in the journal.
@@ -123,6 +141,25 @@ impl IterationView {
 
 /// What [`Memory::recent_iterations`](crate::Memory::recent_iterations) and
 /// [`Memory::failed_attempts`](crate::Memory::failed_attempts) return.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for outcome in [Outcome::Failed, Outcome::Error, Outcome::Done] {
+///     let iteration = memory.begin(&Task::new("Cut the release"), &run)?;
+///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
+/// }
+/// let failed = memory.failed_attempts(None, None, 1)?;
+/// assert_eq!((failed.iterations[0].outcome, failed.in_all), (Outcome::Error, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Iterations {
     /// The iterations, newest first.
@@ -134,6 +171,23 @@ pub struct Iterations {
 }
 
 /// What [`Memory::feature_files`](crate::Memory::feature_files) returns.
+///
+/// ```
+/// use ralph_memory::entry::Files;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("login".into()), ..Task::new("Expire sessions") };
+/// let files = Files { created: vec!["src/session.rs".into()], ..Files::default() };
+/// memory.finish(&memory.begin(&task, &memory.new_run())?, &Report { files, ..Report::default() })?;
+/// assert_eq!(memory.feature_files(Some("login")).files[0].path, "src/session.rs");
+/// assert!(memory.feature_files(Some("billing")).files.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureFiles {
     /// The files, the most frequent first.
@@ -143,6 +197,28 @@ pub struct FeatureFiles {
 }
 
 /// A recurring error.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for line in [12, 40] {
+///     let iteration = memory.begin(&Task::new("Store ranks as `u32`"), &run)?;
+///     let trace = format!("error[E0308]: mismatched types at src/rank.rs:{line}");
+///     let why = format!("what_tried: `as u32`\nwhy_failed: it is signed\nstack_trace: {trace}");
+///     let text = format!("<failure-report>{why}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// let error = &memory.recurring_errors(None).errors[0];
+/// assert_eq!(error.iterations, 2, "the place in the file makes no other error of it");
+/// assert_eq!(error.example, "error[E0308]: mismatched types at src/rank.rs:40");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecurringError {
     /// In how many iterations it occurred.
@@ -156,6 +232,28 @@ pub struct RecurringError {
 }
 
 /// An iteration in which an error occurred.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for _ in 0..3 {
+///     let iteration = memory.begin(&Task::new("Connect to the broker"), &run)?;
+///     let id = iteration.task_id();
+///     let why = "what_tried: port 5672\nwhy_failed: nobody listens\nstack_trace: connection refused";
+///     let text = format!("<task-failed>{id}</task-failed>\n<failure-report>{why}</failure-report>");
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// let error = memory.recurring_errors(None).errors.remove(0);
+/// assert_eq!((error.first.iteration, error.last.iteration), (1, 3));
+/// assert_eq!(memory.show(&error.last.id)?.entry.run_id, Some(error.last.run_id));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Occurrence {
     /// The entry in the journal.
@@ -169,6 +267,26 @@ pub struct Occurrence {
 }
 
 /// What [`Memory::recurring_errors`](crate::Memory::recurring_errors) returns.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("upload".into()), ..Task::new("Resume uploads") };
+/// for _ in 0..2 {
+///     let iteration = memory.begin(&task, &memory.new_run())?;
+///     let report = "what_tried: parts of 5 MB\nwhy_failed: the proxy\nstack_trace: TimeoutError: no answer";
+///     let text = format!("<failure-report>{report}</failure-report>\n<task-failed>{}</task-failed>", task.own_id());
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// assert_eq!(memory.recurring_errors(Some("upload")).errors.len(), 1);
+/// assert!(memory.recurring_errors(Some("search")).errors.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecurringErrors {
     /// The errors, the most frequent first, then the one that occurred last.

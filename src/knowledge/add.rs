@@ -21,6 +21,21 @@ use crate::text::fold;
 use crate::workspace::Workspace;
 
 /// The result of adding knowledge.
+///
+/// ```
+/// use ralph_memory::memory::AddAction;
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let mut knowledge = Knowledge::new("Feature flags", ["flags"], "They live in `flags.toml`.");
+/// assert_eq!(memory.add(&knowledge)?.action, AddAction::Created);
+/// knowledge.body = "They live in `config/flags.toml`.".into();
+/// assert_eq!(memory.add(&knowledge)?.action.as_str(), "updated");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddAction {
@@ -44,6 +59,20 @@ impl AddAction {
 }
 
 /// The result of [`Memory::add`](crate::Memory::add).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Rotate the signing key", ["keys"], "Every 90 days, with `just rotate`."))?;
+/// let added = memory.add(&Knowledge::new("Rotate the signing key", ["keys"], "Every 30 days, with `just rotate`."))?;
+/// let before = added.archived.ok_or("nothing was replaced")?;
+/// assert!(std::fs::read_to_string(root.join(&before))?.contains("Every 90 days"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Added {
     /// The entry.

@@ -13,6 +13,21 @@ use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
 /// The result of [`Memory::promote`](crate::Memory::promote).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Scope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let scope = Scope::Task("t-9".into());
+/// let id = memory.add(&Knowledge { scope, ..Knowledge::new("Seed the RNG", ["tests"], "With 42.") })?.id;
+/// let promoted = memory.promote(&id, &Scope::Project)?;
+/// assert_eq!((promoted.from, promoted.to), (Scope::Task("t-9".into()), Scope::Project));
+/// assert!(promoted.changed && !memory.promote(&id, &Scope::Project)?.changed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Promoted {
     /// The entry.

@@ -12,6 +12,21 @@ use crate::store::version_of;
 use crate::workspace::{Workspace, no_such_entry, unlisted};
 
 /// The result of [`Memory::restore`](crate::Memory::restore).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let id = memory.add(&Knowledge::new("Line length", ["style"], "100 characters."))?.id;
+/// memory.add(&Knowledge::new("Line length", ["style"], "120 characters."))?;
+/// let restored = memory.restore(&id)?;
+/// assert!(restored.exchanged, "the archive has the version of 120 characters now");
+/// assert!(memory.show(&restored.id)?.entry.body.contains("100 characters"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The entry that is live again.

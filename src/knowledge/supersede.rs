@@ -12,6 +12,21 @@ use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
 /// The result of [`Memory::supersede`](crate::Memory::supersede).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let old = memory.add(&Knowledge::new("Python 3.9 is the oldest", ["python"], "Test with 3.9."))?.id;
+/// let new = memory.add(&Knowledge::new("Python 3.11 is the oldest", ["python"], "3.9 is not tested any more."))?.id;
+/// assert!(memory.supersede(&old, &new)?.changed);
+/// let found = memory.search(&Query { text: "oldest python".into(), ..Query::default() }, 9)?;
+/// assert_eq!(found.hits.iter().map(|hit| &hit.entry.id).collect::<Vec<_>>(), [&new]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Superseded {
     /// Whether anything had to be written.

@@ -9,6 +9,22 @@ use crate::entry::Id;
 use crate::error::Problem;
 
 /// An entry that went to the archive, or would.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::PruneReason;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let coupon = "---\ntitle: Coupon\ntags: [sales]\nexpires_at: 2021-12-24\n---\n\nXMAS is 20 % off.\n";
+/// std::fs::write(root.join(".ralph/knowledge/coupon.md"), coupon)?;
+/// let archived = &memory.prune(false)?.moved[0];
+/// assert_eq!((archived.from.as_str(), archived.reason), (".ralph/knowledge/coupon.md", Some(PruneReason::Expired)));
+/// assert!(root.join(&archived.to).is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ArchivedEntry {
     /// The entry.
@@ -22,6 +38,23 @@ pub struct ArchivedEntry {
 }
 
 /// Learnings that became one, or would.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.learnings = 1\n")?;
+/// let memory = Memory::open(root)?;
+/// for (title, text) in [("Cold starts", "They take 3 s."), ("Warm pools", "Keep two instances.")] {
+///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["lambda"], text) })?;
+/// }
+/// let one = memory.consolidate(false)?.merged.remove(0);
+/// let body = memory.show(&one.into)?.entry.body;
+/// assert!(one.ids.len() == 1 && body.contains("They take 3 s.") && body.contains("Keep two instances."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsolidatedLearnings {
     /// The learning that contains the statements of the others.
@@ -36,6 +69,19 @@ pub struct ConsolidatedLearnings {
 
 /// What [`Memory::prune`](crate::Memory::prune) or [`Memory::consolidate`](crate::Memory::consolidate) did, or would
 /// do.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Build time", ["build"], "Four minutes without a cache."))?;
+/// let planned = memory.prune(true)?;
+/// assert!(planned.moved.is_empty() && planned.problems.is_empty(), "nothing is old enough for the archive");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MaintenanceReport {
     /// The entries that went to the archive.

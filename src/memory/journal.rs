@@ -27,12 +27,8 @@ impl Memory {
     }
 
     /// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
-    ///
-    /// # Errors
-    ///
-    /// None at present: files that cannot be read are among the problems.
-    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Result<Iterations> {
-        Ok(journal::recent_iterations(&self.workspace, feature, count))
+    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Iterations {
+        journal::recent_iterations(&self.workspace, feature, count)
     }
 
     /// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
@@ -47,21 +43,13 @@ impl Memory {
 
     /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
     /// first that most of them touched. A file need not exist any more.
-    ///
-    /// # Errors
-    ///
-    /// None at present: files that cannot be read are among the problems.
-    pub fn feature_files(&self, feature: Option<&str>) -> Result<FeatureFiles> {
-        Ok(journal::feature_files(&self.workspace, feature))
+    pub fn feature_files(&self, feature: Option<&str>) -> FeatureFiles {
+        journal::feature_files(&self.workspace, feature)
     }
 
     /// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
     /// frequent first. Errors that differ in paths, numbers and addresses alone are one.
-    ///
-    /// # Errors
-    ///
-    /// None at present: files that cannot be read are among the problems.
-    pub fn recurring_errors(&self, feature: Option<&str>) -> Result<RecurringErrors> {
-        Ok(journal::recurring_errors(&self.workspace, feature))
+    pub fn recurring_errors(&self, feature: Option<&str>) -> RecurringErrors {
+        journal::recurring_errors(&self.workspace, feature)
     }
 }

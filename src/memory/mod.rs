@@ -69,7 +69,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of the file system.
+    /// [`Error::OutsideRoot`] where `.ralph` or a folder in it is a link, and [`Error::Io`] where `root` does not exist, a
+    /// file is in the way of a folder, or nothing can be written.
     pub fn init(root: &Path) -> Result<Initialised> {
         workspace::init(root)
     }
@@ -85,8 +86,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`] where there is none, and those of its
-    /// settings.
+    /// [`Error::NoMemory`] where there is none, [`Error::OutsideRoot`] where `.ralph` is a link, [`Error::Settings`] where a
+    /// setting has no valid value, [`Error::NewerFormat`] where a newer program made the memory, and [`Error::Io`] where
+    /// the settings cannot be read.
     pub fn open(root: &Path) -> Result<Memory> {
         Memory::with_settings(Store::open(root)?, Settings::default(), &[])
     }
@@ -110,7 +112,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::open`].
+    /// Those of [`Memory::open`], or of [`Memory::discover`] without `root`. [`Error::Settings`] also names a value of the
+    /// user's own file or of a variable.
     pub fn open_for_user<'a>(
         root: Option<&Path>,
         start: &Path,
@@ -246,7 +249,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] when another process writes the index, and those of writing it.
+    /// [`Error::Locked`] where another process keeps writing the index, and [`Error::Io`] or [`Error::Index`] where it
+    /// cannot be written.
     pub fn rebuild_index(&self) -> Result<Rebuilt> {
         self.write_index(true)
     }

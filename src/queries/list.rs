@@ -12,6 +12,23 @@ use crate::text::{fold_tag, is_same_name};
 use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
+///
+/// ```
+/// use ralph_memory::memory::EntryFilter;
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for (title, category) in [("Mock the clock", "testing_strategy"), ("Never sleep", "pitfall")] {
+///     memory.add(&Knowledge { category: Some(category.into()), ..Knowledge::new(title, ["tests"], "It is flaky.") })?;
+/// }
+/// let pitfalls = EntryFilter { category: Some("pitfall".into()), ..EntryFilter::default() };
+/// let titles: Vec<String> = memory.list(&pitfalls).entries.into_iter().map(|entry| entry.title).collect();
+/// assert_eq!(titles, ["Never sleep"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryFilter {
     /// Only this kind.
@@ -29,6 +46,23 @@ pub struct EntryFilter {
 }
 
 /// The result of [`Memory::list`](crate::Memory::list).
+///
+/// ```
+/// use ralph_memory::memory::EntryFilter;
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Zstd level", ["zstd", "backup"], "Level 9 for backups."))?;
+/// memory.add(&Knowledge::new("Backup window", ["backup"], "From 2 to 4 in the morning."))?;
+/// let listed = memory.list(&EntryFilter::default());
+/// assert_eq!(listed.entries.len(), 2);
+/// assert_eq!((listed.tags["backup"], listed.tags["zstd"]), (2, 1));
+/// assert!(listed.problems.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListResult {
     /// The entries, in the order of their paths.

@@ -22,6 +22,21 @@ const EXCERPT_BYTES: usize = 64 * 1024;
 const BEGINNING_BYTES: usize = 4 * 1024;
 
 /// The result of [`Memory::search`](crate::Memory::search).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Ports of the staging hosts", ["staging"], "PostgreSQL listens on 5433."))?;
+/// std::fs::write(root.join(".ralph/knowledge/draft.md"), "no frontmatter\n")?;
+/// let found = memory.search(&Query { text: "which port has postgresql".into(), ..Query::default() }, 5)?;
+/// assert_eq!(found.hits[0].entry.id.as_str(), "knowledge/ports-of-the-staging-hosts");
+/// assert_eq!(found.problems[0].path, ".ralph/knowledge/draft.md", "a broken file hides no other");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchResults {
     /// The entries, best first.

@@ -16,6 +16,22 @@ use crate::text::fold;
 use crate::workspace::{Workspace, no_such_entry};
 
 /// An entry in full.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let old = memory.add(&Knowledge::new("Deploy by hand", ["deploy"], "Copy the files."))?.id;
+/// let new = memory.add(&Knowledge::new("Deploy with CI", ["deploy"], "Push a tag."))?.id;
+/// memory.supersede(&old, &new)?;
+/// let entry = memory.show(&old)?.entry;
+/// assert!(entry.summary.superseded);
+/// assert_eq!((entry.superseded_by, entry.body.trim()), (vec![new], "Copy the files."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EntryView {
     /// Its summary, as in lists.
@@ -52,6 +68,22 @@ pub struct EntryView {
 }
 
 /// A link between two entries, `[[…]]` in the body of one of them.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Error codes", ["api"], "See [[Retries]] and [[time-outs]]."))?;
+/// let id = memory.add(&Knowledge::new("Retries", ["api"], "Only after a 503."))?.id;
+/// let backlink = &memory.show(&id)?.entry.backlinks[0];
+/// assert_eq!((backlink.text.as_str(), backlink.line), ("Error codes", 8));
+/// let links = backlink.id.as_ref().map(|id| memory.show(id)).transpose()?.ok_or("no entry")?.entry.links;
+/// assert_eq!((links[0].id.as_ref(), links[1].id.as_ref()), (Some(&id), None), "nothing is called `time-outs`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntryLink {
     /// The entry at the other end; `None` if there is none.
@@ -63,6 +95,20 @@ pub struct EntryLink {
 }
 
 /// The result of [`Memory::show`](crate::Memory::show).
+///
+/// ```
+/// use ralph_memory::{Id, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// std::fs::write(root.join(".ralph/knowledge/vpn.md"), "---\ntitle: VPN\n---\n\nUse the one in Oslo.\n")?;
+/// let shown = memory.show(&Id::parse("vpn").ok_or("not an id")?)?;
+/// assert_eq!(shown.entry.summary.title, "VPN");
+/// assert_eq!(shown.problems[0].code, "missing-tags");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShowResult {
     /// The entry.

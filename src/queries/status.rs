@@ -12,6 +12,20 @@ use crate::error::{Message, Problem};
 use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge { category: Some("tool_usage".into()), ..Knowledge::new("Just", ["just"], "Run `just`.") })?;
+/// let status = memory.status();
+/// assert_eq!(status.root, root.display().to_string());
+/// assert_eq!(status.categories["tool_usage"], 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryStatus {
     /// The folder that holds `.ralph/`.
@@ -26,6 +40,20 @@ pub struct MemoryStatus {
 }
 
 /// Counts of entries, and of their problems.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Two replicas", ["redis"], "One primary, two replicas."))?;
+/// memory.add(&Knowledge::new("Two replicas", ["redis"], "Three replicas since May."))?;
+/// let counts = memory.status().counts;
+/// assert_eq!((counts.knowledge, counts.archive), (1, 1), "the archive has the version before");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntryCounts {
     /// Live knowledge entries.

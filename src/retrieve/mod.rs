@@ -63,6 +63,21 @@ const MOST_MEANING: f64 = 0.99;
 pub(crate) const MAX_CANDIDATES: usize = 100;
 
 /// A query.
+///
+/// ```
+/// use ralph_memory::{Kind, Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Vacuum at night", ["postgres"], "The nightly vacuum takes an hour."))?;
+/// memory.add(&Knowledge::new("Vacuum the office", ["office"], "On Mondays."))?;
+/// let query = Query { kind: Some(Kind::Knowledge), tags: vec!["postgres".into()], ..Query::default() };
+/// let found = memory.search(&Query { text: "vacuum".into(), ..query }, 5)?;
+/// assert_eq!((found.hits.len(), found.hits[0].entry.title.as_str()), (1, "Vacuum at night"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     /// The words to search for. Of several lines the first counts as a title.
@@ -111,6 +126,22 @@ pub struct Meaning {
 }
 
 /// A part of a score.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Cookies are signed", ["login"], "With the key of the session store."))?;
+/// let query = Query { text: "login cookies".into(), ..Query::default() };
+/// let hit = memory.search(&query, 1)?.hits.remove(0);
+/// let sum: f64 = hit.explanation.iter().map(|explained| explained.value).sum();
+/// assert!((sum - hit.score).abs() < 1e-6);
+/// assert!(hit.explanation.iter().any(|explained| explained.part.contains("tag")), "{:?}", hit.explanation);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explained {
     /// The name of the part.
@@ -120,6 +151,22 @@ pub struct Explained {
 }
 
 /// A found entry.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Time zones", ["time"], "Store UTC."))?;
+/// memory.add(&Knowledge::new("Calendar", ["ui"], "It shows the time zone of the browser."))?;
+/// let hits = memory.search(&Query { text: "time zones".into(), ..Query::default() }, 5)?.hits;
+/// assert_eq!(hits[0].entry.title, "Time zones");
+/// assert!(hits[0].score > hits[1].score);
+/// assert_eq!(hits[0].similarity, None, "no server compares what they mean");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     /// The entry.
@@ -227,6 +274,7 @@ impl Query {
 /// # Errors
 ///
 /// Those of reading the index.
+#[cfg(feature = "semantic")]
 pub(crate) fn by_words(
     catalogs: &[&Catalog],
     snapshot: &Snapshot,

@@ -37,6 +37,28 @@ impl<Observe: FnMut(RunEvent<'_>)> RunIo for Observe {
 }
 
 /// What happens in a run, in the order in which it happens.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let agent = CommandLine::parse("agent", "sh -c 'cat > prompt.md; echo I give up.'")?;
+/// let options = RunOptions { max_iterations: Some(1), ..RunOptions::new(agent) };
+/// let mut log = Vec::new();
+/// let mut io = |event: RunEvent<'_>| match event {
+///     RunEvent::Line(line) => log.push(line.to_owned()),
+///     RunEvent::IterationEnded { recorded, .. } => log.push(recorded.outcome.as_str().to_owned()),
+///     _ => {}
+/// };
+/// let task = Assignment::Task(Task::new("Halve the image"));
+/// Runner::new(&memory, options).run(&task, &mut RunProgress::default(), &mut io)?;
+/// assert_eq!(log, ["I give up.", "blocked"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {

@@ -70,7 +70,24 @@ pub use self::template::PromptTemplate;
 
 /// Lets an agent work on tasks, and keeps the journal.
 ///
-/// The [module](self) has an example.
+/// The [module](self) has an example of a run to its end.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, Interrupt, RunEnd, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let interrupt = Interrupt::default();
+/// let agent = CommandLine::parse("agent", "claude -p --model {model}")?;
+/// let runner = Runner::new(&memory, RunOptions { interrupt: interrupt.clone(), ..RunOptions::new(agent) });
+/// interrupt.raise(); // from another thread, perhaps
+/// let task = Assignment::Task(Task::new("Port the build to Meson"));
+/// assert_eq!(runner.run(&task, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ())?, RunEnd::Interrupted);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Runner<'a> {
     memory: &'a Memory,
     options: RunOptions,

@@ -87,6 +87,24 @@ impl RunOptions {
 }
 
 /// Where tasks come from.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// # let path = root.join("tasks.md");
+/// std::fs::write(&path, "1. Compact the log\n")?;
+/// let like = Task { feature: Some("storage".into()), files: vec!["src/wal.rs".into()], ..Task::default() };
+/// let runner = Runner::new(&memory, RunOptions::new(CommandLine::parse("agent", "claude -p")?));
+/// let tasks = Assignment::Checklist { path, like };
+/// let refused = runner.run(&tasks, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ()).unwrap_err();
+/// assert!(refused.to_string().starts_with("there are no boxes in "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignment {
     /// This is the task.
@@ -101,6 +119,27 @@ pub enum Assignment {
 }
 
 /// Why a run ended.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEnd, RunEvent, RunLimit, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// # let path = root.join("tasks.md");
+/// std::fs::write(&path, "- [x] Choose a name\n- [x] Register it\n")?;
+/// let runner = Runner::new(&memory, RunOptions::new(CommandLine::parse("agent", "claude -p")?));
+/// let checklist = Assignment::Checklist { path, like: Task::default() };
+/// let words = match runner.run(&checklist, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ())? {
+///     RunEnd::Done => "all boxes are ticked",
+///     RunEnd::Limit(RunLimit::Iterations) => "no iterations are left",
+///     RunEnd::Limit(_) | RunEnd::NotTicked(_) | RunEnd::Interrupted => "a person has to look",
+/// };
+/// assert_eq!(words, "all boxes are ticked");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEnd {
     /// All tasks are done.
@@ -115,6 +154,23 @@ pub enum RunEnd {
 }
 
 /// A limit that ends a run, with what was reached of it.
+///
+/// ```
+/// use ralph_memory::runner::*;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let options = RunOptions { max_cost: Some(5.0), ..RunOptions::new(CommandLine::parse("agent", "claude -p")?) };
+/// let spending = Spending { cost_usd: 5.1, tokens: 800_000 };
+/// let mut progress = RunProgress { spending, ..RunProgress::default() }; // of a run that is resumed
+/// let task = Assignment::Task(Task::new("Cover the parser with tests"));
+/// let end = Runner::new(&memory, options).run(&task, &mut progress, &mut |_: RunEvent<'_>| ())?;
+/// assert_eq!(end, RunEnd::Limit(RunLimit::Cost { spent: 5.1, limit: 5.0 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunLimit {
     /// All iterations are used up.

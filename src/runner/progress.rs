@@ -37,6 +37,24 @@ pub struct RunProgress {
 }
 
 /// An iteration of a run.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// # let agent = "sh -c 'cat > prompt.md; echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
+/// # let options = RunOptions::new(CommandLine::parse("agent", agent)?);
+/// let (task, mut progress) = (Assignment::Task(Task::new("Pin the tool versions")), RunProgress::default());
+/// Runner::new(&memory, options).run(&task, &mut progress, &mut |_: RunEvent<'_>| ())?;
+/// let iteration = &progress.iterations[0];
+/// assert_eq!((iteration.number, iteration.outcome.as_str(), iteration.model.as_str()), (1, "done", "sonnet"));
+/// assert!(iteration.learned.is_empty() && iteration.cost_usd.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunIteration {
     /// Its number in the run.
@@ -54,6 +72,26 @@ pub struct RunIteration {
 }
 
 /// A task of a run.
+///
+/// ```
+/// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// # let agent = "sh -c 'cat > prompt.md; echo \"<task-done>$RALPH_TASK_ID</task-done>\"'";
+/// # let options = RunOptions::new(CommandLine::parse("agent", agent)?);
+/// let path = root.join("tasks.md");
+/// std::fs::write(&path, "- [x] Write the parser\n- [ ] Write the printer\n- [ ] Write the manual\n")?;
+/// let mut progress = RunProgress::default();
+/// let checklist = Assignment::Checklist { path, like: Task::default() };
+/// Runner::new(&memory, options).run(&checklist, &mut progress, &mut |_: RunEvent<'_>| ())?;
+/// let titles: Vec<&str> = progress.tasks.iter().filter(|task| task.done).map(|task| task.title.as_str()).collect();
+/// assert_eq!(titles, ["Write the printer", "Write the manual"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunTask {
     /// Its id.
@@ -68,6 +106,23 @@ pub struct RunTask {
 }
 
 /// What a run spent, by its journal.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::runner::ResumedRun;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Draw the architecture"), &memory.new_run())?;
+/// let report = Report { cost_usd: Some(0.25), tokens_in: Some(9_000), tokens_out: Some(800), ..Report::default() };
+/// memory.finish(&iteration, &report)?;
+/// let spending = ResumedRun::newest(&memory).ok_or("no run")?.progress.spending;
+/// assert_eq!((spending.cost_usd, spending.tokens), (0.25, 9_800));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spending {
     /// In US dollars.

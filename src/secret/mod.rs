@@ -29,6 +29,21 @@ const MAX_ESCAPE: usize = 16;
 const ENCODED_BEGIN: &str = "LS0tLS1CRUdJTiB";
 
 /// A secret in a text.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, secret};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let text = ["postgres://app:Gk7", "-pL2qz@db/x"].concat();
+/// let found = secret::find(&text).remove(0); // in `text`, an address of the local database
+/// assert_eq!((&text[found.range.clone()], found.pattern), ("Gk7-pL2qz", "url-password"));
+/// let knowledge = Knowledge::new("The local database", ["database"], &text);
+/// assert!(Memory::open(root)?.add(&knowledge).is_err());
+/// assert!(Memory::open(root)?.allow_secrets(&[found.fingerprint])?.add(&knowledge).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     /// Its kind: a word that stays the same between versions, such as `github-token`.

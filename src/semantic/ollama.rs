@@ -135,7 +135,7 @@ impl OllamaClient {
     }
 
     /// Returns the vectors of texts, each of length 1, in their order. Callers send no more than
-    /// [`OllamaClient::batch`] at once.
+    /// [`BATCH`] at once.
     ///
     /// # Errors
     ///

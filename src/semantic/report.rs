@@ -15,6 +15,20 @@ pub(super) const REFUSED_CODE: &str = "semantic-refused";
 
 /// The result of [`Memory::embed_missing`](crate::memory::Memory::embed_missing) and
 /// [`Memory::sync_remote`](crate::memory::Memory::sync_remote).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("GPU queue", ["gpu"], "Jobs over an hour go to `long`."))?;
+/// let report = memory.embed_missing()?;
+/// assert_eq!((report.entries, report.new), (0, 0), "without `ollama.url` nothing is embedded");
+/// assert!(report.problems.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EmbedReport {
     /// How many entries have vectors now.
@@ -49,6 +63,19 @@ impl EmbedReport {
 }
 
 /// Whether semantic search works.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let status = memory.semantic_status();
+/// assert!(!status.wanted && !status.active, "the settings name no server");
+/// assert_eq!(status.fix, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SemanticStatus {
     /// Whether the settings ask for it: they name a server, and `semantic.weight` is not 0.

@@ -63,6 +63,13 @@ choice! {
 
 choice! {
     /// How a run's progress is reported in the next prompt.
+    ///
+    /// ```
+    /// use ralph_memory::settings::ProgressKind;
+    /// let words: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    /// assert_eq!(words, ["system-captured", "structured-log", "llm-summarized", "hybrid"]);
+    /// assert!(ProgressKind::Hybrid.needs_summary() && !ProgressKind::default().needs_summary());
+    /// ```
     ProgressKind {
         /// What the command printed, as it is.
         #[default]
@@ -78,6 +85,19 @@ choice! {
 
 choice! {
     /// When the files of the memory are committed to git.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::settings::CommitPolicy;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let variables = [("RALPH_MEMORY_GIT__COMMIT", "each-iteration")];
+    /// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
+    /// assert_eq!(memory.settings().git_commit, CommitPolicy::EachIteration);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     CommitPolicy {
         /// The user commits them.
         #[default]
@@ -89,6 +109,13 @@ choice! {
 
 choice! {
     /// How vectors are divided among the collections of a Qdrant server.
+    ///
+    /// ```
+    /// use ralph_memory::settings::{CollectionLayout, QdrantSettings};
+    /// let layout = CollectionLayout::parse("per-feature").unwrap_or_default();
+    /// assert_eq!(layout.to_string(), "per-feature");
+    /// assert_ne!(layout, QdrantSettings::default().collections);
+    /// ```
     CollectionLayout {
         /// One collection for all features.
         #[default]

@@ -35,6 +35,18 @@ pub(crate) enum Origin {
 }
 
 /// The limits of events; a feature has the limit of a section.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\n[events]\nper_task = 5\n")?;
+/// let caps = Memory::open(root)?.settings().events;
+/// assert_eq!((caps.per_task, caps.per_project), (5, 30));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct EventCaps {
@@ -52,6 +64,19 @@ impl Default for EventCaps {
 }
 
 /// When entries are archived.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.automatic = true\n")?;
+/// let rules = Memory::open(root)?.settings().maintenance;
+/// assert!(rules.automatic, "a run ends with maintenance");
+/// assert!(rules.unused_days < rules.useful_days, "knowledge that helped stays longer");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaintenanceRules {
     /// Days after which the attempts at a finished task are archived.
@@ -85,6 +110,23 @@ impl Default for MaintenanceRules {
 }
 
 /// The settings, with their defaults.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::settings::Strategy;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let project = "format = 1\nstrategy.name = \"escalate\"\nrun.max_iterations = 25\n";
+/// std::fs::write(root.join(".ralph/config.toml"), project)?;
+/// let variables = [("RALPH_MEMORY_RUN__MAX_ITERATIONS", "3")];
+/// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
+/// let settings = memory.settings();
+/// assert_eq!((settings.strategy, settings.max_iterations), (Strategy::Escalate, 3));
+/// assert_eq!(settings.models, ["haiku", "sonnet", "opus"], "the default, the cheapest first");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -456,5 +498,10 @@ mod tests {
         }
         let key = Settings::default().read_env([("RALPH_MEMORY_QDRANT__API_KEY", "a\nb")].into_iter()).unwrap_err();
         assert!(!key.to_string().contains("a\nb"), "an error shows no key");
+    }
+
+    #[test]
+    fn every_setting_has_a_variable() {
+        assert!(ALL.iter().any(|setting| setting.env() == "RALPH_MEMORY_CONTEXT__BUDGET"));
     }
 }

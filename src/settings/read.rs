@@ -145,7 +145,7 @@ impl Settings {
     /// # Errors
     ///
     /// [`Error::Settings`] if a value is invalid for its setting.
-    pub fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
         for (name, value) in variables {
             if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
                 let value = match setting.kind {

@@ -5,12 +5,26 @@ use std::fmt;
 use super::CollectionLayout;
 
 /// How much semantic search counts beside words.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nsemantic.weight = 0\n")?;
+/// let memory = Memory::open(root)?;
+/// assert_eq!(memory.settings().semantic.weight, 0.0, "only words count");
+/// assert!(memory.settings().semantic.min_score < 0.0, "it is not set");
+/// assert_eq!(memory.min_similarity(), 0.4, "the default of the model");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SemanticSettings {
     /// `semantic.weight`: the share of meaning in a score, from 0 (no request is sent) to 0.99; words have the rest.
     pub weight: f64,
     /// `semantic.min_score`: the minimum cosine of a query and an entry that no word of it finds; below 0 for the
-    /// default of the model, [`OllamaSettings::min_score`].
+    /// default of the model, which [`Memory::min_similarity`](crate::Memory::min_similarity) returns.
     pub min_score: f64,
     /// `semantic.limit`: how many entries may be found by their meaning alone.
     pub limit: usize,
@@ -25,13 +39,27 @@ impl Default for SemanticSettings {
 impl super::Settings {
     /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
     /// `semantic.min_score`, else the default of the model.
-    pub fn min_similarity(&self) -> f64 {
+    pub(crate) fn min_similarity(&self) -> f64 {
         let set = self.semantic.min_score;
         if set < 0.0 { self.ollama.min_score() } else { set }
     }
 }
 
 /// The Ollama server that embeds texts.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let own = "[ollama]\nurl = \"http://localhost:11434\"\nmodel = \"all-minilm:33m\"\n";
+/// let memory = Memory::open_for_user(Some(root), root, Some((own, "config.toml")), [].into_iter())?;
+/// let ollama = &memory.settings().ollama;
+/// assert_eq!((ollama.url.as_str(), ollama.model.as_str()), ("http://localhost:11434", "all-minilm:33m"));
+/// assert_eq!(ollama.query_timeout_ms, 5_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct OllamaSettings {
     /// `ollama.url`: its address, such as `http://localhost:11434`; empty for none, and then only words count.
@@ -62,13 +90,13 @@ impl Default for OllamaSettings {
 
 impl OllamaSettings {
     /// Returns the name of the model without its tag.
-    pub fn family(&self) -> &str {
+    pub(crate) fn family(&self) -> &str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
         name.split(':').next().unwrap_or_default()
     }
 
     /// Returns the minimum cosine of related texts, by the model: some models give similar vectors for all texts.
-    pub fn min_score(&self) -> f64 {
+    pub(crate) fn min_score(&self) -> f64 {
         match self.family() {
             // Measured: the right answer to a question scored .26, the next .07.
             "all-minilm" => 0.15,
@@ -79,6 +107,14 @@ impl OllamaSettings {
 }
 
 /// The Qdrant server on which a team shares vectors.
+///
+/// ```
+/// use ralph_memory::settings::QdrantSettings;
+/// let url = "https://qdrant.example".to_owned();
+/// let qdrant = QdrantSettings { url, api_key: "sesame".into(), ..QdrantSettings::default() };
+/// assert_eq!((qdrant.collection.as_str(), qdrant.timeout_ms), ("ralph-memory", 5_000));
+/// assert!(!format!("{qdrant:?}").contains("sesame"), "the key reaches no log");
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct QdrantSettings {
     /// `qdrant.url`: its address; empty for none, and then vectors stay on this machine.

@@ -65,7 +65,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Unreadable`] says what is there instead of an entry.
+    /// `Unreadable` says what is there instead of an entry.
     pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
         read_below(&self.root_folder, &from_root(path))
     }

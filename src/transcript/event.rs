@@ -18,6 +18,17 @@ const MAX_SHOWN: usize = 500;
 
 /// An action of an agent, from its event stream. Texts are one line each, at most 500 characters, without secrets. They
 /// are not escaped for a terminal.
+///
+/// ```
+/// use ralph_memory::transcript::{AgentEvent, Format, Options, Reader};
+/// let mut reader = Reader::new(Options { format: Format::Codex, ..Options::default() }).watched();
+/// let item = r#"{"type":"agent_message","text":"The tests pass.\nAll 12."}"#;
+/// reader.push(format!("{{\"type\":\"item.completed\",\"item\":{item}}}\n").as_bytes());
+/// match reader.take_event() {
+///     Some(AgentEvent::Message(line)) => assert_eq!(line, "The tests pass."),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentEvent {

@@ -30,6 +30,23 @@ const ROUNDS: usize = 8;
 const CAPACITY: usize = 16;
 
 /// A watcher at work. Dropping it ends the watcher.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::WatchMode;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let memory = Arc::new(memory);
+/// let watcher = memory.watch(WatchMode::Native)?;
+/// assert_eq!(Arc::strong_count(&memory), 2, "the thread of the watcher has the other one");
+/// drop(watcher);
+/// assert_eq!(Arc::strong_count(&memory), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct WatchHandle {
     events: Receiver<WatchEvent>,

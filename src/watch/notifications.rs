@@ -25,6 +25,20 @@ const POLL: Duration = Duration::from_secs(1);
 pub(super) const RECONCILE: Duration = Duration::from_secs(30);
 
 /// How changes are noticed.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::{WatchEvent, WatchMode};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let watcher = Arc::new(memory).watch(WatchMode::Poll)?; // `.ralph/` is on a network file system
+/// assert!(matches!(watcher.events().recv()?, WatchEvent::Ready { polling: true, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchMode {
     /// By notifications of the system.

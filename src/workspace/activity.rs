@@ -5,6 +5,20 @@ use crate::error::Result;
 use crate::store::Lock;
 
 /// Work of a call that may take a while.
+///
+/// ```
+/// use ralph_memory::memory::Work;
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let (sender, activities) = std::sync::mpsc::channel();
+/// let memory = Memory::open(root)?.with_observer(move |activity| drop(sender.send(activity.work)));
+/// memory.doctor();
+/// assert_eq!(activities.try_recv()?, Work::Examining);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Work {
@@ -41,6 +55,22 @@ pub enum Work {
 }
 
 /// A step of a piece of work.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::{Step, Work};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let (sender, steps) = std::sync::mpsc::channel();
+/// let memory = Memory::open(root)?.with_observer(move |activity| drop(sender.send((activity.work, activity.step))));
+/// memory.check();
+/// let checking: Vec<_> = steps.try_iter().filter(|(work, _)| *work == Work::Checking).collect();
+/// assert_eq!(checking.first(), Some(&(Work::Checking, Step::Began)));
+/// assert_eq!(checking.last(), Some(&(Work::Checking, Step::Ended)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// It begins. Work that was going on continues around it.
@@ -52,6 +82,22 @@ pub enum Step {
 }
 
 /// A piece of work that a call begins, advances or ends: see [`Memory::with_observer`](crate::Memory::with_observer).
+///
+/// ```
+/// use ralph_memory::memory::{Activity, Step, Work};
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// Memory::open(root)?.add(&Knowledge::new("Log levels", ["logs"], "`info` in production."))?;
+/// let (sender, activities) = std::sync::mpsc::channel();
+/// let memory = Memory::open(root)?.with_observer(move |activity| drop(sender.send(activity)));
+/// memory.rebuild_index()?;
+/// let done = Activity { work: Work::Indexing, step: Step::Ended, done: 1, total: Some(1) };
+/// assert!(activities.try_iter().any(|activity| activity == done));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Activity {
     /// The work.

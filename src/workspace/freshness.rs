@@ -44,6 +44,20 @@ pub(crate) struct Pending {
 }
 
 /// The result of [`Memory::rebuild_index`](crate::Memory::rebuild_index).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Seed data", ["demo"], "`just seed` fills the demo shop."))?;
+/// let rebuilt = memory.rebuild_index()?;
+/// assert_eq!(rebuilt.entries, 1);
+/// assert!(rebuilt.path.starts_with(root.join(".ralph/cache")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rebuilt {
     /// How many entries the index has.

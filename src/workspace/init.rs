@@ -21,6 +21,17 @@ const RENAMED: [(&str, &str); 2] = [("gitignore", ".gitignore"), ("gitattributes
 const FOLDERS: [&str; 3] = ["knowledge", "journal", "archive"];
 
 /// The result of [`Memory::init`](crate::Memory::init).
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// let initialised = Memory::init(root)?;
+/// assert!(initialised.created.contains(&".ralph/config.toml".to_owned()));
+/// assert_eq!(Memory::init(root)?.created, [""; 0], "everything is there already");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Initialised {
     /// The files and folders that were created, relative to the root, in order. Empty when all of them existed.

@@ -1,6 +1,6 @@
 //! Makes git merge entries with this program, and separates two entries that got the same name.
 //!
-//! [`entry::merge`](crate::entry::merge) merges two versions, and [`git`](crate::git) runs git; this file writes files
+//! [`entry::merge`](mod@crate::entry::merge) merges two versions, and [`git`](crate::git) runs git; this file writes files
 //! of the memory for them, under its lock.
 
 use serde::Serialize;
@@ -16,6 +16,22 @@ const ATTRIBUTES: &str = ".gitattributes";
 const MERGED: [&str; 3] = ["/knowledge/**/*.md", "/journal/**/*.md", "/archive/**/*.md"];
 
 /// The result of [`Memory::register_merge_driver`](crate::Memory::register_merge_driver).
+///
+/// ```
+/// use ralph_memory::memory::MergeDriverRegistration;
+/// use ralph_memory::{Error, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// match memory.register_merge_driver("ralph-memory") {
+///     Ok(MergeDriverRegistration { command, .. }) => assert!(command.starts_with("ralph-memory merge-driver ")),
+///     // This folder is not in a work tree.
+///     Err(error) => assert!(matches!(error, Error::Git { .. })),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MergeDriverRegistration {
     /// The command line that git runs.

@@ -212,7 +212,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
             Task::new(format!("{} the {} of our {tool} setup", random.pick(&VERBS), random.pick(things)))
         };
         let begun = memory.begin(&task, &run).unwrap();
-        let instructions = ralph_memory::context::Instructions::new(begun.task_id()).text();
+        let instructions = ralph_memory::internals::Instructions::new(begun.task_id()).text();
         let cost = Budget::characters(0).cost(&begun.context) - Budget::characters(0).cost(&instructions);
         year.largest = year.largest.max(cost);
         assert!(cost <= budget, "seed {seed}: the context of iteration {iteration} has {cost} characters");

@@ -59,10 +59,10 @@ fn a_memory_without_attempts_has_empty_views() {
     let base = TestBase::new();
     let memory = open(&base);
     for feature in [None, Some("storage"), Some("")] {
-        assert!(memory.recent_iterations(feature, 9).unwrap().iterations.is_empty());
-        assert!(memory.feature_files(feature).unwrap().files.is_empty());
+        assert!(memory.recent_iterations(feature, 9).iterations.is_empty());
+        assert!(memory.feature_files(feature).files.is_empty());
         assert!(memory.failed_attempts(feature, None, 9).unwrap().iterations.is_empty());
-        assert!(memory.recurring_errors(feature).unwrap().errors.is_empty());
+        assert!(memory.recurring_errors(feature).errors.is_empty());
     }
     assert_eq!(told(&memory, &of_feature("x", "storage")), Vec::<String>::new());
 }
@@ -73,7 +73,7 @@ fn a_view_matches_the_file() {
     let fields = "feature: storage\noutcome: failed\nerror_category: test_failure\nmodel: opus\nduration_secs: 42.5\ncost_usd: 0.25\ntokens_in: 7\ntokens_out: 8\nfiles: {created: [a], modified: [b], read: [c], relevant: [d]}";
     let body = "> Notes.\n\n## Summary\n\n> Sum.\n\n## What was tried\n\n> Tried.\n\n## Why it failed\n\n> Why.\n\n## Error output\n\n> Out.\n\n## Retry suggestion\n\n> Retry.\n\n## Decisions\n\n> Decided.\n\n## Errors\n\n> Errs.\n\n## Validation output\n\n> Val.";
     attempt(&base, "archive/journal/run-1/0002", 5, fields, body);
-    let found = open(&base).recent_iterations(Some("storage"), 5).unwrap();
+    let found = open(&base).recent_iterations(Some("storage"), 5);
     let expected = json!({
         "iterations": [{
             "id": "journal/run-1/0002", "path": ".ralph/archive/journal/run-1/0002.md", "archived": true,
@@ -107,7 +107,7 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     }
     let memory = open(&base);
     let recent = |feature, count| {
-        let found = memory.recent_iterations(feature, count).unwrap().iterations;
+        let found = memory.recent_iterations(feature, count).iterations;
         ids(&found).join(" ")
     };
     assert_eq!(recent(None, 3), "run-1/0005 run-1/0004 run-1/0003");
@@ -128,7 +128,7 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     // No more than is asked for is read, and all are counted.
     let two = memory.failed_attempts(None, None, 2).unwrap();
     assert_eq!((ids(&two.iterations).join(" ").as_str(), two.in_all), ("run-1/0004 run-1/0003", 4));
-    assert_eq!(memory.recent_iterations(Some("storage"), 1).unwrap().in_all, 4);
+    assert_eq!(memory.recent_iterations(Some("storage"), 1).in_all, 4);
     // The archive's way back changes nothing of it, nor does a cache that is gone.
     fs::create_dir_all(base.at(".ralph/archive/journal/run-1")).unwrap();
     fs::rename(base.at(".ralph/journal/run-1/0003.md"), base.at(".ralph/archive/journal/run-1/0003.md")).unwrap();
@@ -147,13 +147,13 @@ fn a_broken_file_is_reported_and_hides_no_other() {
     base.write(".ralph/archive/journal/run-1/0003.md", b"---\nfeature: caf\xe9\n---\n");
     attempt(&base, "archive/journal/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
     let memory = open(&base);
-    let recent = memory.recent_iterations(Some("storage"), 9).unwrap();
+    let recent = memory.recent_iterations(Some("storage"), 9);
     assert_eq!(ids(&recent.iterations), ["run-1/0004", "run-1/0001"]);
     let failed = memory.failed_attempts(None, None, 9).unwrap();
     assert_eq!(ids(&failed.iterations), ["run-1/0004", "run-1/0001"]);
-    let files = memory.feature_files(Some("storage")).unwrap();
+    let files = memory.feature_files(Some("storage"));
     assert_eq!(files.files[0].read, 2);
-    let errors = memory.recurring_errors(Some("storage")).unwrap();
+    let errors = memory.recurring_errors(Some("storage"));
     assert_eq!(errors.errors[0].iterations, 2);
     for problems in [&recent.problems, &failed.problems, &files.problems, &errors.problems] {
         let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
@@ -176,7 +176,7 @@ fn files_are_counted_over_runs_and_the_archive() {
         attempt(&base, path, second, fields, "");
     }
     let memory = open(&base);
-    let found = serde_json::to_value(memory.feature_files(Some("storage")).unwrap()).unwrap();
+    let found = serde_json::to_value(memory.feature_files(Some("storage"))).unwrap();
     let file = |path: &str, iterations: usize, ways: [usize; 3], second: u32| {
         json!({
             "path": path, "iterations": iterations, "created": ways[0], "modified": ways[1], "read": ways[2],
@@ -186,7 +186,7 @@ fn files_are_counted_over_runs_and_the_archive() {
     let expected =
         [file("src/old.rs", 3, [1, 2, 1], 3), file("src/new.rs", 2, [1, 1, 0], 4), file("Cargo.toml", 2, [0, 0, 2], 2)];
     assert_eq!(found, json!({"files": expected, "problems": []}));
-    let all = memory.feature_files(None).unwrap().files;
+    let all = memory.feature_files(None).files;
     assert_eq!(all.iter().filter(|file| file.suggested).count(), 2);
     assert_eq!(all.iter().find(|file| file.path == "src/new.rs").unwrap().iterations, 3);
 }
@@ -203,7 +203,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     // A done attempt has no error, whatever its text is.
     attempt(&base, "journal/run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
     let memory = open(&base);
-    let found = serde_json::to_value(memory.recurring_errors(Some("storage")).unwrap()).unwrap();
+    let found = serde_json::to_value(memory.recurring_errors(Some("storage"))).unwrap();
     let expected = json!({
         "errors": [{
             "iterations": 2,
@@ -214,7 +214,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
         "problems": [],
     });
     assert_eq!(found, expected);
-    let all = memory.recurring_errors(None).unwrap().errors;
+    let all = memory.recurring_errors(None).errors;
     let counts: Vec<_> = all.iter().map(|error| (error.iterations, error.example.as_str())).collect();
     assert_eq!(counts, [(3, "thread 'main' panicked at src/c.rs:9"), (2, "only once")]);
 }
@@ -264,7 +264,7 @@ fn a_context_covers_the_last_iterations_of_a_feature() {
     let memory = open(&base);
     let task = of_feature("Add an index", "storage");
     assert_eq!(told(&memory, &task), Vec::<String>::new());
-    assert!(memory.feature_files(Some("storage")).unwrap().files[0].suggested);
+    assert!(memory.feature_files(Some("storage")).files[0].suggested);
     for number in 501..=503 {
         fs::remove_file(base.at(&format!(".ralph/journal/run-1/{number:04}.md"))).unwrap();
     }

@@ -8,6 +8,21 @@ use crate::error::Message;
 use crate::store::Paths;
 
 /// How bad a finding is.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::FindingState;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nserch.limit = 3\n")?;
+/// let findings = Memory::open(root)?.doctor().findings;
+/// let settings = findings.iter().find(|finding| finding.what == "settings").ok_or("not examined")?;
+/// assert_eq!(settings.state, FindingState::Warning, "{}", settings.detail);
+/// assert!(FindingState::Ok < settings.state && settings.state < FindingState::Error);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingState {
@@ -20,6 +35,22 @@ pub enum FindingState {
 }
 
 /// The state of one part of the memory.
+///
+/// ```
+/// use ralph_memory::Memory;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for finding in memory.doctor().findings {
+///     if let Some(hint) = &finding.hint {
+///         eprintln!("{}: {} ({hint})", finding.what, finding.detail);
+///     }
+///     assert!(!finding.detail.contains('\n'), "it is one line");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The part that was examined: a word that stays the same between versions, such as `index`.
@@ -33,6 +64,20 @@ pub struct Finding {
 }
 
 /// The result of [`Memory::doctor`](crate::Memory::doctor).
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::FindingState;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let diagnosis = memory.doctor();
+/// assert!(diagnosis.worst() < FindingState::Error);
+/// assert!(diagnosis.findings.iter().any(|finding| finding.what == "index"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     /// The findings, always in the same order.

@@ -14,10 +14,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
 
-pub(crate) use file::{Keep, MAX_LIST, MAX_SECTION_BYTES, prepare_text};
+#[cfg(any(test, feature = "runner"))]
+pub(crate) use file::{Keep, prepare_text};
+pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
 pub(crate) use fingerprint::error_line;
 
 /// How an attempt ended.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// let outcome = Outcome::parse("retried");
+/// assert_eq!(outcome, Some(Outcome::Retried));
+/// assert!(Outcome::Retried.is_failure_of_task());
+/// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -95,7 +105,6 @@ impl Outcome {
 /// How hard the agent found the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Difficulty {
     Trivial,
     Easy,
@@ -127,6 +136,17 @@ impl Difficulty {
 }
 
 /// The project paths that an attempt touched, `/` between their parts.
+///
+/// ```
+/// use ralph_memory::entry::Files;
+/// let files = Files {
+///     created: vec!["src/wal.rs".into()],
+///     modified: vec!["src/lib.rs".into()],
+///     relevant: vec!["src/lib.rs".into(), "tests/recovery.rs".into()],
+///     ..Files::default()
+/// };
+/// assert_eq!(files.touched(), ["src/wal.rs", "src/lib.rs", "tests/recovery.rs"]);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Files {
@@ -156,6 +176,24 @@ impl Files {
 }
 
 /// The result of the command that decides whether a task is done.
+///
+/// ```
+/// use ralph_memory::memory::{Report, Validated};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Parse leap seconds"), &memory.new_run())?;
+/// let output = "12 passed".to_owned();
+/// let validation = Validated { command: "cargo test -q".into(), exit_code: 0, output, duration_ms: 4_200 };
+/// memory.finish(&iteration, &Report { validation: Some(validation), ..Report::default() })?;
+///
+/// let recorded = memory.recent_iterations(None, 1).iterations.remove(0).validation.ok_or("not verified")?;
+/// assert_eq!((recorded.command.as_str(), recorded.exit_code, recorded.duration_ms), ("cargo test -q", 0, 4_200));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validation {
     /// The command line.
@@ -290,7 +328,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Returns the most telling line of its error; see [`error_line`].
+    /// Returns the most telling line of its error; see `error_line`.
     pub fn error_line(&self) -> Option<&str> {
         self.head.error(&self.sections).and_then(error_line)
     }

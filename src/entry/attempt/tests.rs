@@ -310,3 +310,8 @@ proptest! {
         Sections::read(&body);
     }
 }
+
+#[test]
+fn a_text_is_prepared_for_a_section() {
+    assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
+}

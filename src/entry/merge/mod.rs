@@ -14,6 +14,17 @@ use crate::text::fold;
 pub(crate) const CONFLICT: &str = "# merge-conflict ";
 
 /// The result of a merge.
+///
+/// ```
+/// use ralph_memory::entry::{Merged, merge};
+/// let ours = "---\ntitle: Retries\ntags: [http]\n---\n\nThree at most.\n";
+/// let theirs = "---\ntitle: Retention\ntags: [s3]\n---\n\nThirty days.\n";
+/// match merge("knowledge/re.md", "", ours, theirs, 7) {
+///     Merged::Text { conflicts, .. } => panic!("two entries were blended, with {conflicts} conflicts"),
+///     Merged::Apart => {} // `Memory::keep_apart` gives theirs a name of its own
+///     Merged::Refused(reason) => panic!("{reason}"),
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// One text.

@@ -14,6 +14,21 @@ use crate::retrieve::beyond_caps;
 use crate::settings::{EventCaps, MaintenanceRules};
 
 /// Why an entry goes to the archive.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::PruneReason;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let outage = "---\ntitle: Outage\ntags: [mail]\nexpires_at: 2022-05-01\n---\n\nMail is down.\n";
+/// std::fs::write(root.join(".ralph/knowledge/outage.md"), outage)?;
+/// let reason = memory.prune(true)?.moved[0].reason.ok_or("it was merged")?;
+/// assert_eq!((reason, reason.as_str()), (PruneReason::Expired, "it has expired"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PruneReason {

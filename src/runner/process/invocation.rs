@@ -6,6 +6,16 @@ use std::time::Duration;
 use super::output::CapturedOutput;
 
 /// How long a command and its children have to end.
+///
+/// ```
+/// use std::time::Duration;
+/// use ralph_memory::runner::{CommandLine, ProcessTimeouts, RunOptions};
+/// let agent = CommandLine::parse("agent", "codex exec -")?;
+/// let process_timeouts = ProcessTimeouts { interrupted: Duration::from_secs(20), ..ProcessTimeouts::default() };
+/// let options = RunOptions { process_timeouts, ..RunOptions::new(agent) };
+/// assert_eq!(options.process_timeouts.outputs, Duration::from_secs(2));
+/// # Ok::<(), ralph_memory::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessTimeouts {
     /// The time for the outputs to close after the command has exited: a child of it may hold them open.

@@ -145,7 +145,7 @@ impl AgentTool for Recent {
 
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
         let count = self.count.unwrap_or(ITERATIONS);
-        let found = memory.recent_iterations(named(self.feature.as_deref()), count)?;
+        let found = memory.recent_iterations(named(self.feature.as_deref()), count);
         let note = match found.iterations.len() {
             0 => nothing(self.feature.as_deref()),
             _ => "read_entry shows one in full.".to_owned(),
@@ -196,7 +196,7 @@ impl AgentTool for FeatureFilesTool {
     type Answer = FilesAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<FilesAnswer> {
-        let found = memory.feature_files(named(self.feature.as_deref()))?;
+        let found = memory.feature_files(named(self.feature.as_deref()));
         let files = found.files.iter().take(FILES).map(file).collect();
         Ok(FilesAnswer { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
     }
