@@ -1,7 +1,7 @@
 //! The library's interface: open a memory, add to it, and ask it.
 //!
-//! [`Memory`] puts the modules in sequence and decides nothing itself. Every call looks at the files
-//! as they are; nothing is kept between calls but the root and the settings.
+//! [`Memory`] layers the settings when it is opened, and passes each call to the module that computes. Every call looks at the files
+//! as they are; only the root and the settings are kept between calls.
 
 mod diagnostics;
 mod iterations;

@@ -44,6 +44,7 @@ const LONG: usize = 600;
 /// The length from which a prefix alone distinguishes a token from words, without a look at its digits.
 const TELLING: usize = 5;
 
+/// An earlier row wins: a longer prefix comes before a shorter one.
 #[rustfmt::skip]
 const TOKENS: &[Token] = &[
     Token("aws-access-key", "AKIA", UPPER | DIGIT, (16, 16)),

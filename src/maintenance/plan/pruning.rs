@@ -103,7 +103,7 @@ pub(crate) struct Replacement {
 ///
 /// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
 /// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
-/// fresh clone proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
+/// clone without a journal proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
 /// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
 pub(crate) fn plan_prune(
     live: &[PruneCandidate],

@@ -1,4 +1,4 @@
-//! The commands, one file each: `Args` has the options, its comments are the help, and `run` runs the command.
+//! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command.
 
 pub(crate) mod add;
 pub(crate) mod check;
