@@ -13,7 +13,7 @@ use super::source_lines::SourceLines;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::Head;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
-use crate::error::{Problem, Severity, Tally};
+use crate::error::{Problem, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::journal::summaries;
 use crate::knowledge::{Staleness, staleness};
@@ -83,17 +83,14 @@ pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> Chec
 /// work in the project then.
 fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
     let Lookup::Refused(reason) = WorkTree::find(workspace.store.memory()) else { return None };
-    reason.contains("bare repository").then(|| Problem {
-        path: MEMORY_FOLDER.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "repository-in-project".to_owned(),
-        message: format!("git refuses to work in the project: {reason}").into(),
-        hint:
+    reason.contains("bare repository").then(|| {
+        Problem::warning(
+            MEMORY_FOLDER,
+            "repository-in-project",
+            format!("git refuses to work in the project: {reason}"),
             "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let \
-               git run programs; remove them before you run git there"
-                .into(),
+               git run programs; remove them before you run git there",
+        )
     })
 }
 
@@ -106,15 +103,12 @@ fn tracked_files(workspace: &Workspace) -> Vec<Problem> {
         let first = of_folder.next()?;
         let n_more = of_folder.count();
         let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
-        Some(Problem {
-            path: display_path(first),
-            line: None,
-            column: None,
-            severity: Severity::Error,
-            code: format!("tracked-{name}"),
-            message: format!("git tracks this file{more}: it belongs to one machine, and is not trusted").into(),
-            hint: UNTRACK.into(),
-        })
+        Some(Problem::error(
+            display_path(first),
+            format!("tracked-{name}"),
+            format!("git tracks this file{more}: it belongs to one machine, and is not trusted"),
+            UNTRACK,
+        ))
     };
     MACHINE_FOLDERS.into_iter().filter_map(of).collect()
 }
@@ -134,16 +128,12 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
         let stale = stale?;
         let what = if stale.is_gone { "is gone" } else { "has changed much" };
         let (commit, file) = (stale.short_commit(), &stale.path);
-        Some(Problem {
-            path: display_path(path),
-            line: None,
-            column: None,
-            severity: Severity::Notice,
-            code: "unverified".to_owned(),
-            message: format!("unverified since {commit}: `{file}`, which it names, {what} since it was written").into(),
-            hint: "check whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it"
-                .into(),
-        })
+        Some(Problem::notice(
+            display_path(path),
+            "unverified",
+            format!("unverified since {commit}: `{file}`, which it names, {what} since it was written"),
+            "check whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it",
+        ))
     };
     named.iter().zip(verdicts).filter_map(problem).collect()
 }
@@ -158,23 +148,10 @@ fn live_entries(catalog: &Catalog) -> Vec<LiveEntry> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use super::super::tests::memory;
 
     use super::*;
     use crate::memory::Memory;
-
-    /// Makes a memory with these files below `.ralph/`.
-    fn memory(files: &[(&str, &str)]) -> (tempfile::TempDir, Memory) {
-        let folder = tempfile::tempdir().unwrap();
-        Memory::init(folder.path()).unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(".ralph").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let memory = Memory::open(folder.path()).unwrap();
-        (folder, memory)
-    }
 
     #[track_caller]
     fn found(memory: &Memory) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::doctor::GitFacts;
 use super::gather::{git_facts, index_facts, old_caches};
 use crate::catalog::Area;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
-use crate::error::{Problem, Result, Severity};
+use crate::error::{Problem, Result};
 use crate::store::{Created, Lock, Unreadable};
 use crate::workspace::Workspace;
 
@@ -67,15 +67,12 @@ impl FixReport {
             Ok(details) => self.fixed.extend(details.into_iter().map(|detail| AppliedFix { what, detail })),
             Err(error) => {
                 let reason = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-                self.problems.push(Problem {
-                    path: MEMORY_FOLDER.to_owned(),
-                    line: None,
-                    column: None,
-                    severity: Severity::Warning,
-                    code: "not-fixed".to_owned(),
-                    message: format!("{what}: {error}{reason}").into(),
-                    hint: "remove the cause, and run `ralph-memory doctor --fix` again".into(),
-                });
+                self.problems.push(Problem::warning(
+                    MEMORY_FOLDER,
+                    "not-fixed",
+                    format!("{what}: {error}{reason}"),
+                    "remove the cause, and run `ralph-memory doctor --fix` again",
+                ));
             }
         }
     }

@@ -101,6 +101,7 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
     });
     answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))
 }
+
 fn watch_limits() -> Option<WatchLimits> {
     let number = |name: &str| fs::read_to_string(format!("{INOTIFY}/{name}")).ok()?.trim().parse().ok();
     Some(WatchLimits { folders: number("max_user_watches")?, instances: number("max_user_instances")? })
@@ -111,20 +112,8 @@ mod tests {
     use std::fs;
 
     use super::super::doctor::FindingState;
+    use super::super::tests::memory;
     use crate::memory::Memory;
-
-    /// Makes a memory with these files below `.ralph/`.
-    fn memory(files: &[(&str, &str)]) -> (tempfile::TempDir, Memory) {
-        let folder = tempfile::tempdir().unwrap();
-        Memory::init(folder.path()).unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(".ralph").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let memory = Memory::open(folder.path()).unwrap();
-        (folder, memory)
-    }
 
     /// Returns the doctor's findings about one part: its state, then its detail.
     #[track_caller]

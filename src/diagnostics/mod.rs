@@ -9,6 +9,8 @@ pub(crate) mod doctor;
 mod fix;
 mod gather;
 mod source_lines;
+#[cfg(test)]
+mod tests;
 
 use self::doctor::{Diagnosis, SemanticFacts};
 use crate::error::Problem;

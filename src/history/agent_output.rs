@@ -4,7 +4,7 @@
 
 use super::report::Report;
 use crate::entry::Outcome;
-use crate::error::{Problem, Severity};
+use crate::error::Problem;
 use crate::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 
 /// The path in problems of an output, which is not a file of the memory.
@@ -80,14 +80,8 @@ fn bullets(lines: &[String]) -> String {
 /// Returns problems of reading the output, for a person.
 pub(crate) fn transcript_problems(transcript: &Transcript, report: &Report, outcome: Outcome) -> Vec<Problem> {
     let name = transcript.format.name();
-    let problem = |line: Option<u64>, code: &str, message: String, hint: &str| Problem {
-        path: PLACE.to_owned(),
-        line: line.map(|line| u32::try_from(line).unwrap_or(u32::MAX)),
-        column: None,
-        severity: Severity::Warning,
-        code: code.to_owned(),
-        message: message.into(),
-        hint: hint.into(),
+    let problem = |line: Option<u64>, code: &str, message: String, hint: &str| {
+        Problem::warning(PLACE, code, message, hint).at_line(line.map(|line| u32::try_from(line).unwrap_or(u32::MAX)))
     };
     if transcript.format == Format::Unknown {
         let hint = "plain text is read with the format `text`";

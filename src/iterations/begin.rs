@@ -18,7 +18,7 @@ use super::work_tree::work_tree_state;
 use crate::context::{Budget, Task};
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
-use crate::error::{Argument, Error, Problem, Result, Severity};
+use crate::error::{Argument, Error, Problem, Result};
 use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
 use crate::semantic::SemanticMemory;
 use crate::store::Lock;
@@ -136,15 +136,12 @@ fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Resul
 /// Reports that an iteration which was cut off could not be recorded as interrupted.
 fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
     let reason = reason_of(error);
-    Problem {
-        path: display_path(&iteration.state_path()),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "still-open".to_owned(),
-        message: format!("the iteration was cut off, and cannot be written to the journal: {reason}").into(),
-        hint: "fix the cause, or delete the file".into(),
-    }
+    Problem::warning(
+        display_path(&iteration.state_path()),
+        "still-open",
+        format!("the iteration was cut off, and cannot be written to the journal: {reason}"),
+        "fix the cause, or delete the file",
+    )
 }
 
 /// Gathers the context of the iteration, and keeps the iteration.

@@ -13,7 +13,7 @@ use super::sealed::{state_key, unsealed, write_sealed};
 use crate::context::Task;
 use crate::entry::Id;
 use crate::entry::path::display_path;
-use crate::error::{Argument, Error, Problem, Result, Severity};
+use crate::error::{Argument, Error, Problem, Result};
 use crate::journal::{BEGUN, check_name, check_number, check_run_name};
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
@@ -54,14 +54,13 @@ pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
         Ok(files) => files.refused,
         Err(error) => vec![(format!("state/{BEGUN}"), error.to_string())],
     };
-    let problem = |(path, reason): (String, String)| Problem {
-        path: display_path(&path),
-        line: None,
-        column: None,
-        severity: Severity::Error,
-        code: "bad-iteration".to_owned(),
-        message: format!("this is not an iteration that was begun here, and is ignored: {reason}").into(),
-        hint: "delete the file; if git tracks it, run `git rm -r .ralph/state`".into(),
+    let problem = |(path, reason): (String, String)| {
+        Problem::error(
+            display_path(&path),
+            "bad-iteration",
+            format!("this is not an iteration that was begun here, and is ignored: {reason}"),
+            "delete the file; if git tracks it, run `git rm -r .ralph/state`",
+        )
     };
     refused.into_iter().map(problem).collect()
 }

@@ -17,7 +17,7 @@ use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use super::work_tree::WorkTreeChanges;
 use crate::context::Task;
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
 use crate::secret::redact;
@@ -310,15 +310,7 @@ pub(super) fn not_kept(file: &KeptFile, error: &Error, source: Error) -> Error {
 }
 
 pub(super) fn problem(path: &Path, message: String, hint: String) -> Problem {
-    Problem {
-        path: path.display().to_string(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "not-recorded".to_owned(),
-        message: message.into(),
-        hint: hint.into(),
-    }
+    Problem::warning(path.display().to_string(), "not-recorded", message, hint)
 }
 
 /// Returns the canonical path of a folder, or the given path if it cannot be resolved.

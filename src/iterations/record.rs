@@ -11,7 +11,7 @@ use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::{Attempt, AttemptHead, Id, Outcome};
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Error, Problem, Result};
 use crate::history::{
     CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
 };
@@ -196,27 +196,21 @@ fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Opti
     let scratch = scratch(workspace);
     let scratch = scratch.map_err(|source| Error::Io { action: "create", path: workspace.store.state(), source });
     let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
-    Some(Problem {
-        path: MEMORY_FOLDER.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "not-committed".to_owned(),
-        message: format!("the memory is not committed: {error}").into(),
-        hint: "it is committed with the next iteration, or commit it yourself".into(),
-    })
+    Some(Problem::warning(
+        MEMORY_FOLDER,
+        "not-committed",
+        format!("the memory is not committed: {error}"),
+        "it is committed with the next iteration, or commit it yourself",
+    ))
 }
 
 /// Reports that an iteration in the journal is still listed as open.
 fn still_open(iteration: &Iteration, error: &Error) -> Problem {
     let reason = reason_of(error);
-    Problem {
-        path: display_path(&iteration.state_path()),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "still-open".to_owned(),
-        message: format!("the iteration is in the journal, and is still listed as open: {reason}").into(),
-        hint: "delete the file".into(),
-    }
+    Problem::warning(
+        display_path(&iteration.state_path()),
+        "still-open",
+        format!("the iteration is in the journal, and is still listed as open: {reason}"),
+        "delete the file",
+    )
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::begun::scratch;
 use crate::entry::path::MEMORY_FOLDER;
-use crate::error::{Error, Problem, Severity};
+use crate::error::{Error, Problem};
 use crate::git::{Lookup, WorkTree};
 use crate::workspace::{Work, Workspace};
 
@@ -68,13 +68,5 @@ pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (Wor
 fn unknown(reason: &str) -> Problem {
     let message = format!("the attempt continues without the state of the project's files: {reason}");
     let hint = "`ralph-memory doctor` checks git; the attempt is still recorded";
-    Problem {
-        path: MEMORY_FOLDER.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "no-tree".to_owned(),
-        message: message.into(),
-        hint: hint.into(),
-    }
+    Problem::warning(MEMORY_FOLDER, "no-tree", message, hint)
 }

@@ -14,7 +14,7 @@ use super::report::{ArchivedEntry, MaintenanceReport};
 use crate::catalog::Catalog;
 use crate::entry::Id;
 use crate::entry::path::display_path;
-use crate::error::{Error, Problem, Result, Severity};
+use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, Unreadable, archived_path, let_others_lock};
 use crate::workspace::{Ongoing, Work, Workspace};
 
@@ -179,13 +179,10 @@ pub(super) fn move_planned(
 
 /// Reports that a file was left as it is.
 pub(super) fn skipped(path: &str, reason: &str) -> Problem {
-    Problem {
-        path: display_path(path),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "skipped".to_owned(),
-        message: format!("left as it is: {reason}").into(),
-        hint: "the next call considers it again".into(),
-    }
+    Problem::warning(
+        display_path(path),
+        "skipped",
+        format!("left as it is: {reason}"),
+        "the next call considers it again",
+    )
 }

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Message, Problem, Severity};
+use crate::error::{Message, Problem};
 
 /// How many entries without a vector are named.
 #[cfg(feature = "semantic")]
@@ -102,13 +102,5 @@ impl SemanticStatus {
 
 /// Returns a warning about a server or an entry, without its message.
 pub(super) fn warning(code: &str, path: &str) -> Problem {
-    Problem {
-        path: path.to_owned(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: code.to_owned(),
-        message: Message::default(),
-        hint: Message::default(),
-    }
+    Problem::warning(path.to_owned(), code, Message::default(), Message::default())
 }

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use ralph_memory::Memory;
-use ralph_memory::error::{Problem, Severity};
+use ralph_memory::error::Problem;
 
 use crate::error::UsageError;
 
@@ -25,16 +25,14 @@ pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String
 /// Returns a problem for each of these paths that does not exist in the project.
 pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
     let missing = paths.iter().filter(|path| memory.root().join(path).symlink_metadata().is_err());
-    let problem = |path: &String| Problem {
-        path: path.clone(),
-        line: None,
-        column: None,
-        severity: Severity::Warning,
-        code: "no-such-file".to_owned(),
-        message: "the project has no such file".into(),
-        hint: "paths are relative to the folder where the command is run; an entry whose file is gone is marked as \
-               unverified"
-            .into(),
+    let problem = |path: &String| {
+        Problem::warning(
+            path.clone(),
+            "no-such-file",
+            "the project has no such file",
+            "paths are relative to the folder where the command is run; an entry whose file is gone is marked as \
+               unverified",
+        )
     };
     missing.map(problem).collect()
 }

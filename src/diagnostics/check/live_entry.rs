@@ -2,7 +2,7 @@
 
 use crate::entry::path::display_path;
 use crate::entry::{Head, Id};
-use crate::error::{Problem, Severity};
+use crate::error::Problem;
 
 /// One live file.
 #[derive(Debug, Clone)]
@@ -20,14 +20,6 @@ pub(crate) struct LiveEntry {
 impl LiveEntry {
     /// Returns a warning about the file.
     pub(super) fn warning(&self, line: Option<u32>, code: &str, message: String, hint: String) -> Problem {
-        Problem {
-            path: display_path(&self.path),
-            line,
-            column: None,
-            severity: Severity::Warning,
-            code: code.to_owned(),
-            message: message.into(),
-            hint: hint.into(),
-        }
+        Problem::warning(display_path(&self.path), code, message, hint).at_line(line)
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::live_entry::LiveEntry;
 use crate::entry::Kind;
-use crate::error::{Problem, Severity};
+use crate::error::Problem;
 use crate::history::{AttemptSummary, usage};
 
 /// An entry is suspect when it was included in the contexts of this many attempts that failed, and of none that
@@ -50,15 +50,7 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
 }
 
 fn notice(item: &LiveEntry, code: &str, message: String, hint: &str) -> Problem {
-    Problem {
-        path: format!(".ralph/{}", item.path),
-        line: None,
-        column: None,
-        severity: Severity::Notice,
-        code: code.to_owned(),
-        message: message.into(),
-        hint: hint.into(),
-    }
+    Problem::notice(format!(".ralph/{}", item.path), code, message, hint)
 }
 
 #[cfg(test)]
@@ -78,6 +70,7 @@ mod tests {
         AttemptSummary {
             id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
             run_id: "run-1".into(),
+            task_id: None,
             feature: None,
             started_at,
             head,

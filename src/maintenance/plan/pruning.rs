@@ -251,6 +251,7 @@ mod tests {
             facts.attempts.push(AttemptSummary {
                 id: id.clone(),
                 run_id: "run-1".into(),
+                task_id: None,
                 feature: None,
                 started_at: at(day),
                 head,

@@ -1,6 +1,5 @@
 //! How a run ends: the summary for people and programs, and the exit code.
 
-use ralph_memory::error::Severity;
 use ralph_memory::memory::MaintenanceReport;
 use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
 use ralph_memory::{Memory, Problem};
@@ -24,15 +23,12 @@ pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
             all
         }
         Err(error) => {
-            let problems = vec![Problem {
-                path: ".ralph/".to_owned(),
-                line: None,
-                column: None,
-                severity: Severity::Warning,
-                code: "not-tidied".to_owned(),
-                message: format!("the memory was not pruned: {error}").into(),
-                hint: "`ralph-memory prune` and `ralph-memory consolidate` do it by hand".into(),
-            }];
+            let problems = vec![Problem::warning(
+                ".ralph/",
+                "not-tidied",
+                format!("the memory was not pruned: {error}"),
+                "`ralph-memory prune` and `ralph-memory consolidate` do it by hand",
+            )];
             ui.problems(&problems);
             MaintenanceReport { problems, ..MaintenanceReport::default() }
         }
