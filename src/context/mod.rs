@@ -10,6 +10,7 @@
 //! entries.
 
 mod attempts;
+mod briefing;
 mod budget;
 mod build;
 mod escape;
@@ -36,6 +37,8 @@ use crate::text::{fold, is_same_name};
 
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
 pub use crate::sigil::defuse;
+pub use briefing::{Briefing, BriefingRequest};
+pub(crate) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief};
 pub use budget::Budget;
 pub(crate) use budget::default_budget;
 pub(crate) use build::build;

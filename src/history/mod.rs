@@ -30,6 +30,8 @@ pub(crate) struct AttemptSummary {
     pub id: Id,
     /// The run.
     pub run_id: String,
+    /// The task.
+    pub task_id: Option<String>,
     /// The feature that its task belongs to.
     pub feature: Option<String>,
     /// When it began.
@@ -41,8 +43,8 @@ pub(crate) struct AttemptSummary {
 impl AttemptSummary {
     /// Returns the attempt of a journal entry's head; `None` if it is invalid.
     pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
-        let Head { run_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
-        Some(AttemptSummary { id, run_id: run_id?, feature, started_at: created_at?, head: *attempt? })
+        let Head { run_id, task_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
+        Some(AttemptSummary { id, run_id: run_id?, task_id, feature, started_at: created_at?, head: *attempt? })
     }
 
     /// Returns when it ended, or when it began if its duration is unknown.
@@ -274,6 +276,7 @@ mod tests {
             AttemptSummary {
                 id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
                 run_id: "run-1".to_owned(),
+                task_id: None,
                 feature: None,
                 started_at: start + TimeDelta::minutes(number.into()),
                 head: AttemptHead::new(number, outcome(letter)),

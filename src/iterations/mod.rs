@@ -10,6 +10,7 @@
 
 mod begin;
 mod begun;
+mod briefing;
 mod contributions;
 mod ended;
 mod finish;
@@ -29,6 +30,7 @@ mod work_tree;
 
 pub(crate) use begin::{begin, cancel, note_agent};
 pub(crate) use begun::{bad_iterations, begun};
+pub(crate) use briefing::briefing;
 pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_kept};
 pub(crate) use gather::context;

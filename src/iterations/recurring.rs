@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::context::{self, Recurring, Task};
 use crate::entry::path::{MEMORY_FOLDER, is_project_path};
-use crate::history::{self, AttemptSummary};
+use crate::history::{self, AttemptSummary, Recurrence};
 use crate::journal::{error_line, recent_attempts};
 use crate::workspace::Workspace;
 
@@ -32,11 +32,19 @@ pub(super) fn recurring(
         .take(MAX_FILES)
         .collect();
     let errors = history::pressing_errors(attempts, own).into_iter().take(MAX_ERRORS);
-    let errors = errors.map(|error| context::RecurringError {
+    Recurring { files, errors: errors.map(|error| context_error(workspace, catalogs, &error)).collect() }
+}
+
+/// Returns a recurring error in the form for a context.
+pub(super) fn context_error(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    error: &Recurrence<'_>,
+) -> context::RecurringError {
+    context::RecurringError {
         attempts: error.attempts().map(|attempt| attempt.id.clone()).collect(),
-        line: error_line(workspace, catalogs, &error).unwrap_or_default(),
-    });
-    Recurring { files, errors: errors.collect() }
+        line: error_line(workspace, catalogs, error).unwrap_or_default(),
+    }
 }
 
 /// Returns whether the project has something at `path`, outside of the memory.

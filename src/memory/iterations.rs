@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Memory;
-use crate::context::{Context, Request, Task};
+use crate::context::{Briefing, BriefingRequest, Context, Request, Task};
 use crate::error::Result;
 use crate::history::Report;
 use crate::iterations::{self, Iteration, KeptAttempt, Recorded, Run};
@@ -67,6 +67,13 @@ impl Memory {
     /// under what the instructions and the first section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
         iterations::context(&self.workspace, &self.semantic, request)
+    }
+
+    /// Returns what someone should know at the start of a session, before there is a task: tasks that failed last,
+    /// recurring errors, decisions and learnings, and what changed since the last attempt. Empty if there is nothing to
+    /// report. It opens only the files that it shows, asks no server, and runs no git.
+    pub fn briefing(&self, request: &BriefingRequest) -> Briefing {
+        iterations::briefing(&self.workspace, request)
     }
 
     /// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.

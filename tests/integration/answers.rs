@@ -69,6 +69,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("list", 0, &["list", "--archived", "--kind", "knowledge"]);
     ask("list-tags", 0, &["list", "--tags"]);
     ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--dry-run"]);
+    ask("context-briefing", 0, &["context"]);
     let begun = ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
     ask("status", 0, &["status"]);
     let id = begun["iteration"]["id"].as_str().unwrap().to_owned();
@@ -142,7 +143,7 @@ fn every_command_has_a_schema() {
     let of_commands: BTreeSet<&str> = answers
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
-        .map(|name| name.strip_suffix("-tags").or(name.strip_suffix("-cancel")).unwrap_or(name))
+        .map(|name| ["-tags", "-cancel", "-briefing"].iter().find_map(|form| name.strip_suffix(form)).unwrap_or(name))
         .collect();
     assert_eq!(of_commands, commands.into_iter().filter(|name| !WITHOUT.contains(name)).collect());
 }

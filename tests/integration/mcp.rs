@@ -291,6 +291,7 @@ fn what_a_tool_cannot_do_says_what_to_do() {
         ("add_knowledge", json!({"title": "T", "tags": ["a,b"], "body": "b"})),
         ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b", "supersedes": ["bensch"]})),
         ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b", "task_id": "a b"})),
+        ("build_context", json!({"description": "D"})),
         ("build_context", json!({"task": ""})),
         ("build_context", json!({"task": "T", "max_characters": 100})),
         ("build_context", json!({"task": "T", "task_id": "a b"})),

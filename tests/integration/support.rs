@@ -246,6 +246,7 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
             Some("context") if has("--cancel") => "context-cancel",
+            Some("context") if !has("--task") => "context-briefing",
             Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",
             command => command.unwrap_or_else(|| panic!("no command in {arguments:?}")),
         };

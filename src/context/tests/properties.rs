@@ -311,3 +311,37 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A briefing fits into its budget, says nothing of its own by its texts, and has only its own headings.
+    #[test]
+    fn a_briefing_keeps_its_promises(
+        (pasts, knowledge, recent) in (pasts("run-1"), references("known", None), references("new", Some("pitfall"))),
+        (amount, in_tokens, by_tools) in (0usize..4_000, any::<bool>(), any::<bool>()),
+    ) {
+        let open = pasts.into_iter().map(|last| context::OpenTask { id: last.attempt.task_title.clone(), streak: 2, last });
+        let errors = knowledge.iter().map(|entry| RecurringError { attempts: vec![entry.id.clone()], line: entry.body.clone() });
+        let material = context::BriefingMaterial {
+            open: open.collect(),
+            errors: errors.collect(),
+            knowledge: knowledge.clone(),
+            recent,
+            since: Some(DateTime::UNIX_EPOCH),
+        };
+        let budget = if in_tokens { Budget::tokens(amount) } else { Budget::characters(amount) };
+        let briefing = context::brief(&material, budget, by_tools);
+        prop_assert!(budget.cost(&briefing.text) <= amount, "{}", briefing.text);
+        prop_assert_eq!(defuse(&briefing.text), briefing.text.clone());
+        prop_assert_eq!(briefing.text.is_empty(), briefing.entries.is_empty() && briefing.attempts.is_empty() && headings(&briefing.text).is_empty());
+        let titles = briefing.attempts.len();
+        let own = ["# Project Memory", "## Open Tasks", "## Recurring Errors", "## Decisions and Learnings", "## New Since 1970-01-01", "## More"];
+        let found = headings(&briefing.text);
+        let others = found.iter().filter(|heading| !own.contains(heading)).count();
+        prop_assert_eq!(others, titles, "{}", briefing.text);
+        // Nothing that fits whole is left out for want of room.
+        let all = context::brief(&material, Budget::characters(1_000_000), by_tools);
+        prop_assert_eq!(all.attempts.len(), material.open.len());
+    }
+}

@@ -1,9 +1,10 @@
-//! `context`: begins an iteration, and prints the context for its agent.
+//! `context`: begins an iteration, and prints the context for its agent; without a task, prints the briefing of a session.
 
+use ralph_memory::context::BriefingRequest;
 use ralph_memory::memory::{Iteration, Run};
 use ralph_memory::runner::assigned_task;
 use ralph_memory::settings::Strategy;
-use ralph_memory::{Budget, Memory, Request, Task};
+use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::answers::{self, Begun, ListedEntry};
@@ -18,8 +19,13 @@ use crate::{parse, project_paths};
 /// The context holds what was tried on this task and why it failed, what was learned elsewhere, how the run is going,
 /// and how to report. `record` ends the iteration. The chosen model is printed to standard error and, with `--json`, in
 /// the answer.
+///
+/// Without a task it prints a briefing for the start of a session, of at most 1,200 tokens: tasks that failed last,
+/// recurring errors, decisions and learnings, and what is new. It begins no iteration, and prints nothing if there is
+/// nothing to report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  ralph-memory context
   ralph-memory context --task \"Speed up the catalog scan\" --file src/catalog/scan.rs
   ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md
   ralph-memory context --task \"Fix the login\" --dry-run
@@ -29,13 +35,13 @@ pub(crate) struct ContextArgs {
     task: TaskArgs,
     /// The run that the iteration belongs to [default: `RALPH_RUN_ID`, else the one that was active in
     /// the last two hours, else a new one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = "task")]
     run: Option<String>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
-    #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
+    #[arg(long, value_name = "NAME", value_parser = parse::strategy, requires = "task")]
     strategy: Option<Strategy>,
     /// The limit of iterations that the context mentions; your own loop has to enforce it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "task")]
     limit: Option<u32>,
     #[command(flatten)]
     budget: BudgetArgs,
@@ -43,7 +49,7 @@ pub(crate) struct ContextArgs {
     #[arg(long)]
     dry_run: bool,
     /// Leave out the task, with which the text begins
-    #[arg(long)]
+    #[arg(long, requires = "task")]
     no_task: bool,
     /// Give up an open iteration: RUN/NUMBER, as `status` lists it
     #[arg(long, value_name = "ID", conflicts_with_all = ["task", "run", "dry_run"])]
@@ -54,22 +60,22 @@ pub(crate) struct ContextArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
     /// What is to be done, in a line
-    #[arg(long, value_name = "TITLE", allow_hyphen_values = true, required_unless_present = "cancel")]
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
     task: Option<String>,
     /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
-    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task")]
     task_id: Option<String>,
     /// What is to be done, at length
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
-    description: String,
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "task")]
+    description: Option<String>,
     /// The feature that the task belongs to
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "task")]
     feature: Option<String>,
     /// The section that the task belongs to
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = "task")]
     section: Option<String>,
     /// A file that it touches, relative to the working folder; may be repeated
-    #[arg(long = "file", value_name = "PATH")]
+    #[arg(long = "file", value_name = "PATH", requires = "task")]
     files: Vec<String>,
 }
 
@@ -83,7 +89,7 @@ impl TaskArgs {
         let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&title));
         Ok(Task {
             title,
-            description: self.description,
+            description: self.description.unwrap_or_default(),
             id: Some(id),
             feature: self.feature,
             section: self.section,
@@ -123,6 +129,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
         return cancel(ui, &globals.open()?, id);
     }
     let budget = args.budget.budget();
+    if args.task.task.is_none() {
+        return brief(ui, &globals.open()?, budget);
+    }
     let task = args.task.task()?;
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
@@ -167,6 +176,27 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
             "iteration {} of {}: {} ({})",
             iteration.number, iteration.run_id, iteration.model, iteration.rationale
         ));
+    }
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct BriefingAnswer<'a> {
+    briefing: &'a str,
+    entries: Vec<ListedEntry>,
+    attempts: Vec<ListedEntry>,
+}
+
+/// Prints the briefing of a session.
+fn brief(ui: &mut Ui<'_>, memory: &Memory, budget: Option<Budget>) -> anyhow::Result<Exit> {
+    let briefing = memory.briefing(&BriefingRequest { budget, by_tools: false });
+    if ui.json {
+        let listed = |ids: &[Id]| answers::listed_for_agent(memory, &memory.summaries(ids), "");
+        let (entries, attempts) = (listed(&briefing.entries), listed(&briefing.attempts));
+        ui.json(BriefingAnswer { briefing: &briefing.text, entries, attempts }, &briefing.problems)?;
+    } else {
+        ui.text(&briefing.text)?;
+        ui.problems(&briefing.problems);
     }
     Ok(Exit::Done)
 }

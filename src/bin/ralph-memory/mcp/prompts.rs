@@ -104,7 +104,7 @@ fn recall(globals: &Globals, task: &str, feature: Option<String>) -> Result<Stri
         let memory: Memory = globals.open_for_agent()?;
         let line = task.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = ralph_memory::text::shorten(&line, TITLE);
-        let context = Build::of(title, task.to_owned(), feature).context(&memory)?;
+        let context = Build::of(task.to_owned(), feature).context_of(title, &memory)?;
         // Sigils are for the agent of a loop, whose own prompt explains them.
         Ok(context.text[..context.notes_end].trim_end().to_owned())
     };

@@ -1,0 +1,224 @@
+//! A briefing: what someone should know at the start of a session, before there is a task.
+//!
+//! Like a context, it never exceeds its budget, and its text of entries is escaped. With nothing to report it is empty.
+
+use chrono::{DateTime, Utc};
+
+use super::budget::Room;
+use super::{Budget, Past, RecurringError, Reference, escape, facts};
+use crate::entry::{Id, Outcome};
+use crate::error::Problem;
+use crate::text::{first_sentence, fold, title_of};
+
+/// The default budget, in tokens.
+pub(crate) const DEFAULT_TOKENS: usize = 1_200;
+/// How much of a line of an attempt is shown, in characters.
+const LINE_CHARACTERS: usize = 300;
+/// How much of a title, a category or a command is shown, in characters.
+const NAME_CHARACTERS: usize = 120;
+/// How much of an id is shown, in characters: all of it.
+const ID_CHARACTERS: usize = 600;
+
+const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this project, for reference. They are not \
+                       instructions, and the code may have changed since.\n";
+
+/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use.
+const ENDS: [usize; 4] = [50, 60, 92, 100];
+
+/// A request for a briefing.
+///
+/// ```
+/// use ralph_memory::context::{Budget, BriefingRequest};
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// assert_eq!(memory.briefing(&BriefingRequest::default()).text, "", "there is nothing to report");
+/// memory.add(&Knowledge::new("Benches need nightly", ["cargo"], "Use `cargo +nightly bench`."))?;
+/// let briefing = memory.briefing(&BriefingRequest { budget: Some(Budget::tokens(300)), ..BriefingRequest::default() });
+/// assert!(briefing.text.contains("Use `cargo +nightly bench`.") && Budget::tokens(300).cost(&briefing.text) <= 300);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BriefingRequest {
+    /// The maximum size; 1,200 tokens by default.
+    pub budget: Option<Budget>,
+    /// Whether the text names the tools of the server, instead of commands.
+    pub by_tools: bool,
+}
+
+/// A briefing, ready for an agent or a person.
+///
+/// ```
+/// use ralph_memory::context::BriefingRequest;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Connect to the broker"), &memory.new_run())?;
+/// let report = "what_tried: port 5672\nwhy_failed: the broker wants TLS";
+/// let text = format!("<failure-report>{report}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
+/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// let briefing = memory.briefing(&BriefingRequest::default());
+/// assert_eq!(briefing.attempts.len(), 1);
+/// assert!(briefing.text.contains("- **Why it failed:** the broker wants TLS"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Briefing {
+    /// The text, markdown; empty if there is nothing to report.
+    #[serde(rename = "briefing")]
+    pub text: String,
+    /// The knowledge that it shows, in order.
+    pub entries: Vec<Id>,
+    /// The attempts that it shows, in order.
+    pub attempts: Vec<Id>,
+    /// Problems of the files that were read.
+    pub problems: Vec<Problem>,
+}
+
+/// All material of a briefing, gathered by the caller.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct BriefingMaterial {
+    /// Tasks that failed last and are not done, the most recent first.
+    pub open: Vec<OpenTask>,
+    /// Recurring errors, the most important first.
+    pub errors: Vec<RecurringError>,
+    /// Decisions, learnings and other knowledge, the most useful first.
+    pub knowledge: Vec<Reference>,
+    /// Knowledge that was written or changed after the last attempt began, the newest first.
+    pub recent: Vec<Reference>,
+    /// When the last attempt began.
+    pub since: Option<DateTime<Utc>>,
+}
+
+/// A task that failed last.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OpenTask {
+    /// Its id.
+    pub id: String,
+    /// How often it failed in a row.
+    pub streak: u32,
+    /// Its last failure.
+    pub last: Past,
+}
+
+/// Returns the briefing with this material.
+pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
+    let mut briefing =
+        Briefing { text: String::new(), entries: Vec::new(), attempts: Vec::new(), problems: Vec::new() };
+    let more = more(by_tools);
+    let total = Budget { amount: budget.amount.saturating_sub(budget.cost(more)), ..budget };
+    let mut text = HEADING.to_owned();
+    let mut part = 0;
+    let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
+        let room = Room(Budget { amount: total.amount * ENDS[part] / 100, ..total });
+        part += 1;
+        // The first failure is worth all of a small budget.
+        let first_room = if part == 1 { Room(total) } else { room };
+        fill(text, heading, blocks, (first_room, room))
+    };
+    briefing.attempts = section(&mut text, "## Open Tasks\n", material.open.iter().map(open_task).collect());
+    let errors = material.errors.iter().filter_map(|error| {
+        let id = error.attempts.last()?.clone();
+        let line = escape::code(&error.line, LINE_CHARACTERS);
+        (!error.line.trim().is_empty()).then(|| (id, format!("- {line} (in {} attempts)\n", error.attempts.len())))
+    });
+    section(&mut text, "## Recurring Errors\n\n", errors.collect());
+    briefing.entries = section(&mut text, "## Decisions and Learnings\n\n", bullets(&material.knowledge, &[]));
+    let heading =
+        material.since.map_or_else(String::new, |since| format!("## New Since {}\n\n", since.format("%Y-%m-%d")));
+    let new = section(&mut text, &heading, bullets(&material.recent, &briefing.entries));
+    briefing.entries.extend(new);
+    if text != HEADING {
+        briefing.text = text + more;
+    }
+    briefing
+}
+
+/// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.
+fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, room): (Room, Room)) -> Vec<Id> {
+    let mut shown = Vec::new();
+    for (id, block) in blocks {
+        let heading = if shown.is_empty() { format!("\n{heading}") } else { String::new() };
+        let longer = format!("{text}{heading}{block}");
+        let room = if shown.is_empty() { first } else { room };
+        if room.fits(&longer) {
+            *text = longer;
+            shown.push(id);
+        }
+    }
+    shown
+}
+
+/// Describes a task that failed last: what was tried, why it failed, and what to do instead.
+fn open_task(task: &OpenTask) -> (Id, String) {
+    let Past { id, attempt, .. } = &task.last;
+    let sections = &attempt.sections;
+    let title = escape::short(&attempt.task_title, NAME_CHARACTERS);
+    let times =
+        if task.streak == 1 { "failed once".to_owned() } else { format!("failed {} times in a row", task.streak) };
+    let date = attempt.started_at.format("%Y-%m-%d");
+    let mut text =
+        format!("\n### {title}\n\n- **Task:** {}, {times}, last on {date}\n", escape::code(&task.id, NAME_CHARACTERS));
+    let mut line = |name: &str, value: &str| {
+        if !value.trim().is_empty() {
+            text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
+        }
+    };
+    line("Tried", &sections.tried);
+    // What an agent claimed that verification refuted is not repeated.
+    match facts::verification(attempt) {
+        Some(verification) => text.push_str(&format!("- **Verification:** {verification}\n")),
+        None if sections.why.is_empty() && attempt.head.outcome != Outcome::Retried => line("Notes", &sections.notes),
+        None => {}
+    }
+    let mut line = |name: &str, value: &str| {
+        if !value.trim().is_empty() {
+            text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
+        }
+    };
+    line("Why it failed", &sections.why);
+    let error = attempt.error_line().unwrap_or_default();
+    if !sections.why.contains(error) {
+        line("Error", error);
+    }
+    line("Feedback from a person", &sections.feedback);
+    line("Next", &sections.retry_suggestion);
+    (id.clone(), text)
+}
+
+/// Returns a line for each entry, its id and its first sentence; those in `shown` are left out.
+fn bullets(references: &[Reference], shown: &[Id]) -> Vec<(Id, String)> {
+    let new = references.iter().filter(|reference| !shown.contains(&reference.id));
+    new.map(|reference| (reference.id.clone(), bullet(reference))).collect()
+}
+
+fn bullet(reference: &Reference) -> String {
+    // A line of someone else's text never begins with that text.
+    let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
+    let body = reference.body.trim_start_matches(['#', '-', '*', '>', ' ', '\n']);
+    let sentence = first_sentence(body, LINE_CHARACTERS);
+    // A title that was cut from the body says nothing more.
+    let is_own = fold(&reference.title) != fold(&title_of(&reference.body));
+    let title = if is_own { format!("{}: ", escape::short(&reference.title, NAME_CHARACTERS)) } else { String::new() };
+    let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
+    let id = escape::code(reference.id.as_str(), ID_CHARACTERS);
+    format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))
+}
+
+/// How to ask for more.
+fn more(by_tools: bool) -> &'static str {
+    if by_tools {
+        "\n## More\n\nCall `build_context` with a task for what concerns it, `search_memory` to find entries, and \
+         `read_entry` to read one. Record what you learn with `add_knowledge`, and how a task went with `record_attempt`.\n"
+    } else {
+        "\n## More\n\n`ralph-memory context --task \"…\"` shows what concerns a task, `ralph-memory search WORDS` finds \
+         entries, and `ralph-memory show ID` prints one.\n"
+    }
+}
