@@ -85,7 +85,7 @@ impl Build {
     fn briefing(self, memory: &Memory) -> anyhow::Result<Built> {
         let of_task = [self.description, self.task_id, self.feature, self.section].iter().any(Option::is_some);
         if of_task || self.files.is_some() {
-            return Err(unfit("the task is missing".to_owned(), "give `task`, or no argument for a briefing").into());
+            return Err(unfit("the task is missing".to_owned(), "give `task`, or no argument for a briefing"));
         }
         let budget = self.max_characters.map(Budget::characters);
         let briefing = memory.briefing(&BriefingRequest { budget, by_tools: true });
