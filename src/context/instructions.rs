@@ -50,7 +50,8 @@ const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, proced
 
 /// The text for an agent that has the tools of the server.
 const TOOLS: &str = "Write each fact that outlives the task down with `add_knowledge`, with the questions that it answers. \
-    `search_memory` finds more, `read_entry` shows an entry whole.\n";
+    `search_memory` finds more, `read_entry` shows an entry whole. When the task is done, or an approach failed, record it with \
+    `record_attempt`.\n";
 
 /// How events are suggested. The example is a placeholder as well.
 const SUGGESTIONS: &str = r#"

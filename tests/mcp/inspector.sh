@@ -37,7 +37,7 @@ call() {
     expect "$1" --method tools/call --tool-name "$2" --tool-args-json "$3"
 }
 
-expect 'r.tools.length === 8' --method tools/list --strict
+expect 'r.tools.length === 9' --method tools/list --strict
 call 'r.structuredContent.hits[0].id === "knowledge/wal-mode"' search_memory '{"query":"do readers go on"}'
 call 'r.structuredContent.body.startsWith("Readers")' read_entry '{"id":"knowledge/wal-mode"}'
 call 'r.structuredContent.action === "created"' add_knowledge '{"title":"Locks","tags":["sqlite"],"body":"One for each file."}'

@@ -12,17 +12,17 @@ use crate::parse;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Add {
-    /// Short and descriptive, so that it is found by it: what it is about and what is the case.
+    /// Short and descriptive: the subject, and what is the case.
     #[schemars(length(min = 1, max = 200))]
     title: String,
     /// One to ten lowercase keywords, such as names of tools, modules and technologies.
     #[schemars(length(min = 1, max = 10))]
     tags: Vec<String>,
-    /// What is to be known, markdown: one fact, what it follows from, what to do. 500 words at most are a good length.
+    /// Markdown: one fact, what it follows from, what to do; 500 words at most are a good length.
     #[schemars(length(min = 1, max = 100_000))]
     body: String,
-    /// What sort of learning: `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
-    /// `debugging_technique` or `other`. Leave it out for what is known of the project.
+    /// `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
+    /// `debugging_technique` or `other`. Leave it out for plain knowledge.
     #[schemars(length(max = 100))]
     category: Option<String>,
     /// The feature that it is about; raises it for tasks of that feature.
@@ -34,11 +34,10 @@ pub(super) struct Add {
     /// From 0 to 100; 50 by default.
     #[schemars(range(min = 0, max = 100))]
     importance: Option<u8>,
-    /// The project paths that it is about. When they change much, it is marked as unverified.
+    /// Project paths that it is about; when they change much, it is marked as unverified.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
-    /// One to three questions that it answers, in the words of someone who has the problem and does not know this: it
-    /// is found by them.
+    /// One to three questions that it answers, in the words of someone who has the problem; searches match them.
     #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
     /// The ids of entries that it replaces, since they are no longer true.
@@ -71,12 +70,11 @@ impl AgentTool for Add {
     const NAME: &'static str = "add_knowledge";
     const TITLE: &'static str = "Write knowledge down";
     const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
-        and commit: a pitfall, a convention, how a tool behaves here, why something was decided. Call it when you found \
-        out something that the next person or agent on this project would otherwise have to find out \
-        again, once for each fact. Call search_memory first; if an agent's entry is out of date, give its title, and it \
-        gets your text. Anything \
-        else is a new entry, and the answer names those that are like it (what a person wrote is never replaced). Do not write down what the code or its documentation says anyway, the progress of \
-        your task, guesses, or secrets: what looks like a secret is refused.";
+        and commit: a pitfall, a convention, how a tool behaves here, the reason of a decision. Call it once for \
+        each fact that the next person or agent would otherwise have to find out again. Call search_memory first. \
+        With the title of an agent's entry you update it; anything else is a new entry, and the answer lists similar \
+        ones. What a person wrote is never replaced. Do not write down what the code or its documentation says, \
+        progress, guesses or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
     type Answer = AddAnswer;
 

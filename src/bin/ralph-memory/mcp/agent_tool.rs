@@ -15,6 +15,8 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     const DESCRIPTION: &'static str;
     /// Whether it leaves the memory's files unchanged.
     const READS_ONLY: bool = true;
+    /// Whether the same call again changes nothing more.
+    const IDEMPOTENT: bool = true;
     /// The type of its answer.
     type Answer: Serialize;
 

@@ -28,7 +28,7 @@ const CUT: &str = "… (cut; read_entry shows all)";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recent {
-    /// The feature whose iterations are wanted; of all features where it is left out.
+    /// The feature; by default all of them.
     #[schemars(length(max = 200))]
     feature: Option<String>,
     /// How many at most; 5 by default.
@@ -39,7 +39,7 @@ pub(super) struct Recent {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FeatureFilesTool {
-    /// The feature whose files are wanted; of all features where it is left out.
+    /// The feature; by default all of them.
     #[schemars(length(max = 200))]
     feature: Option<String>,
 }
@@ -47,10 +47,10 @@ pub(super) struct FeatureFilesTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FailuresTool {
-    /// The feature whose failures are wanted; of all features where it is left out.
+    /// The feature; by default all of them.
     #[schemars(length(max = 200))]
     feature: Option<String>,
-    /// The task whose failures are wanted; of all tasks where it is left out.
+    /// The task; by default all of them.
     #[schemars(length(max = 64))]
     task_id: Option<String>,
 }
@@ -137,10 +137,9 @@ struct FileAnswer {
 impl AgentTool for Recent {
     const NAME: &'static str = "get_recent_iterations";
     const TITLE: &'static str = "The last iterations";
-    const DESCRIPTION: &'static str = "Lists the last iterations of a feature, or of the whole project, newest first: what \
-        was to be done, how it ended, which files were changed, what was decided and what went wrong. Call it to see what \
-        was going on before you, for example when you take over work that others began. read_entry shows an iteration in \
-        full.";
+    const DESCRIPTION: &'static str = "Lists the last iterations of a feature, or of the whole project, newest first: \
+        the task, how it ended, changed files, decisions and errors. Call it when you take over work that others \
+        began. read_entry shows an iteration in full.";
     type Answer = IterationsAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
@@ -158,10 +157,10 @@ impl AgentTool for Recent {
 impl AgentTool for FailuresTool {
     const NAME: &'static str = "get_failed_attempts";
     const TITLE: &'static str = "What failed before";
-    const DESCRIPTION: &'static str = "Lists the attempts that failed, newest first, of a task, of a feature or of the \
-        whole project: what was tried, why it failed, with which error, and what was suggested instead. Call it before \
-        you try again what may have been tried already, and when you are stuck: do not repeat an approach that failed without a \
-        reason why it works now. read_entry shows an attempt in full.";
+    const DESCRIPTION: &'static str = "Lists failed attempts at a task, of a feature or of the whole project, newest \
+        first: what was tried, why it failed, the error, and what to do instead. Call it before you try what may \
+        have been tried already, and when you are stuck. Do not repeat an approach that failed without a reason why \
+        it works now.";
     type Answer = IterationsAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
@@ -190,9 +189,8 @@ impl AgentTool for FailuresTool {
 impl AgentTool for FeatureFilesTool {
     const NAME: &'static str = "get_feature_files";
     const TITLE: &'static str = "The files of a feature";
-    const DESCRIPTION: &'static str = "Lists the files that the iterations of a feature, or of the whole project, ever created, \
-        changed or read, those first that most of them had to do with. Call it to find out where a feature lives before you \
-        look through the project yourself. Some of them may be gone by now.";
+    const DESCRIPTION: &'static str = "Lists the files that iterations of a feature, or of the whole project, created, \
+        changed or read, the most frequent first. Call it to find where a feature lives. Some of them may be gone.";
     type Answer = FilesAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<FilesAnswer> {

@@ -9,6 +9,7 @@
 
 mod add;
 mod agent_tool;
+mod attempt;
 mod build;
 mod feature;
 mod prompts;

@@ -32,7 +32,7 @@ const REFLECT: &str = "Look back at the work of this session, and write down wha
     keeping, say that and write nothing.
 
 If you work in a loop of ralph-memory, whose prompt ends with `## Memory`, the elements that it describes, in the text of \
-    your final answer, do the same and tell how the task ended, which no tool does.";
+    your final answer, do the same and tell how the task ended. In a session without a loop, call record_attempt for that.";
 
 /// Returns the prompts, always in the same order.
 pub(super) fn all() -> Vec<Prompt> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::agent_tool::AgentTool;
 use super::refusal::{self, unfit};
-use super::{add, build, feature, read, schema, search};
+use super::{add, attempt, build, feature, read, schema, search};
 use crate::session::Globals;
 
 /// A tool, and how it is called.
@@ -21,6 +21,7 @@ pub(super) fn all() -> Vec<ListedTool> {
         entry::<read::Read>(),
         entry::<add::Add>(),
         entry::<build::Build>(),
+        entry::<attempt::RecordAttempt>(),
         entry::<search::SearchFeature>(),
         entry::<feature::Recent>(),
         entry::<feature::FeatureFilesTool>(),
@@ -34,8 +35,7 @@ fn entry<T: AgentTool>() -> ListedTool {
         .read_only(T::READS_ONLY)
         // Replaced texts go to the archive first.
         .destructive(false)
-        // Adding the same knowledge twice writes it once.
-        .idempotent(true)
+        .idempotent(T::IDEMPOTENT)
         .open_world(false);
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
@@ -65,7 +65,7 @@ fn parameters(schema: &JsonObject) -> String {
 
 /// Returns whether a tool writes.
 pub(super) fn writes(name: &str) -> bool {
-    name == add::Add::NAME
+    [add::Add::NAME, attempt::RecordAttempt::NAME].contains(&name)
 }
 
 /// Returns whether a tool ranks entries, for which it may ask a server for the embedding of a text.
