@@ -26,7 +26,6 @@ pub(super) struct Bullets {
 
 /// Returns the bullets for a context whose first section has this text and shows these attempts: its content is not
 /// repeated.
-/// not said once more.
 pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets {
     let errors = material.recurring.errors.iter().filter(|error| !is_in_warning(error, material));
     let errors = errors.take(MAX_ERRORS).filter_map(|error| error_bullet(error, material, shown, above));
