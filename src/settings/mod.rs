@@ -83,9 +83,9 @@ pub struct MaintenanceRules {
     pub done_days: u32,
     /// Days after which knowledge is old.
     pub knowledge_days: u32,
-    /// Days in no context after which old knowledge is archived.
+    /// Old knowledge that was in no context for this many days is archived.
     pub unused_days: u32,
-    /// The same for knowledge that was in the context of a successful attempt.
+    /// The same, for old knowledge that a successful attempt had in its context.
     pub useful_days: u32,
     /// Days after which a superseded entry is archived.
     pub superseded_days: u32,

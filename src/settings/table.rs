@@ -187,14 +187,14 @@ pub(crate) const ALL: [Setting; 51] = [
     ),
     whole(
         "maintenance.unused_days",
-        "days in no context after which old knowledge goes to the archive, as far back as contexts are recorded",
+        "old knowledge that was in no context for this many days goes to the archive",
         (0.0, 100_000.0),
         |settings| settings.maintenance.unused_days.into(),
         |settings, value| settings.maintenance.unused_days = value as u32,
     ),
     whole(
         "maintenance.useful_days",
-        "the same for knowledge that was included in the context of a successful attempt",
+        "the same, for old knowledge that a successful attempt had in its context",
         (0.0, 100_000.0),
         |settings| settings.maintenance.useful_days.into(),
         |settings, value| settings.maintenance.useful_days = value as u32,

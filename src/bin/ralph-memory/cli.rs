@@ -22,8 +22,9 @@ the answer is one object with schema_version 1; where a command fails, it has
 error: {message, causes, hint, exit_code}.
 
 Settings: .ralph/config.toml lists them all. Your own are in the file that
-RALPH_MEMORY_CONFIG names, else in ~/.config/ralph-memory/config.toml; the
-project's win over yours, and variables like RALPH_MEMORY_SEARCH__LIMIT over both.
+RALPH_MEMORY_CONFIG names, else in ralph-memory/config.toml below XDG_CONFIG_HOME
+or ~/.config; the project's win over yours, and variables like
+RALPH_MEMORY_SEARCH__LIMIT over both.
 
 Exit codes:
   0    done; also an empty list
@@ -32,7 +33,7 @@ Exit codes:
   3    no memory here; ralph-memory init makes one
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
-  6    the file system refused: full, read-only, no permission
+  6    the file system refused (full, read-only, no permission), or git or the index failed
   70   a bug
   130  interrupted";
 

@@ -10,7 +10,7 @@ use crate::ui::Ui;
 /// Archived are: attempts at a task that was done 7 days ago or earlier; knowledge over 90 days old that was included
 /// in no context for 30 days (for a year if an attempt succeeded with it), as far back as contexts are recorded;
 /// entries that have expired; entries that were superseded 30 days ago; and events over the limits. The settings under
-/// `tend` and `events` change the numbers.
+/// `maintenance` and `events` change the numbers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory prune --dry-run

@@ -35,10 +35,10 @@ pub(super) struct RecordAttempt {
     /// Its most telling lines, word for word.
     #[schemars(length(max = 4_000))]
     error: Option<String>,
-    /// What the next attempt should do instead.
+    /// What to do instead.
     #[schemars(length(max = 4_000))]
     suggestion: Option<String>,
-    /// What the next agent at this task should know.
+    /// Notes for the next agent at this task.
     #[schemars(length(max = 10_000))]
     notes: Option<String>,
     /// Project paths that you changed.
@@ -58,7 +58,7 @@ enum AttemptOutcome {
 
 /// The result
 #[derive(Debug, Serialize)]
-pub(super) struct AttemptAnswer {
+pub(super) struct AttemptRecorded {
     /// The entry's id
     id: String,
     /// Its file in the project, which is reviewed and committed with the code
@@ -77,16 +77,16 @@ impl AgentTool for RecordAttempt {
         approach up. If a loop runs you, it records the attempt, and this tool refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
-    type Answer = AttemptAnswer;
+    type Answer = AttemptRecorded;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<AttemptAnswer> {
+    fn call(self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {
         if session::run_of_environment().is_some() {
             return Err(unfit("a loop runs you, and records this attempt itself", "report it in your final answer"));
         }
         let iteration = self.iteration(memory)?;
         let attempt = iteration.attempt;
         let recorded = memory.finish(&iteration, &self.report()?)?;
-        Ok(AttemptAnswer {
+        Ok(AttemptRecorded {
             id: shown::id(&recorded.id),
             path: shown::line(&recorded.path),
             attempt,
