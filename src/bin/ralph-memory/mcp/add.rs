@@ -18,7 +18,7 @@ pub(super) struct Add {
     /// One to ten lowercase keywords, such as names of tools, modules and technologies.
     #[schemars(length(min = 1, max = 10))]
     tags: Vec<String>,
-    /// Markdown: one fact, what it follows from, what to do; 500 words at most are a good length.
+    /// Markdown: one fact, what it follows from, what to do; at most 500 words.
     #[schemars(length(min = 1, max = 100_000))]
     body: String,
     /// `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
