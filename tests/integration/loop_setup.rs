@@ -285,7 +285,7 @@ fn open_iterations_are_listed_and_cancelled() {
         .run()
         .says(0, "recorded journal/run-0000000a/0002 (blocked)");
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
-    base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
+    base.run(["context", "--task-id", "t-1"]).says(2, "--task <TITLE>");
 }
 
 /// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
