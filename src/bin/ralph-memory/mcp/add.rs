@@ -4,7 +4,7 @@ use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -64,6 +64,22 @@ pub(super) struct AddAnswer {
     similar: Vec<String>,
     /// Problems that a person should see
     problems: Vec<ToolProblem>,
+}
+
+impl Answer for AddAnswer {
+    fn markdown(&self) -> String {
+        let AddAnswer { id, action, path, archived, similar, problems } = self;
+        let mut text = format!("{action} {} in {path}.\n", shown::code(id));
+        if let Some(archived) = archived {
+            text.push_str(&format!("The previous version is in {archived}.\n"));
+        }
+        if !similar.is_empty() {
+            let similar = shown::codes(similar);
+            let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
+            text.push_str(&format!("The most similar entries are {similar}: {hint}.\n"));
+        }
+        text + &shown::problem_list(problems)
+    }
 }
 
 impl AgentTool for Add {

@@ -7,7 +7,7 @@ use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::{parse, session};
@@ -67,6 +67,14 @@ pub(super) struct AttemptRecorded {
     attempt: usize,
     /// Problems that a person should see
     problems: Vec<ToolProblem>,
+}
+
+impl Answer for AttemptRecorded {
+    fn markdown(&self) -> String {
+        let AttemptRecorded { id, path, attempt, problems } = self;
+        let problems = shown::problem_list(problems);
+        format!("Recorded attempt {attempt} at the task as {} in {path}.\n{problems}", shown::code(id))
+    }
 }
 
 impl AgentTool for RecordAttempt {

@@ -5,7 +5,7 @@ use ralph_memory::{Budget, Memory, Request, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -96,6 +96,16 @@ impl Build {
             left_out: Vec::new(),
             problems: shown::troubles(&briefing.problems),
         })
+    }
+}
+
+impl Answer for Built {
+    fn markdown(&self) -> String {
+        let mut text = if self.context.is_empty() { "The memory is empty.\n".to_owned() } else { self.context.clone() };
+        if !self.left_out.is_empty() {
+            text.push_str(&format!("\nMatched, and did not fit: {}.\n", shown::codes(&self.left_out)));
+        }
+        text + &shown::problem_list(&self.problems)
     }
 }
 

@@ -6,7 +6,7 @@ use ralph_memory::{Hit, Kind, Memory, Query, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -102,6 +102,23 @@ struct FoundAnswer {
     similarity: Option<f64>,
     /// The line of it that matches the query best
     excerpt: String,
+}
+
+impl Answer for Matches {
+    fn markdown(&self) -> String {
+        let entries: String = self.entries.iter().map(FoundAnswer::markdown).collect();
+        format!("{entries}{}\n{}", self.note, shown::problem_list(&self.problems))
+    }
+}
+
+impl FoundAnswer {
+    fn markdown(&self) -> String {
+        let tags = Some(self.tags.join(", ")).filter(|tags| !tags.is_empty()).map(|tags| format!("tags {tags}"));
+        let about = [self.category.clone(), self.outcome.map(str::to_owned), Some(self.source.to_owned())];
+        let about: Vec<String> = about.into_iter().chain([self.date.clone(), tags]).flatten().collect();
+        let (id, about) = (shown::code(&self.id), about.join(" · "));
+        format!("### {}\n{id} · score {} · {about}\n{}\n", self.title, self.score, shown::quoted(&self.excerpt))
+    }
 }
 
 impl AgentTool for Search {

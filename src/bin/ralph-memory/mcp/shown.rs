@@ -59,6 +59,33 @@ pub(super) struct ToolProblem {
     hint: String,
 }
 
+/// Returns a safe text of one line as inline code.
+pub(super) fn code(line: &str) -> String {
+    format!("`{}`", line.replace('`', "'"))
+}
+
+/// Returns ids as a list in one line.
+pub(super) fn codes(ids: &[String]) -> String {
+    ids.iter().map(|id| code(id)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a safe text as a blockquote.
+pub(super) fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect()
+}
+
+/// Returns what an answer ends with: its problems, if there are any.
+pub(super) fn problem_list(problems: &[ToolProblem]) -> String {
+    let listed: String = problems
+        .iter()
+        .map(|problem| {
+            let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
+            format!("- {}{line}: {} ({})\n", problem.path, problem.message, problem.hint)
+        })
+        .collect();
+    if listed.is_empty() { listed } else { format!("\nProblems with files of the memory:\n\n{listed}") }
+}
+
 /// Returns the first few problems.
 pub(super) fn troubles(problems: &[Problem]) -> Vec<ToolProblem> {
     let trouble = |problem: &Problem| ToolProblem {
