@@ -15,7 +15,7 @@ use crate::{parse, session};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordAttempt {
-    /// The task, in a line, as in build_context.
+    /// The task, in a line, as in `build_context`.
     #[schemars(length(min = 1, max = 500))]
     task: String,
     /// Its id, if it has one; by default it is made of the title.

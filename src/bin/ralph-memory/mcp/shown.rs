@@ -76,14 +76,12 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Returns what an answer ends with: its problems, if there are any.
 pub(super) fn problem_list(problems: &[ToolProblem]) -> String {
-    let listed: String = problems
-        .iter()
-        .map(|problem| {
-            let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-            format!("- {}{line}: {} ({})\n", problem.path, problem.message, problem.hint)
-        })
-        .collect();
-    if listed.is_empty() { listed } else { format!("\nProblems with files of the memory:\n\n{listed}") }
+    let mut text = String::new();
+    for ToolProblem { path, line, message, hint } in problems {
+        let line = line.map_or_else(String::new, |line| format!(":{line}"));
+        text.push_str(&format!("- {path}{line}: {message} ({hint})\n"));
+    }
+    if text.is_empty() { text } else { format!("\nProblems with files of the memory:\n\n{text}") }
 }
 
 /// Returns the first few problems.
