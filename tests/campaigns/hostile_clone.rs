@@ -421,12 +421,13 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
 }
 
 /// What the server is asked: the name of a tool, or of a method, and its arguments.
-const REQUESTS: [(&str, &str); 12] = [
+const REQUESTS: [(&str, &str); 14] = [
     ("tools/list", "{}"),
     ("search_memory", r#"{"query": "nightly toolchain", "limit": 20}"#),
     ("read_entry", r#"{"id": "knowledge/note-1"}"#),
     ("read_entry", r#"{"id": "knowledge/hostile-0"}"#),
     ("build_context", r#"{"task": "Use the nightly toolchain"}"#),
+    ("build_context", "{}"),
     ("search_feature_memory", r#"{"query": "nightly", "feature": "x"}"#),
     ("get_recent_iterations", r#"{"count": 5}"#),
     ("get_feature_files", r#"{"feature": "x"}"#),
@@ -434,6 +435,7 @@ const REQUESTS: [(&str, &str); 12] = [
     ("resources/list", "{}"),
     ("add_knowledge", r#"{"title": "From an agent", "tags": ["nightly"], "body": "It is so."}"#),
     ("search_memory", r#"{"query": "zebra agent", "limit": 20}"#),
+    ("record_attempt", r#"{"task": "Use the nightly toolchain", "outcome": "done"}"#),
 ];
 
 /// Asks a server that was started everything, one request after the other; returns what it answers.

@@ -64,7 +64,7 @@ fn a_refuted_claim_is_not_repeated() {
         &base,
         1,
         "Sort the ids",
-        Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() },
+        &Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() },
     );
     let text = memory(&base).briefing(&BriefingRequest::default()).text;
     assert!(text.contains("`cargo test` failed with exit code 101") && !text.contains("Everything works"), "{text}");

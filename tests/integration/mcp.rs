@@ -223,6 +223,19 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
     assert_eq!(base.files(".ralph/journal").len(), 1, "the sample's attempt");
 }
 
+/// The lists of requests that campaigns and the Inspector send.
+#[test]
+fn every_tool_is_called_by_the_campaigns_and_the_inspector() {
+    let lists = [
+        include_str!("../campaigns/frames.rs"),
+        include_str!("../campaigns/hostile_clone.rs"),
+        include_str!("../mcp/inspector.sh"),
+    ];
+    for tool in TOOLS {
+        assert_eq!(lists.map(|list| list.contains(tool)), [true; 3], "{tool}");
+    }
+}
+
 #[test]
 fn answers_are_markdown_to_read() {
     let base = sample();
