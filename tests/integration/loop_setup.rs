@@ -56,7 +56,8 @@ fn client(base: &TestBase, name: &str) -> String {
     let folder = base.home().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\necho \"$2\" >> {}\n", base.home().join("models").display())).unwrap();
+    let script = "#!/bin/sh\nwhile [ \"$1\" != --model ]; do shift; done\necho \"$2\" >>";
+    fs::write(&path, format!("{script} {}\n", base.home().join("models").display())).unwrap();
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     path.display().to_string()
 }

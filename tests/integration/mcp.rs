@@ -237,6 +237,22 @@ fn every_tool_is_called_by_the_campaigns_and_the_inspector() {
 }
 
 #[test]
+fn clients_that_show_the_json_to_the_model_get_the_text_alone() {
+    let base = sample();
+    let has_json = |name: &str| {
+        let mut agent = Agent::start(base.with(["mcp"]).command());
+        let mut hello = hello(HANDSHAKE);
+        hello["clientInfo"]["name"] = json!(name);
+        agent.ask("initialize", hello);
+        agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let result = agent.call("search_memory", &json!({"query": "readers"}));
+        assert!(result["content"][0]["text"].as_str().unwrap().starts_with("### WAL mode\n"), "{result}");
+        result.get("structuredContent").is_some()
+    };
+    assert_eq!(["claude-code", "codex-mcp-client", "opencode"].map(has_json), [false, false, true]);
+}
+
+#[test]
 fn answers_are_markdown_to_read() {
     let base = sample();
     let mut agent = agent(&base);

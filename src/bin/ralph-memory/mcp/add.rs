@@ -92,6 +92,7 @@ impl AgentTool for Add {
         ones. What a person wrote is never replaced. Do not write down what the code or its documentation says, \
         progress, guesses or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
+    const OF_FEATURE: bool = true;
     type Answer = AddAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {

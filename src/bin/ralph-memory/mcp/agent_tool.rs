@@ -23,6 +23,8 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     const READS_ONLY: bool = true;
     /// Whether the same call again changes nothing more.
     const IDEMPOTENT: bool = true;
+    /// Whether the feature of the agent's task stands in for a missing `feature`.
+    const OF_FEATURE: bool = false;
     /// The type of its answer.
     type Answer: Answer;
 

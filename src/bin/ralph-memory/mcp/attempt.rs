@@ -85,6 +85,7 @@ impl AgentTool for RecordAttempt {
         approach up. If a loop runs you, it records the attempt, and this tool refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
+    const OF_FEATURE: bool = true;
     type Answer = AttemptRecorded;
 
     fn call(self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {

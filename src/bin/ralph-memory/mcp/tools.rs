@@ -12,6 +12,7 @@ use crate::session::Globals;
 pub(super) struct ListedTool {
     pub(super) tool: Tool,
     call: fn(&Globals, JsonObject) -> anyhow::Result<CallToolResult>,
+    of_feature: bool,
 }
 
 /// Returns the tools, always in the same order.
@@ -39,7 +40,7 @@ fn entry<T: AgentTool>() -> ListedTool {
         .open_world(false);
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
-    ListedTool { tool, call: called::<T> }
+    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE }
 }
 
 fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<CallToolResult> {
@@ -76,9 +77,17 @@ pub(super) fn ranks(name: &str) -> bool {
     [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
 }
 
-/// Calls a tool; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
-pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {
+/// Calls a tool for an agent whose task is of this feature; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
+pub(super) fn call(
+    globals: &Globals,
+    feature: Option<&str>,
+    name: &str,
+    mut arguments: JsonObject,
+) -> Option<CallToolResult> {
     let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
+    if let Some(feature) = feature.filter(|_| entry.of_feature) {
+        arguments.entry("feature").or_insert_with(|| feature.into());
+    }
     let called = (entry.call)(globals, arguments);
     Some(called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))])))
 }
