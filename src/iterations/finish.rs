@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use super::begun::begun;
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
 use super::kept::{keep_ahead, not_recorded, settle};
@@ -18,9 +17,9 @@ use super::state_folders::StateFolders;
 use super::work_tree::changes_since;
 use crate::error::{Error, Result};
 use crate::history::Report;
-use crate::journal::{attempts_of_task, check_name, check_number, check_run_name};
+use crate::journal::{check_name, check_number, check_run_name};
 use crate::semantic::SemanticMemory;
-use crate::sigil::{self, Said, Sigil};
+use crate::sigil::Said;
 use crate::transcript::{Format, Options, Reader, Transcript};
 use crate::workspace::Workspace;
 
@@ -119,7 +118,7 @@ pub(crate) fn record_kept(
     }
     let file = &kept.file;
     let transcript = file.report.transcript.clone().unwrap_or_default();
-    let iteration = iteration_of(workspace, kept, &transcript)?;
+    let iteration = iteration_of(workspace, kept)?;
     let ended = EndedAttempt {
         unknown_changes: None,
         iteration: &iteration,
@@ -147,33 +146,14 @@ pub(crate) fn record_kept(
 }
 
 /// Returns the iteration that a saved attempt belongs to.
-fn iteration_of(workspace: &Workspace, kept: &KeptAttempt, transcript: &Transcript) -> Result<Iteration> {
-    let (run, number, task_id) = match &kept.file.which {
-        IterationRef::Begun(iteration) => return Ok((**iteration).clone()),
-        IterationRef::Named { run, number, task_id } => (run.as_deref(), *number, task_id.as_deref()),
-    };
-    let resume = |task_id| resume(workspace, run, number, task_id, kept.file.kept_at);
-    match task_named(&transcript.text).filter(|_| task_id.is_none()) {
-        // The open one may be another task by now. Only the agent's text mentions an unknown task.
-        Some(named) if knows_task(workspace, &named)? => resume(Some(&named)),
-        Some(named) => resume(None).or_else(|_| resume(Some(&named))),
-        None => resume(task_id),
+fn iteration_of(workspace: &Workspace, kept: &KeptAttempt) -> Result<Iteration> {
+    match &kept.file.which {
+        IterationRef::Begun(iteration) => Ok((**iteration).clone()),
+        IterationRef::Named { run, number, .. } => {
+            kept.check_task()?;
+            resume(workspace, run.as_deref(), *number, kept.task_id().as_deref(), kept.file.kept_at)
+        }
     }
-}
-
-/// Returns whether the task is open, or was attempted.
-fn knows_task(workspace: &Workspace, task_id: &str) -> Result<bool> {
-    let is_begun = begun(workspace)?.iter().any(|open| open.task_id() == task_id);
-    Ok(is_begun || !attempts_of_task(workspace, task_id).is_empty())
-}
-
-/// Returns the last task that an agent reports as done or failed.
-fn task_named(text: &str) -> Option<String> {
-    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
-        Sigil::Done(id) | Sigil::Failed(id) => Some(id),
-        _ => None,
-    });
-    named.filter(|id| check_name("task id", id).is_ok())
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,10 +17,11 @@ use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use super::work_tree::WorkTreeChanges;
 use crate::context::Task;
-use crate::error::{Error, Problem, Result};
+use crate::error::{Argument, Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
 use crate::secret::redact;
+use crate::sigil::{self, Sigil};
 use crate::store::{read_if_begins, write_private};
 use crate::transcript::{Options, Reader, Transcript};
 
@@ -267,21 +268,53 @@ impl KeptAttempt {
             && own.number == iteration.number && own.started_at == iteration.started_at)
     }
 
+    /// Returns the task of an attempt without an iteration: the one that it names, else the last one that the agent
+    /// reports as done or failed.
+    pub(super) fn task_id(&self) -> Option<String> {
+        let reported = || task_named(self.file.report.transcript.as_ref().map_or("", |transcript| &transcript.text));
+        match &self.file.which {
+            IterationRef::Begun(_) => None,
+            IterationRef::Named { task_id, .. } => task_id.clone().or_else(reported),
+        }
+    }
+
+    /// Returns whether it is unknown which task it belongs to. The open iteration may be another one by now.
+    fn needs_task(&self) -> bool {
+        match &self.file.which {
+            IterationRef::Begun(_) => false,
+            IterationRef::Named { run: Some(_), number: Some(_), .. } => false,
+            IterationRef::Named { .. } => self.task_id().is_none(),
+        }
+    }
+
+    /// Refuses an attempt of which the task is unknown.
+    pub(super) fn check_task(&self) -> Result<()> {
+        if self.needs_task() {
+            let reason = format!("`{}` names no task", self.path.display());
+            return Err(Error::invalid(Argument::Iteration, reason));
+        }
+        Ok(())
+    }
+
     pub(super) fn problem(&self, root: &Path) -> Problem {
-        let which = match &self.file.which {
-            IterationRef::Begun(iteration) => format!("iteration {} of {}", iteration.number, iteration.run_id),
-            IterationRef::Named { .. } => "an iteration".to_owned(),
-        };
         let command = record_command(root, &self.path);
-        problem(
-            &self.path,
-            format!("{which} is not in the journal: it could not be written at {}", self.file.kept_at),
-            format!("`{command}` records it"),
-        )
+        let at = self.file.kept_at.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let (message, discard) = match &self.file.which {
+            IterationRef::Begun(iteration) => {
+                let Iteration { number, run_id, .. } = iteration.as_ref();
+                (format!("iteration {number} of {run_id} is not in the journal: it could not be written at {at}"), "")
+            }
+            IterationRef::Named { .. } => (
+                format!("an agent's output is not in the journal: it was saved at {at}, without an iteration"),
+                "; delete the file to discard it",
+            ),
+        };
+        problem(&self.path, message, format!("`{command}` records it{discard}"))
     }
 }
 
-/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, quoted for a shell.
+/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, quoted for a shell. If the
+/// file does not say which task it belongs to, the command has a placeholder, `<ID-OF-ITS-TASK>`, with which it fails.
 ///
 /// ```
 /// use std::path::Path;
@@ -294,7 +327,18 @@ pub fn record_command(root: &Path, file: &Path) -> String {
         let path = path.to_string_lossy().into_owned();
         shlex::try_quote(&path).map_or_else(|_| path.clone(), Cow::into_owned)
     };
-    format!("ralph-memory --root {} record {}", quoted(root), quoted(file))
+    let needs_task = KeptAttempt::read(file).is_ok_and(|kept| kept.is_some_and(|kept| kept.needs_task()));
+    let target = if needs_task { " --task-id <ID-OF-ITS-TASK>" } else { "" };
+    format!("ralph-memory --root {} record {}{target}", quoted(root), quoted(file))
+}
+
+/// Returns the last task that an agent reports as done or failed.
+fn task_named(text: &str) -> Option<String> {
+    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
+        Sigil::Done(id) | Sigil::Failed(id) => Some(id),
+        _ => None,
+    });
+    named.filter(|id| check_name("task id", id).is_ok())
 }
 
 /// Returns the error for an attempt that could not be saved, with all of it.

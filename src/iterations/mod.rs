@@ -38,6 +38,6 @@ pub use iteration::{Iteration, Run};
 pub(crate) use kept::{kept_attempts, kept_problems};
 pub use kept_file::{IterationRef, KeptAttempt, record_command};
 pub use process_identity::ProcessIdentity;
-pub(crate) use resume::{new_run, newest_run, recent_run, resume};
+pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
 pub(crate) use sealed::{keep_options, kept_options};
 pub use state_folders::StateFolders;

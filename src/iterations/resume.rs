@@ -24,19 +24,36 @@ use crate::workspace::Workspace;
 const ACTIVE_HOURS: i64 = 2;
 /// How much earlier an iteration that ended in that time may have begun, in hours.
 const LONGEST_HOURS: i64 = 24;
+/// The beginning of the name of a loop's run, and of that of a session.
+const RUN: &str = "run-";
+const SESSION: &str = "session-";
 /// How much of a task's title is shown beside an iteration, in characters.
 const NAMED_TITLE: usize = 60;
 
 /// Returns a new run, with a unique name: `run-` and eight random hexadecimal digits.
 pub(crate) fn new_run(workspace: &Workspace) -> Run {
+    new_name(workspace, RUN)
+}
+
+/// Returns a new run for the attempts of a session, with a unique name: `session-` and eight random hexadecimal digits.
+pub(crate) fn new_session(workspace: &Workspace) -> Run {
+    new_name(workspace, SESSION)
+}
+
+fn new_name(workspace: &Workspace, prefix: &str) -> Run {
     loop {
         // Hash keys come from the system's randomness; the rest distinguishes two of one process.
         let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
-        let id = format!("run-{:08x}", random >> 32);
+        let id = format!("{prefix}{:08x}", random >> 32);
         if workspace.store.folder(&format!("journal/{id}")).is_err() {
             return Run::named(id);
         }
     }
+}
+
+/// Returns whether a run is that of a session, which no loop continues.
+fn is_session(run: &str) -> bool {
+    run.strip_prefix(SESSION).is_some_and(|id| id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
@@ -69,7 +86,7 @@ pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
     newest(workspace, finished.chain(begun))
 }
 
-/// Returns the run with the latest time. Times are whole seconds; of several runs in one second the folder shows which
+/// Returns the run of a loop with the latest time. Times are whole seconds; of several runs in one second the folder shows which
 /// was written last.
 fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
     let written = |run: &str| {
@@ -77,7 +94,7 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
         folder.map_or(i64::MAX, |stat| stat.mtime)
     };
     let mut latest: Vec<(T, String)> = Vec::new();
-    for (at, run) in runs {
+    for (at, run) in runs.filter(|(_, run)| !is_session(run)) {
         match latest.first().map(|(newest, _)| at.cmp(newest)) {
             Some(std::cmp::Ordering::Less) => continue,
             Some(std::cmp::Ordering::Equal) => {}

@@ -15,14 +15,35 @@ impl Memory {
         iterations::new_run(&self.workspace)
     }
 
+    /// Returns a new run for the attempts of a session that has no loop, with a name that no other has: `session-` and
+    /// eight random hexadecimal digits. [`Memory::recent_run`] and [`Memory::newest_run`] never return it, so no loop
+    /// continues it.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::memory::Report;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let session = memory.new_session();
+    /// let attempt = memory.resume(Some(&session.id), None, Some("fix-the-login"))?;
+    /// memory.finish(&attempt, &Report { text: "<task-done>fix-the-login</task-done>".into(), ..Report::default() })?;
+    /// assert_eq!(memory.recent_run(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_session(&self) -> Run {
+        iterations::new_session(&self.workspace)
+    }
+
     /// Returns the name of the run that was active last, if that was within two hours: one that ended an
-    /// iteration, or began one. What the journal says of the future does not count.
+    /// iteration, or began one. What the journal says of the future does not count, and neither do sessions.
     pub fn recent_run(&self) -> Option<String> {
         iterations::recent_run(&self.workspace)
     }
 
     /// Returns the name of the run that began an iteration last, however long ago. What the journal says of the
-    /// future does not count.
+    /// future does not count, and neither do sessions.
     pub fn newest_run(&self) -> Option<String> {
         iterations::newest_run(&self.workspace)
     }

@@ -3,7 +3,7 @@
 //! A mistake in a command line is not a failure of the task, and must not become an attempt. It runs nothing.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::command::{CommandLine, INSTALL_IT};
 use crate::error::{Error, Result};
@@ -25,21 +25,25 @@ const NOT_RUN: i32 = 127;
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 impl CommandLine {
-    /// Checks that the program exists, and the one that a shell's script or `env` begins with where that can be seen.
+    /// Checks that the program exists and is executable, and the one that a shell's script or `env` begins with where that can be seen.
     /// Relative paths begin in `folder`.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`] where it does not.
     pub fn check_program(&self, folder: &Path) -> Result<()> {
-        let named = [Some(self.program().to_owned()), inner(self)].into_iter().flatten();
-        match named.into_iter().find(|program| !is_there(program, folder)) {
-            None => Ok(()),
-            Some(program) => Err(Error::unusable(
-                format!("there is no command `{program}`, which `{}` names", self.option()),
-                INSTALL_IT,
-            )),
+        for program in [Some(self.program().to_owned()), inner(self)].into_iter().flatten() {
+            let path = folder.join(&program);
+            if program.contains('/') && path.exists() {
+                if !is_program(&path) {
+                    return Err(not_executable(&program));
+                }
+            } else if program.contains('/') || !is_in_path(&program, folder) {
+                let message = format!("there is no command `{program}`, which `{}` names", self.option());
+                return Err(Error::unusable(message, INSTALL_IT));
+            }
         }
+        Ok(())
     }
 
     /// Returns a message for each model that belongs to another client than this agent's: those of `models` where the
@@ -129,15 +133,19 @@ fn inner(command: &CommandLine) -> Option<String> {
     is_program.then(|| word.to_owned())
 }
 
-fn is_there(program: &str, folder: &Path) -> bool {
-    if program.contains('/') {
-        // One that is there and cannot be run is told of with the reason when it is run.
-        return folder.join(program).exists();
-    }
+fn is_in_path(program: &str, folder: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    let is_program =
-        |path: PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-    std::env::split_paths(&path).any(|place| is_program(folder.join(place).join(program)))
+    std::env::split_paths(&path).any(|place| is_program(&folder.join(place).join(program)))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Returns the error for a program that exists and may not be run.
+pub(super) fn not_executable(program: &str) -> Error {
+    let message = format!("`{program}` cannot be run: it is not executable");
+    Error::unusable(message, "`chmod +x` makes a script executable")
 }
 
 #[cfg(test)]
@@ -152,6 +160,8 @@ mod tests {
     fn programs_in_scripts_are_checked_too() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("here.sh"), "").unwrap();
+        std::fs::set_permissions(folder.path().join("here.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(folder.path().join("text.sh"), "").unwrap();
         let missing = |text: &str| {
             let verify = CommandLine::parse("--verify", text).unwrap();
             verify.check_program(folder.path()).err().map(|error| error.to_string())
@@ -175,6 +185,9 @@ mod tests {
         assert_eq!(missing("sh -c 'carg test && true'"), told("carg"));
         assert_eq!(missing("env A=b carg"), told("carg"));
         assert_eq!(missing("./gone.sh"), told("./gone.sh"));
+        for text in ["./text.sh", "sh -c ./text.sh", "env A=b ./text.sh"] {
+            assert_eq!(missing(text).as_deref(), Some("`./text.sh` cannot be run: it is not executable"), "{text}");
+        }
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub(super) struct CommandValues<'a> {
 }
 
 impl CommandLine {
-    /// Splits a command line as a shell would. `option` is what the caller calls it, for messages: `--agent`, say.
+    /// Splits a command line as a shell would. `option` is what the caller calls it, for messages: `--agent`, say,
+    /// or the setting `run.agent`.
     ///
     /// # Errors
     ///
@@ -59,7 +60,9 @@ impl CommandLine {
     /// needs a shell, or names a value that does not exist.
     pub fn parse(option: &str, text: &str) -> Result<CommandLine> {
         let refuse = |message: String, hint: String| Err(Error::unusable(message, hint));
-        let example = format!("a program and its arguments: `{option} \"claude -p --model {{model}}\"`");
+        let equals = if option.contains('.') { " =" } else { "" };
+        let given = |command: &str| format!("`{option}{equals} \"{command}\"`");
+        let example = format!("a program and its arguments: {}", given("claude -p --model {model}"));
         if text.contains('\0') {
             return refuse(format!("the command of `{option}` has a NUL character"), example);
         }
@@ -69,7 +72,7 @@ impl CommandLine {
         };
         if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
             let message = format!("`{word}` in the command of `{option}` needs a shell, and none is run");
-            return refuse(message, format!("run one: `{option} \"sh -c '…'\"`"));
+            return refuse(message, format!("run one: {}", given("sh -c '…'")));
         }
         let mut words = words.into_iter();
         let Some(program) = words.next().filter(|program| !program.is_empty()) else {
@@ -77,7 +80,7 @@ impl CommandLine {
         };
         if program.split('/').next().is_some_and(|start| start.contains('=')) {
             let message = format!("the command of `{option}` begins with `{program}`, which is not a program");
-            return refuse(message, format!("let `env` set it: `{option} \"env {text}\"`"));
+            return refuse(message, format!("let `env` set it: {}", given(&format!("env {text}"))));
         }
         if pieces(&program).any(|piece| matches!(piece, CommandPiece::Name(_))) {
             let message = format!("the program of `{option}` depends on a value: `{program}`");

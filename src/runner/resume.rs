@@ -1,11 +1,11 @@
-//! How far the newest run came, for one that continues it.
+//! How far a run came, for one that continues it.
 
 use super::progress::RunProgress;
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::memory::{Memory, Run};
 
-/// The newest run, to be continued.
+/// A run, to be continued.
 ///
 /// ```
 /// use ralph_memory::Memory;
@@ -20,8 +20,8 @@ use crate::memory::{Memory, Run};
 pub struct ResumedRun {
     /// The run.
     pub run: Run,
-    /// Its last task, where it has one.
-    pub task: Option<Task>,
+    /// Its last task.
+    pub task: Task,
     /// Whether that is done.
     pub is_done: bool,
     /// What it spent, and how many attempts it made at each task since that was last done.
@@ -31,10 +31,14 @@ pub struct ResumedRun {
 impl ResumedRun {
     /// Returns the newest run, by the journal and the iterations that are open.
     pub fn newest(memory: &Memory) -> Option<ResumedRun> {
-        let id = memory.newest_run()?;
+        ResumedRun::of(memory, &memory.newest_run()?)
+    }
+
+    /// Returns the run of this name; nothing if it has no iteration.
+    pub fn of(memory: &Memory, id: &str) -> Option<ResumedRun> {
         let (mut number, mut task, mut is_done) = (0, None, false);
         let mut progress = RunProgress::default();
-        for (_, attempt) in memory.attempts_of_run(&id) {
+        for (_, attempt) in memory.attempts_of_run(id) {
             is_done = attempt.head.outcome == Outcome::Done;
             number = attempt.head.iteration;
             progress.spending.add(&attempt.head);
@@ -54,6 +58,6 @@ impl ResumedRun {
                 (number, task, is_done) = (open.number, Some(open.task), false);
             }
         }
-        Some(ResumedRun { run: Run::named(id), task, is_done, progress })
+        Some(ResumedRun { run: Run::named(id), task: task?, is_done, progress })
     }
 }

@@ -83,7 +83,7 @@ impl Source {
         let lines = text.lines().map(|line| if is_comment(line) { "" } else { line });
         let code = lines.flat_map(|line| [line, "\n"]).collect::<String>();
         let is_all_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
-        let n_before_tests = if is_all_tests { 0 } else { code.find("#[cfg(test)]\nmod ").unwrap_or(code.len()) };
+        let n_before_tests = if is_all_tests { 0 } else { tests_in(&code).unwrap_or(code.len()) };
         Source { path, code, n_before_tests }
     }
 
@@ -99,6 +99,18 @@ impl Source {
     pub(crate) fn before_tests(&self) -> &str {
         &self.code[..self.n_before_tests]
     }
+}
+
+/// Returns where the module of the tests begins; a declaration of one in another file is none.
+fn tests_in(code: &str) -> Option<usize> {
+    let mut modules = code.match_indices("#[cfg(test)]\n");
+    let has_body =
+        |after: &str| after.split_once([';', '{']).is_some_and(|(head, _)| after[head.len()..].starts_with('{'));
+    modules.find_map(|(at, cfg)| {
+        let after = &code[at + cfg.len()..];
+        let is_module = ["mod ", "pub(super) mod ", "pub(crate) mod "].iter().any(|start| after.starts_with(start));
+        (is_module && has_body(after)).then_some(at)
+    })
 }
 
 pub(crate) fn sources(folder: &str) -> Vec<Source> {
@@ -313,6 +325,9 @@ fn violations_are_detected() {
     assert_eq!(faults("src/dedup.rs", "use super::store;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "use super::super::store;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "use super::x;\n#[cfg(test)]\nmod tests {use super::super::y;}"), [""; 0]);
+    // Tests in another file end nothing.
+    let behind = faults("src/entry/mod.rs", "#[cfg(test)]\nmod tests;\nuse crate::store::Store;");
+    assert_eq!(behind.len(), 1, "{behind:?}");
     assert_eq!(faults("src/store/tests/x.rs", "use super::super::super::y;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "// crate::store\nuse std::{fmt, fs::File};"), ["uses `std::fs`"]);
     assert_eq!(faults("src/text.rs", "let now = Utc::now();"), ["uses `Utc::now`"]);

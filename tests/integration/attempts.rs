@@ -236,7 +236,7 @@ fn an_answer_without_a_memory_is_kept() {
     let path = kept(&base);
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
-    base.run(["record", path.to_str().unwrap()]).says(2, "cannot tell which iteration ends");
+    base.run(["record", path.to_str().unwrap()]).says(2, "names no task");
     let recorded = base.run(["record", path.to_str().unwrap(), "--task-id", TASK]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0002 (blocked)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0002.md").contains("> More."));
@@ -354,6 +354,14 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     check(&text.replace(base.root().to_str().unwrap(), "/elsewhere"), 2, "it belongs to the memory in `/elsewhere`");
     check(&text.replace("\"run_id\":\"run-1\"", "\"run_id\":\"../run-1\""), 2, "run id");
     check(&text.replace("\"seen\":{\"tree\":null", &format!("\"seen\":{{\"tree\":{tree}")), 2, "not a git object");
+    for text in ["", "garbage", "{\"ralph_memory", &text[1..]] {
+        check(text, 2, "`kept.json` is not a saved attempt");
+    }
+    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "the iteration is still open");
+    let empty = kept(&base).with_file_name("empty.json");
+    fs::write(&empty, "").unwrap();
+    base.run(["record", empty.to_str().unwrap()]).says(2, "is not a saved attempt");
+    fs::remove_file(empty).unwrap();
     let ran = base.run(["record", kept(&base).to_str().unwrap(), "--outcome", "done"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("leave the other options out"), "{ran}");
     // Sigils are not confused with similar text.
@@ -611,6 +619,31 @@ fn a_kept_answer_ends_the_task_that_it_names() {
     assert!(journal.contains("task_id: t-1") && journal.contains("It is the first."), "{journal}");
     // The second one is still being worked on.
     assert_eq!(base.files(".ralph/state/iterations").len(), 1);
+}
+
+#[test]
+fn a_saved_answer_without_a_task_ends_no_later_iteration() {
+    let base = TestBase::new();
+    let saved = base.with(["record"]).input("hi").run();
+    let path = kept(&base);
+    let command = format!("record {} --task-id <ID-OF-ITS-TASK>`", path.display());
+    let discard = "delete the file to discard it";
+    assert!(saved.code == Some(2) && saved.stderr.contains(&command) && saved.stderr.contains(discard), "{saved}");
+    let begun = base.run(["context", "--task", "z"]);
+    let reason = "an agent's output is not in the journal: it was saved at 2026-11-20T10:00:00Z, without an iteration";
+    assert!(begun.stderr.contains(reason) && begun.stderr.contains(&command), "{begun}");
+    for more in [&[][..], &["--run", "run-1"]] {
+        let ran = base.run([&["record", path.to_str().unwrap()], more].concat());
+        assert!(ran.code == Some(2) && ran.stderr.contains("names no task") && ran.stderr.contains(&command), "{ran}");
+    }
+    assert!(base.files(".ralph/journal").is_empty() && path.exists());
+    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "`z` is still open");
+    base.run(["record", path.to_str().unwrap(), "--task-id", "other"]).says(0, "recorded journal/");
+    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "`z` is still open");
+    assert!(!path.exists());
+    // With a wrong option it is saved in the same way.
+    let wrong = base.with(["record", "--oops"]).input("hi").run();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains(&command) && wrong.stderr.contains(discard), "{wrong}");
 }
 
 #[test]

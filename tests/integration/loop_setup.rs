@@ -134,6 +134,58 @@ fn a_resumed_run_keeps_its_options() {
 }
 
 #[test]
+fn a_run_in_which_no_agent_ran_is_not_the_one_that_is_resumed() {
+    let base = TestBase::new();
+    base.write("no-shell.sh", "#!/no/such/shell\n").write("text.sh", "");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(base.at("no-shell.sh"), executable).unwrap();
+    let agent = "sh -c 'echo I give up.'";
+    let begun = run(&base, &["--task", "x", "--agent", agent, "--max-iterations", "1", "--json"]).json(1);
+    let failures: [&[&str]; 5] = [
+        &["--task-file", "no-such.md", "--agent", agent],
+        &["--task", "y", "--agent", agent, "--tokens", "1"],
+        &["--task", "y", "--agent", "./text.sh"],
+        &["--task", "y", "--agent", "./no-shell.sh"],
+        &["--task", "y", "--agent", "sh -c 'cd . && no-such-agent'"],
+    ];
+    for arguments in failures {
+        let failed = run(&base, arguments);
+        assert_eq!((failed.code, failed.stdout.as_str()), (Some(2), ""), "{arguments:?}: {failed}");
+        let resumed = run(&base, &["--resume", "--json"]).json(1);
+        assert_eq!((&resumed["run_id"], &resumed["tasks"][0]["title"]), (&begun["run_id"], &"x".into()));
+    }
+    // Iterations of another loop are newer; the run that was started here is still the one.
+    base.run(["context", "--task", "z", "--run", "run-0000000c"]).says(0, "");
+    assert_eq!(run(&base, &["--resume", "--json"]).json(1)["run_id"], begun["run_id"]);
+    // Without options, the journal says which run is the newest.
+    fs::remove_file(base.at(".ralph/state/run.json")).unwrap();
+    run(&base, &["--resume"]).says(2, "no agent is named, and the options of `run-0000000c` are not saved here");
+}
+
+#[test]
+fn a_run_with_nothing_to_do_says_why() {
+    let base = TestBase::new();
+    base.write("todo.md", "- [x] one\n");
+    let done = run(&base, &["--task-file", "todo.md", "--agent", "true"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""), "{done}");
+    assert_eq!(done.stderr, "every box of `todo.md` is ticked; there is nothing to do\n");
+    run(&base, &["--agent", "true"]).says(2, "<--task <TITLE>|--task-file <FILE>|--resume>");
+}
+
+#[test]
+fn a_command_in_the_settings_is_named_as_such() {
+    let base = TestBase::new();
+    let check = |variable: &str, command: &str, expected: &str| {
+        let run = base.with(["run", "--task", "x", "--agent", "true"]).env("PATH", std::env::var_os("PATH").unwrap());
+        run.env(variable, command).run().says(2, expected);
+    };
+    check("RALPH_MEMORY_RUN__VERIFY", "carg test", "there is no command `carg`, which `run.verify` names");
+    check("RALPH_MEMORY_RUN__VERIFY", "a && b", "run one: `run.verify = \"sh -c '…'\"`");
+    let ran = base.with(["run", "--task", "x"]).env("RALPH_MEMORY_RUN__AGENT", "nosuchprog").run();
+    ran.says(2, "there is no command `nosuchprog`, which `run.agent` names");
+}
+
+#[test]
 fn options_from_a_repository_are_not_trusted() {
     let base = TestBase::new();
     let evil = format!("touch {}", base.home().join("evil").display());

@@ -223,6 +223,76 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
     assert_eq!(base.files(".ralph/journal").len(), 1, "the sample's attempt");
 }
 
+/// No process holds an iteration of such a loop while its agent works.
+#[test]
+fn an_agent_in_a_loop_of_your_own_cannot_end_its_iteration() {
+    let base = TestBase::new();
+    let begun = base.run(["context", "--task", "Fix the login", "--json"]).json(0)["iteration"].clone();
+    let mut agent = agent(&base);
+    let attempt = json!({"task": "Fix the login", "outcome": "done"});
+    let answer = agent.call("record_attempt", &attempt);
+    let id = format!("{}/{}", begun["run_id"].as_str().unwrap(), begun["iteration"]);
+    assert!(refused(&answer).contains(&format!("context --cancel {id}")), "{answer}");
+    let done = format!("<task-done>{}</task-done>", begun["task_id"].as_str().unwrap());
+    let recorded = base.with(["record", "--verify-exit", "1", "--json"]).input(done).run().json(0);
+    assert_eq!(recorded["attempt"]["outcome"], "retried", "verification decides");
+    assert_eq!(agent.call("record_attempt", &attempt)["structuredContent"]["attempt"], 2, "nothing is open any more");
+}
+
+#[test]
+fn an_attempt_of_a_session_is_in_no_run_of_a_loop() {
+    let base = TestBase::new();
+    let agent = "sh -c 'echo \"I give up.\"'";
+    let run = |arguments: &[&str]| {
+        let all = [&["run", "--json", "--max-iterations", "1"], arguments].concat();
+        base.with(all).env("PATH", std::env::var_os("PATH").unwrap()).run().json(1)
+    };
+    let begun = run(&["--task", "Loop task", "--agent", agent]);
+    let mut session = self::agent(&base);
+    let mut runs = vec![begun["run_id"].as_str().unwrap().to_owned()];
+    for (title, outcome) in [("Session task", "failed"), ("Another", "done")] {
+        let attempt = json!({"task": title, "outcome": outcome, "tried": "a", "why_failed": "b"});
+        let id = session.call("record_attempt", &attempt)["structuredContent"]["id"].as_str().unwrap().to_owned();
+        runs.push(id.split('/').nth(1).unwrap().to_owned());
+        // Neither this run nor a loop of one's own continues the session.
+        let resumed = run(&["--resume"]);
+        assert_eq!((&resumed["run_id"], &resumed["tasks"][0]["title"]), (&begun["run_id"], &json!("Loop task")));
+        let own = base.run(["context", "--task", "Own loop", "--json"]).json(0)["iteration"]["run_id"].clone();
+        assert_eq!(own, begun["run_id"], "the last active run of a loop");
+        base.run(["context", "--cancel", &format!("{}/{}", own.as_str().unwrap(), runs.len() + 1)]).says(0, "canceled");
+    }
+    runs.sort();
+    runs.dedup();
+    assert!(runs.len() == 2 && runs[1].starts_with("session-"), "one of the loop, one of the session: {runs:?}");
+}
+
+#[test]
+fn files_of_a_tool_are_files_of_the_project() {
+    let base = sample();
+    base.write("src/db.rs", "");
+    let mut agent = Agent::greeted(base.with(["mcp"]).folder(base.at("src")).command());
+    let calls = [
+        ("record_attempt", failed_attempt()),
+        ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b"})),
+        ("build_context", json!({"task": "Tables"})),
+        ("search_memory", json!({"query": "readers"})),
+    ];
+    for (tool, arguments) in calls {
+        for outside in ["/etc/passwd", "../x", "src/../../x"] {
+            let mut arguments = arguments.clone();
+            arguments["files"] = json!(["src/db.rs", outside]);
+            let answer = agent.call(tool, &arguments);
+            assert!(refused(&answer).contains(&format!("`{outside}` lies outside of the project")), "{tool}: {answer}");
+        }
+    }
+    assert_eq!(base.files(".ralph/journal").len(), 1, "the sample's attempt");
+    let full = base.at("src/db.rs").display().to_string();
+    let arguments = json!({"title": "T", "tags": ["a"], "body": "b", "files": [full, "./src/../Cargo.toml", " "]});
+    let added = agent.call("add_knowledge", &arguments)["structuredContent"].clone();
+    let entry = base.read(added["path"].as_str().unwrap());
+    assert!(entry.contains("files: [src/db.rs, Cargo.toml]"), "relative to the project's folder: {entry}");
+}
+
 /// The lists of requests that campaigns and the Inspector send.
 #[test]
 fn every_tool_is_called_by_the_campaigns_and_the_inspector() {

@@ -1,4 +1,4 @@
-//! Project files that are named on the command line.
+//! Project files that are named on the command line, or by an agent.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -18,8 +18,25 @@ pub(crate) fn of_project(memory: &Memory, given: &[String]) -> Result<Vec<String
     let root = canonical(memory.root());
     let folder = std::env::current_dir().map(|folder| canonical(&folder)).ok();
     let folder = folder.filter(|folder| folder.starts_with(&root)).unwrap_or_else(|| root.clone());
+    relative_all(&root, memory.root(), &folder, given)
+}
+
+/// Returns the paths that an agent names, as [`of_project`] does. They are relative to the project's folder, wherever
+/// the server works.
+///
+/// # Errors
+///
+/// [`UsageError`] if a path lies outside of the project.
+pub(crate) fn of_agent(memory: &Memory, given: Option<Vec<String>>) -> Result<Vec<String>, UsageError> {
+    let root = std::fs::canonicalize(memory.root()).unwrap_or_else(|_| memory.root().to_owned());
+    let hint = "name files of the project, relative to its folder, and leave out all others";
+    relative_all(&root, memory.root(), &root, &given.unwrap_or_default())
+        .map_err(|error| UsageError { hint: hint.to_owned(), ..error })
+}
+
+fn relative_all(root: &Path, named: &Path, folder: &Path, given: &[String]) -> Result<Vec<String>, UsageError> {
     let given = given.iter().filter(|path| !path.trim().is_empty());
-    given.map(|path| relative(&root, memory.root(), &folder, path)).collect()
+    given.map(|path| relative(root, named, folder, path)).collect()
 }
 
 /// Returns a problem for each of these paths that does not exist in the project.

@@ -26,6 +26,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use self::guard::GroupGuard;
 use self::invocation::OutputStream;
 use self::running::RunningCommand;
+use super::client::not_executable;
 use super::command::INSTALL_IT;
 use super::family::ProcessFamily;
 use super::interrupt::Interrupt;
@@ -124,10 +125,7 @@ fn spawn(invocation: &Invocation<'_>, guard: Option<&GroupGuard>) -> Result<Chil
             io::ErrorKind::NotFound if invocation.folder.is_dir() => {
                 refuse(format!("there is no command `{program}`"), INSTALL_IT)
             }
-            io::ErrorKind::PermissionDenied => refuse(
-                format!("`{program}` cannot be run: it is not executable"),
-                "`chmod +x` makes a script executable",
-            ),
+            io::ErrorKind::PermissionDenied => not_executable(program),
             _ if Errno::from_io_error(&source) == Some(Errno::NOEXEC) => refuse(
                 format!("`{program}` cannot be run: it is neither a program nor a script"),
                 "let a script begin with a line like `#!/bin/sh`, or name what runs it: `sh script`",

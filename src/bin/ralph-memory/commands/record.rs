@@ -103,6 +103,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyh
             return Err(UsageError { message, hint }.into());
         }
         Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
+        Ok(None) if args.file.as_deref().is_some_and(|file| args.kept || state_folders().hold(file)) => {
+            let message =
+                format!("`{}` is not a saved attempt", args.file.as_deref().unwrap_or(Path::new("")).display());
+            let hint = "an agent's output is recorded without `--kept`, from a file outside of your state folders";
+            return Err(UsageError { message, hint: hint.to_owned() }.into());
+        }
         // An error of reading it is reported where it is read.
         Ok(None) | Err(_) => record(globals, args)?,
     };
@@ -120,7 +126,19 @@ fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow:
         return Err(UsageError { message, hint }.into());
     }
     let kept = kept.named(run.clone(), *iteration, task_id.clone());
-    memory.record_kept(&kept).map_err(which)
+    memory.record_kept(&kept).map_err(|error| match error {
+        Error::Invalid { what: Argument::Iteration, reason } => UsageError {
+            message: format!("cannot tell which iteration ends: {reason}"),
+            hint: saved_hint(memory.root(), kept.path()),
+        }
+        .into(),
+        error => error.into(),
+    })
+}
+
+/// Returns what to do with a saved attempt that has no iteration.
+fn saved_hint(root: &Path, kept: &Path) -> String {
+    format!("`{}` records it; delete the file to discard it", record_command(root, kept))
 }
 
 /// Records an agent's output. It is read before anything can fail, since it may not be readable a second time.
@@ -228,8 +246,7 @@ fn keep(
     };
     match error.downcast::<UsageError>() {
         Ok(UsageError { message, hint }) => {
-            let command = record_command(&root, &kept);
-            let hint = format!("{hint}; the input is saved, and `{command}` records it with these options");
+            let hint = format!("{hint}; the input is saved with these options: {}", saved_hint(&root, &kept));
             UsageError { message, hint }.into()
         }
         Err(error) => match error.downcast::<Error>() {
@@ -278,7 +295,7 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     let which = IterationRef::Named { run: run_of_environment(), number: None, task_id: None };
     let report = Report { transcript: Some(transcript), ..Report::default() };
     Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
-        Ok(kept) => format!("the input is saved, and `{}` records it", record_command(&root, &kept)),
+        Ok(kept) => format!("the input is saved: {}", saved_hint(&root, &kept)),
         Err(Error::NotKept { text, reason, .. }) => format!("the input could not be saved ({reason}):\n{text}"),
         Err(error) => format!("the input could not be saved: {error}"),
     })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use crate::parse;
+use crate::{parse, project_paths};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,7 +113,7 @@ impl AgentTool for Add {
                 .iter()
                 .map(|id| known(memory, id))
                 .collect::<Result<_, _>>()?,
-            files: self.files.unwrap_or_default(),
+            files: project_paths::of_agent(memory, self.files)?,
             questions: self.questions.unwrap_or_default(),
             ..Knowledge::new(self.title, self.tags, self.body)
         };

@@ -1,5 +1,7 @@
 //! `record_attempt`: an agent without a loop around it records how its attempt at a task went.
 
+use std::sync::OnceLock;
+
 use ralph_memory::context::defuse;
 use ralph_memory::entry::{Files, Outcome};
 use ralph_memory::memory::{Iteration, Report};
@@ -10,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use crate::{parse, session};
+use crate::{parse, project_paths, session};
+
+/// The run of the attempts that this server records: it serves one session.
+static SESSION: OnceLock<String> = OnceLock::new();
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,13 +93,14 @@ impl AgentTool for RecordAttempt {
     const OF_FEATURE: bool = true;
     type Answer = AttemptRecorded;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {
+    fn call(mut self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {
         if session::run_of_environment().is_some() {
             return Err(unfit("a loop runs you, and records this attempt itself", "report it in your final answer"));
         }
         let iteration = self.iteration(memory)?;
         let attempt = iteration.attempt;
-        let recorded = memory.finish(&iteration, &self.report()?)?;
+        let files = project_paths::of_agent(memory, self.files.take())?;
+        let recorded = memory.finish(&iteration, &self.report(files)?)?;
         Ok(AttemptRecorded {
             id: shown::id(&recorded.id),
             path: shown::line(&recorded.path),
@@ -105,30 +111,32 @@ impl AgentTool for RecordAttempt {
 }
 
 impl RecordAttempt {
-    /// Returns the iteration that the attempt ends: the open one of the task, or a new one.
+    /// Returns the iteration that the attempt ends, which is of no loop's run.
     fn iteration(&self, memory: &Memory) -> anyhow::Result<Iteration> {
         let id = match self.task_id.as_deref().filter(|id| !id.trim().is_empty()) {
             None => Task::id_of_title(&self.task),
             Some(id) => parse::task_id(id)
                 .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title"))?,
         };
-        let is_open = memory.open_iterations().iter().any(|open| open.task_id() == id);
-        let mut iteration = memory.resume(None, None, Some(&id))?;
-        if iteration.holder.is_some() || iteration.agent.is_some() {
+        if let Some(open) = memory.open_iterations().iter().find(|open| open.task_id() == id) {
+            let Iteration { run_id, number, .. } = open;
             return Err(unfit(
-                "a loop works on this task, and records its attempts",
-                "give your own task another title",
+                format!("a loop works on this task, and records its attempts: iteration {number} of {run_id} is open"),
+                format!(
+                    "report it in your final answer; if no loop runs any more, a person gives the iteration up with \
+                     `ralph-memory context --cancel {run_id}/{number}`"
+                ),
             ));
         }
-        if !is_open {
-            let feature = self.feature.clone().or_else(|| iteration.task.feature.take());
-            iteration.task = Task { id: Some(id), feature, ..Task::new(self.task.trim()) };
-        }
+        let session = SESSION.get_or_init(|| memory.new_session().id);
+        let mut iteration = memory.resume(Some(session), None, Some(&id))?;
+        let feature = self.feature.clone().or_else(|| iteration.task.feature.take());
+        iteration.task = Task { id: Some(id), feature, ..Task::new(self.task.trim()) };
         Ok(iteration)
     }
 
     /// Returns the report, in the form in which a loop reads it from an agent's text.
-    fn report(&self) -> anyhow::Result<Report> {
+    fn report(&self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         // A report has one line for each key; no text of a value begins an element.
         let line = |text: String| defuse(&text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -158,7 +166,7 @@ impl RecordAttempt {
             AttemptOutcome::Blocked => Outcome::Blocked,
             AttemptOutcome::Partial => Outcome::Partial,
         };
-        let files = Files { modified: self.files.clone().unwrap_or_default(), ..Files::default() };
+        let files = Files { modified: files, ..Files::default() };
         Ok(Report { text, outcome: Some(outcome), files, ..Report::default() })
     }
 }

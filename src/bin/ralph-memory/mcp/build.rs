@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use crate::parse;
+use crate::{parse, project_paths};
 
 /// How many ids of left-out entries are listed.
 const MAX_LISTED: usize = 50;
@@ -74,7 +74,7 @@ impl Build {
             id: Some(id),
             feature: self.feature,
             section: self.section,
-            files: self.files.unwrap_or_default(),
+            files: project_paths::of_agent(memory, self.files)?,
         };
         Ok(memory.context(&Request { task, budget, by_tools: true })?)
     }

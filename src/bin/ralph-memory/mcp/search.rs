@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use crate::parse;
+use crate::{parse, project_paths};
 
 /// The most hits of one answer.
 const MAX_HITS: usize = 50;
@@ -136,7 +136,7 @@ impl AgentTool for Search {
         let scope = self.scope.as_deref().map(scope).transpose()?;
         let query = Query {
             text: self.query,
-            files: self.files.unwrap_or_default(),
+            files: project_paths::of_agent(memory, self.files)?,
             kind: self.kind.map(Kind::from),
             tags: self.tags.unwrap_or_default(),
             in_feature: self.feature,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum as _;
+use clap::{ArgGroup, ValueEnum as _};
 use ralph_memory::settings::ProgressKind;
 use ralph_memory::settings::Strategy;
 use ralph_memory::{Budget, Task};
@@ -14,6 +14,7 @@ use crate::parse::{self, OutputFormat};
 
 /// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
 #[derive(Debug, Clone, clap::Args)]
+#[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
 names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
 hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
@@ -37,13 +38,7 @@ Examples:
   ralph-memory run --resume --max-iterations 0")]
 pub(crate) struct RunArgs {
     /// What is to be done, in a line
-    #[arg(
-        long,
-        value_name = "TITLE",
-        allow_hyphen_values = true,
-        conflicts_with = "task_file",
-        required_unless_present_any = ["task_file", "resume"]
-    )]
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub(super) task: Option<String>,
     /// A markdown checklist: its first open box is the task, and is ticked when that is done
     #[arg(long, value_name = "FILE")]
@@ -121,8 +116,8 @@ pub(crate) struct RunArgs {
     /// command, and leave for its tools
     #[arg(long)]
     pub(super) no_mcp: bool,
-    /// Resume the newest run with the options that it was started with; options given now win. Without a task it
-    /// resumes the checklist or the last task
+    /// Resume the last run that was started here with the options that it was started with; options given now win. Without a
+    /// task it resumes the checklist or the last task
     #[arg(long)]
     pub(super) resume: bool,
     /// At most so many characters of context [default: 27,000 and the fixed instructions]
@@ -279,7 +274,7 @@ mod tests {
             let error = parse(arguments).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
-        check(&[], "--task <TITLE>");
+        check(&[], "--task <TITLE>|--task-file <FILE>|--resume");
         check(&["--task", "x", "--task-file", "a.md"], "cannot be used with");
         check(&["--task-file", "a.md", "--task-id", "t-1"], "cannot be used with");
         check(&["--task-file", "a.md", "--description", "x"], "cannot be used with");

@@ -57,8 +57,8 @@ pub(super) fn close(
     problems.extend(maintenance.iter().flat_map(|report| report.problems.clone()));
     let sum = RunSummary::of(run_id, progress.tasks, &progress.iterations, done);
     let summary = RunSummary { limit, stopped, refused: progress.refused, maintenance, ..sum };
-    // JSON answers are one object, and that is the error.
-    if !ui.json {
+    // JSON answers are one object, and that is the error. A run without iterations has nothing to sum up.
+    if !ui.json && summary.iterations > 0 {
         summary.show(ui)?;
     }
     let end = ended?;
@@ -101,7 +101,23 @@ fn limit_note(limit: RunLimit) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use ralph_memory::entry::Outcome;
+    use ralph_memory::runner::RunIteration;
+
     use super::*;
+
+    fn iteration() -> RunIteration {
+        RunIteration {
+            number: 1,
+            outcome: Outcome::Blocked,
+            model: "sonnet".into(),
+            cost_usd: None,
+            duration: Duration::from_secs(1),
+            learned: Vec::new(),
+        }
+    }
 
     #[test]
     fn the_end_of_a_run_has_its_message_and_exit_code() {
@@ -109,7 +125,8 @@ mod tests {
         fn check(ended: anyhow::Result<RunEnd>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
             let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
             let mut ui = Ui { out: &mut to_out, err: &mut to_err, json, out_colour: false, err_colour: false };
-            assert_eq!(close(&mut ui, "run-1", RunProgress::default(), ended, None).ok(), expected);
+            let progress = RunProgress { iterations: vec![iteration()], ..RunProgress::default() };
+            assert_eq!(close(&mut ui, "run-1", progress, ended, None).ok(), expected);
             let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
             assert!(to_out.starts_with(out), "{to_out}");
             assert!(to_err.contains(err) && to_err.is_empty() == err.is_empty(), "{to_err}");
@@ -124,5 +141,16 @@ mod tests {
         check(Ok(RunEnd::NotTicked("x\u{1b}".into())), false, Some(Exit::Refused), "run-1", "ticked: x\\u{1b}");
         check(Err(anyhow::anyhow!("full")), false, None, "run-1  not done\n", "");
         check(Err(anyhow::anyhow!("full")), true, None, "", "");
+    }
+
+    #[test]
+    fn a_run_without_iterations_has_no_summary() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui { out: &mut out, err: &mut err, json: false, out_colour: false, err_colour: false };
+        close(&mut ui, "run-1", RunProgress::default(), Err(anyhow::anyhow!("full")), None).unwrap_err();
+        let spent = RunLimit::Tokens { spent: 2, limit: 1 };
+        close(&mut ui, "run-1", RunProgress::default(), Ok(RunEnd::Limit(spent)), None).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "");
+        assert!(String::from_utf8(err).unwrap().starts_with("the run has used 2 of 1 tokens"));
     }
 }

@@ -37,14 +37,17 @@ pub(crate) use self::args::RunArgs;
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
     args.subject()?;
     let mut memory = globals.open()?;
-    let resumed = resumed(&memory, args)?;
+    let before = SavedOptions::newest(&memory);
+    let resumed = resumed(&memory, args, before.as_ref())?;
     let (run, last) = match resumed {
         Some(ResumedRun { run, task, is_done, progress }) => (run, Some((task, is_done, progress))),
         None => (memory.new_run(), None),
     };
-    let args = &if args.resume { args.resumed(SavedOptions::of(&memory, &run.id)) } else { args.clone() };
+    let of_run = before.clone().filter(|saved| args.resume && saved.run_id == run.id);
+    let is_known = !args.resume || of_run.is_some();
+    let args = &of_run.map_or_else(|| args.clone(), |saved| args.resumed(saved));
     let subject = args.subject()?;
-    let commands = Commands::of(&memory, args)?;
+    let commands = Commands::of(&memory, args, Some(run.id.as_str()).filter(|_| !is_known))?;
     // Models that the user set are their choice; the first three are Claude's.
     if memory.settings().models == Settings::default().models {
         memory = memory.with_models(commands.agent.known_models().unwrap_or_default());
@@ -52,10 +55,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let run_id = run.id.clone();
     let agent = commands.agent.clone();
     let options = options(&memory, args, commands, run)?;
-    let (last_task, is_done, mut progress) = last.unwrap_or((None, false, RunProgress::default()));
-    let assignment = assignment(&memory, subject, last_task, is_done, &run_id)?;
+    let (last_task, mut progress) = match last {
+        Some((task, is_done, progress)) => (Some((task, is_done)), progress),
+        None => (None, RunProgress::default()),
+    };
+    let assignment = assignment(&memory, subject, last_task, &run_id)?;
     warn(ui, &memory, &agent);
-    args.saved(&run_id).save(&memory);
     let interrupt = activity::interrupt().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
@@ -70,20 +75,34 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         Visibility::Iterations
     };
     let live = Live::new(visibility, &memory.settings().allowed_secrets);
-    let mut terminal = Terminal { live, err: ui.err, interrupt };
+    let saved = args.saved(&run_id);
+    let mut terminal = Terminal { live, err: ui.err, interrupt, at_first: Some(Box::new(|| saved.save(&memory))) };
     let ended = Runner::new(&memory, options).run(&assignment, &mut progress, &mut terminal);
     terminal.live.clear();
-    let is_over = ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
+    drop(terminal);
+    if let Some(before) = before.filter(|_| ended.is_err() && ResumedRun::of(&memory, &run_id).is_none()) {
+        // No agent ever ran, so this run cannot be resumed; the one before it still can.
+        before.save(&memory);
+    }
+    let is_over =
+        !progress.iterations.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
     let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
+    if let (Ok(RunEnd::Done), Assignment::Checklist { path, .. }, true) =
+        (&ended, &assignment, progress.iterations.is_empty())
+    {
+        ui.note(&format!("every box of `{}` is ticked; there is nothing to do", path.display()));
+    }
     close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
 }
 
-/// Returns the run to resume, if there is one.
-fn resumed(memory: &Memory, args: &RunArgs) -> Result<Option<ResumedRun>, UsageError> {
+/// Returns the run to resume, if one is to be resumed: the last one that was started here. If its options are not
+/// saved, it is the newest one of the journal.
+fn resumed(memory: &Memory, args: &RunArgs, saved: Option<&SavedOptions>) -> Result<Option<ResumedRun>, UsageError> {
     if !args.resume {
         return Ok(None);
     }
-    ResumedRun::newest(memory).map(Some).ok_or_else(|| UsageError {
+    let started = saved.and_then(|saved| ResumedRun::of(memory, &saved.run_id));
+    started.or_else(|| ResumedRun::newest(memory)).map(Some).ok_or_else(|| UsageError {
         message: "there is no run to resume".to_owned(),
         hint: "without `--resume` one begins".to_owned(),
     })
@@ -98,21 +117,28 @@ struct Commands {
 }
 
 impl Commands {
-    fn of(memory: &Memory, args: &RunArgs) -> anyhow::Result<Commands> {
+    /// Returns the commands that the options or the settings name. `unknown` is the resumed run, if its options are not
+    /// saved.
+    fn of(memory: &Memory, args: &RunArgs, unknown: Option<&str>) -> anyhow::Result<Commands> {
         let settings = memory.settings();
-        let command = |option: &str, flag: &Option<String>, setting: &str| {
-            let text = flag.as_deref().unwrap_or(setting);
-            if text.is_empty() { Ok(None) } else { CommandLine::parse(option, text).map(Some) }
+        // A message names the place where the command is written.
+        let command = |name: &str, option: &Option<String>, setting: &str| match option {
+            Some(text) => CommandLine::parse(&format!("--{name}"), text).map(Some),
+            None if setting.is_empty() => Ok(None),
+            None => CommandLine::parse(&format!("run.{name}"), setting).map(Some),
         };
-        let agent = command("--agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
-            message: "no agent is named".to_owned(),
+        let agent = command("agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
+            message: match unknown {
+                Some(run) => format!("no agent is named, and the options of `{run}` are not saved here"),
+                None => "no agent is named".to_owned(),
+            },
             hint:
                 "name the command that works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
                    your own settings"
                     .to_owned(),
         })?;
-        let verify = command("--verify", &args.verify, &settings.verify)?;
-        let summarize = command("--summarize", &args.summarize, &settings.summarize)?;
+        let verify = command("verify", &args.verify, &settings.verify)?;
+        let summarize = command("summarize", &args.summarize, &settings.summarize)?;
         let progress = args.progress.unwrap_or(settings.progress);
         if progress.needs_summary() && summarize.is_none() {
             let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
@@ -161,23 +187,19 @@ fn server(memory: &Memory) -> Vec<String> {
 fn assignment(
     memory: &Memory,
     subject: RunSubject,
-    last: Option<Task>,
-    is_done: bool,
+    last: Option<(Task, bool)>,
     run_id: &str,
 ) -> Result<Assignment, UsageError> {
     let of_project = |task: Task| Ok(Task { files: project_paths::of_project(memory, &task.files)?, ..task });
     match subject {
         RunSubject::Task(task) => of_project(task).map(Assignment::Task),
         RunSubject::Checklist(path, like) => Ok(Assignment::Checklist { path, like: of_project(like)? }),
-        RunSubject::Last(_) if is_done => Err(UsageError {
+        RunSubject::Last(_) if last.as_ref().is_none_or(|(_, is_done)| *is_done) => Err(UsageError {
             message: format!("the last task of `{run_id}` is done"),
             hint: "name the next task: `--task TITLE` or `--task-file FILE`".to_owned(),
         }),
         RunSubject::Last(Task { feature, section, files, .. }) => {
-            let last = last.ok_or_else(|| UsageError {
-                message: format!("`{run_id}` has no iteration to resume"),
-                hint: "name it with `--task`".to_owned(),
-            })?;
+            let last = last.map(|(task, _)| task).unwrap_or_default();
             let task = Task { feature: feature.or(last.feature), section: section.or(last.section), files, ..last };
             of_project(task).map(Assignment::Task)
         }

