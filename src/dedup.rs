@@ -43,7 +43,7 @@ pub(crate) struct SameCandidate<Key> {
 
 /// The live entries that relate to new knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found<Key> {
+pub(crate) struct DuplicateSearch<Key> {
     /// Those that may be the same, equal titles first; [`is_same`] decides.
     pub candidates: Vec<SameCandidate<Key>>,
     /// The most similar ones by title, tags and body, the nearest first, at most three.
@@ -57,13 +57,13 @@ pub(crate) struct Found<Key> {
 pub(crate) fn find<Key: Copy + Ord>(
     new: &Knowledge,
     heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
-) -> Found<Key> {
+) -> DuplicateSearch<Key> {
     let title = fold(&new.title);
     let title_words = words(&new.title);
     let about = content_words(&new.title);
     let (fingerprint, _) = body_fingerprint(&new.body);
     let tags: HashSet<&str> = new.tags.iter().map(String::as_str).collect();
-    let mut found = Found { candidates: Vec::new(), similar: Vec::new() };
+    let mut found = DuplicateSearch { candidates: Vec::new(), similar: Vec::new() };
     let mut similar: Vec<(usize, Key)> = Vec::new();
     for (key, head) in heads {
         let head = head.borrow();

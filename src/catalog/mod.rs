@@ -44,7 +44,7 @@ use crate::text::is_same_name;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
-use self::table::{AGAIN, Code, EVENT, EXPIRES, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
+use self::table::{AGAIN, Code, EVENT, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
 
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
@@ -266,11 +266,6 @@ impl Catalog {
         self.row(row).has(PROBLEM | SHADOWED) || self.row(row).code().is_some()
     }
 
-    /// Returns whether the entry has an expiry.
-    pub fn may_expire(&self, row: RowId) -> bool {
-        self.row(row).has(EXPIRES)
-    }
-
     /// Returns whether the entry replaces others.
     pub fn supersedes_any(&self, row: RowId) -> bool {
         self.row(row).has(SUPERSEDES)
@@ -297,7 +292,8 @@ impl Catalog {
         });
         let mut head = head.unwrap_or_else(|| Head::unreadable(kind, Code::Unreadable.problem(&path)));
         if row.has(SHADOWED) {
-            head.problems.extend(self.duplicate_problem(&path));
+            let first = Id::of_path(&path).and_then(|id| Some((self.path(self.row_of_id(&id)?), id)));
+            head.problems.extend(first.map(|(first, id)| table::duplicate_id(&path, &id, &first)));
         }
         head
     }

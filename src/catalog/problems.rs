@@ -1,10 +1,8 @@
 //! Problems of the files.
 
-use super::table::{self, Code, ERROR};
+use super::table::{Code, ERROR};
 use super::{Catalog, RowId};
-use crate::entry::Id;
 use crate::error::{Findings, Problem, Severity};
-use crate::text::nfc;
 
 /// How many problems a query reports.
 const MAX_TOLD: usize = 10;
@@ -73,18 +71,5 @@ impl Catalog {
                 findings.add(Code::NotAFile.problem(path));
             }
         }
-    }
-
-    /// Returns the problem of an entry whose id belongs to another file.
-    pub(super) fn duplicate_problem(&self, path: &str) -> Option<Problem> {
-        let id = Id::of_path(path)?;
-        let first = self.path(self.row_of_id(&id)?);
-        let message = format!("has the same id `{id}` as `.ralph/{first}`, which has precedence");
-        let hint = if nfc(path) == nfc(&first) {
-            "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
-        } else {
-            "rename one of the two files, or merge them"
-        };
-        Some(table::problem(path, "duplicate-id".to_owned(), message, hint.to_owned()))
     }
 }

@@ -22,8 +22,6 @@ pub(crate) type RowId = u32;
 pub(super) const AGAIN: u16 = 1;
 /// Its head has problems.
 pub(super) const PROBLEM: u16 = 1 << 1;
-/// Its head has an expiry.
-pub(super) const EXPIRES: u16 = 1 << 2;
 /// Its head supersedes entries.
 pub(super) const SUPERSEDES: u16 = 1 << 3;
 /// The committed index contains this path with the content of the row.
@@ -46,7 +44,7 @@ pub(super) const FRESH: u16 = 1 << 13;
 /// The file existed and is gone.
 pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
-const STORED: u16 = AGAIN | PROBLEM | EXPIRES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
+const STORED: u16 = AGAIN | PROBLEM | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
 
 /// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -343,7 +341,7 @@ impl Code {
             Code::TooDeep => ("is more than 32 folders deep", "move it up"),
             Code::NotAFolder => ("is not a folder", "remove it, so that entries can be kept here"),
         };
-        problem(path, self.to_string(), message.to_owned(), hint.to_owned())
+        Problem::error(display_path(path), self.to_string(), message, hint)
     }
 }
 
@@ -361,7 +359,13 @@ impl fmt::Display for Code {
     }
 }
 
-/// Returns a problem of the file or folder at `path`, which is relative to `.ralph/`.
-pub(super) fn problem(path: &str, code: String, message: String, hint: String) -> Problem {
-    Problem::error(display_path(path), code, message, hint)
+/// Returns the problem of an entry whose id belongs to the file `first`. Paths are relative to `.ralph/`.
+pub(super) fn duplicate_id(path: &str, id: &Id, first: &str) -> Problem {
+    let message = format!("has the same id `{id}` as `.ralph/{first}`, which has precedence");
+    let hint = if nfc(path) == nfc(first) {
+        "the names look the same, and differ in the form of their characters (NFC and NFD): merge the two files into one"
+    } else {
+        "rename one of the two files, or merge them"
+    };
+    Problem::error(display_path(path), "duplicate-id", message, hint)
 }

@@ -135,26 +135,21 @@ pub(super) fn text(title: &str) -> String {
 
 /// All data of a catalog about its rows.
 #[derive(Debug, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RowView {
     path: String,
     id: Option<Id>,
     head: Head,
     recency: i64,
-    flags: [bool; 4],
+    flags: [bool; 3],
 }
 
-pub(super) fn said(catalog: &Catalog) -> (Vec<Said>, Vec<Problem>) {
-    let said = |row| Said {
+pub(super) fn said(catalog: &Catalog) -> (Vec<RowView>, Vec<Problem>) {
+    let said = |row| RowView {
         path: catalog.path(row),
         id: catalog.id(row),
         head: catalog.head(row),
         recency: catalog.recency(row),
-        flags: [
-            catalog.is_indexable(row),
-            catalog.has_problem(row),
-            catalog.may_expire(row),
-            catalog.supersedes_any(row),
-        ],
+        flags: [catalog.is_indexable(row), catalog.has_problem(row), catalog.supersedes_any(row)],
     };
     for row in catalog.rows() {
         assert_eq!(catalog.row_of_path(&catalog.path(row)), Some(row));

@@ -3,7 +3,7 @@
 use super::budget::Room;
 use super::escape;
 use super::section::{LeftOut, Section};
-use super::{Material, Past, facts};
+use super::{Material, NumberedAttempt, facts};
 use crate::entry::attempt::{Attempt, Outcome, Sections};
 use crate::text::shorten;
 
@@ -51,7 +51,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     // The newest informative attempt comes first. Of the others, one with a report of its agent comes before one
     // without.
-    let mut ranked: Vec<(usize, &Past)> = material.attempts.iter().enumerate().rev().collect();
+    let mut ranked: Vec<(usize, &NumberedAttempt)> = material.attempts.iter().enumerate().rev().collect();
     ranked.sort_by_key(|(_, past)| !says_something(&past.attempt));
     let Some((&mut (newest_at, newest), older)) = ranked.split_first_mut() else { return Section::none(left_out) };
     older.sort_by_key(|(_, past)| (!says_something(&past.attempt), !is_told(&past.attempt)));
@@ -131,7 +131,7 @@ fn is_told(attempt: &Attempt) -> bool {
 }
 
 /// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
-fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText> {
+fn kept(newest: &NumberedAttempt, suggestion: Option<&str>, room: Room) -> Option<KeptText> {
     let cut = |room: Room| {
         let text = suggestion?;
         // A short text takes less room than its beginning with the mark of a cut.
@@ -149,7 +149,7 @@ fn kept(newest: &Past, suggestion: Option<&str>, room: Room) -> Option<KeptText>
 }
 
 /// Returns the attempt with its parts cut as little as possible; feedback of a person is cut last.
-fn shrunk(past: &Past, room: Room) -> Option<String> {
+fn shrunk(past: &NumberedAttempt, room: Room) -> Option<String> {
     let fits = |limits: AttemptLimits| room.fits(&block(past, limits));
     if fits(AttemptLimits::NONE) {
         return Some(block(past, AttemptLimits::NONE));
@@ -173,7 +173,7 @@ fn shrunk(past: &Past, room: Room) -> Option<String> {
 /// Returns the newest suggestion that no attempt has followed yet: the one of the newest failed attempt, or of an
 /// attempt after it. An attempt that could not run, was stopped, or ended without any report has not followed it. After
 /// a successful attempt there is no suggestion.
-fn suggestion(attempts: &[Past]) -> Option<&str> {
+fn suggestion(attempts: &[NumberedAttempt]) -> Option<&str> {
     for past in attempts.iter().rev() {
         let outcome = past.attempt.head.outcome;
         let text = past.attempt.sections.retry_suggestion.trim();
@@ -197,7 +197,7 @@ fn suggested(text: &str, limit: usize) -> String {
 }
 
 /// Writes one attempt.
-fn block(past: &Past, limits: AttemptLimits) -> String {
+fn block(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     let attempt = &past.attempt;
     let outcome = attempt.head.outcome.as_str();
     let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());

@@ -5,7 +5,7 @@
 use chrono::{DateTime, Utc};
 
 use super::budget::Room;
-use super::{Budget, Past, RecurringError, Reference, escape, facts};
+use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts};
 use crate::entry::{Id, Outcome};
 use crate::error::Problem;
 use crate::text::{first_sentence, fold, title_of};
@@ -88,7 +88,7 @@ pub(crate) struct BriefingMaterial {
     /// Tasks that failed last and are not done, the most recent first.
     pub open: Vec<OpenTask>,
     /// Recurring errors, the most important first.
-    pub errors: Vec<RecurringError>,
+    pub errors: Vec<ErrorLine>,
     /// Decisions, learnings and other knowledge, the most useful first.
     pub knowledge: Vec<Reference>,
     /// Knowledge that was written or changed after the last attempt began, the newest first.
@@ -105,7 +105,7 @@ pub(crate) struct OpenTask {
     /// How often it failed in a row.
     pub streak: u32,
     /// Its last failure.
-    pub last: Past,
+    pub last: NumberedAttempt,
 }
 
 /// Returns the briefing with this material.
@@ -117,7 +117,7 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
     let mut text = HEADING.to_owned();
     let mut part = 0;
     let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
-        let room = Room(Budget { amount: total.amount * ENDS[part] / 100, ..total });
+        let room = Room(Budget { amount: total.amount.saturating_mul(ENDS[part]) / 100, ..total });
         part += 1;
         // The first failure is worth all of a small budget.
         let first_room = if part == 1 { Room(total) } else { room };
@@ -158,7 +158,7 @@ fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, roo
 
 /// Describes a task that failed last: what was tried, why it failed, and what to do instead.
 fn open_task(task: &OpenTask) -> (Id, String) {
-    let Past { id, attempt, .. } = &task.last;
+    let NumberedAttempt { id, attempt, .. } = &task.last;
     let sections = &attempt.sections;
     let title = escape::short(&attempt.task_title, NAME_CHARACTERS);
     let times =

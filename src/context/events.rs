@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{LeftOut, Section};
-use super::{Event, escape};
+use super::{ShownEvent, escape};
 use crate::entry::{Id, MAX_SUMMARY, Scope};
 
 /// How many left-out events are listed.
@@ -17,11 +17,11 @@ const HEADING: &str = "## Memory\n\nWhat happened before, as history to be check
 
 /// Writes the section: grouped by scope, the nearest first; the most important, then the nearest, then the newest as
 /// far as there is room. Attempts that are shown `above` are not repeated.
-pub(super) fn section(events: &[Event], above: &HashSet<&Id>, room: Room) -> Section {
+pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
-    let mut events: Vec<&Event> = events.iter().filter(|event| !above.contains(&event.id)).collect();
+    let mut events: Vec<&ShownEvent> = events.iter().filter(|event| !above.contains(&event.id)).collect();
     events.sort_by_key(|event| (Reverse(event.importance), nearness(&event.scope), Reverse(event.recency), &event.id));
-    let mut taken: Vec<&Event> = Vec::new();
+    let mut taken: Vec<&ShownEvent> = Vec::new();
     let mut skipped: Vec<Id> = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let mut longer = taken.clone();
@@ -43,7 +43,7 @@ pub(super) fn section(events: &[Event], above: &HashSet<&Id>, room: Room) -> Sec
     Section { text: render(&taken), left_out, tail: String::new(), shown }
 }
 
-fn render(events: &[&Event]) -> String {
+fn render(events: &[&ShownEvent]) -> String {
     let mut text = HEADING.to_owned();
     for (scope, group) in grouped(events) {
         text.push_str(&format!("\n**{}**\n\n", title(scope)));
@@ -55,8 +55,8 @@ fn render(events: &[&Event]) -> String {
 }
 
 /// Returns the events by scope, the nearest first, those of a scope in the given order.
-fn grouped<'a>(events: &[&'a Event]) -> Vec<(&'a Scope, Vec<&'a Event>)> {
-    let mut groups: Vec<(&Scope, Vec<&Event>)> = Vec::new();
+fn grouped<'a>(events: &[&'a ShownEvent]) -> Vec<(&'a Scope, Vec<&'a ShownEvent>)> {
+    let mut groups: Vec<(&Scope, Vec<&ShownEvent>)> = Vec::new();
     for event in events {
         match groups.iter_mut().find(|(scope, _)| **scope == event.scope) {
             Some((_, group)) => group.push(event),
@@ -86,7 +86,7 @@ fn title(scope: &Scope) -> String {
     }
 }
 
-fn bullet(event: &Event) -> String {
+fn bullet(event: &ShownEvent) -> String {
     let category = escape::short(&event.category, NAME_CHARACTERS);
     let day = event.recency.map(|at| format!(", {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let summary = escape::short(&event.summary, MAX_SUMMARY);

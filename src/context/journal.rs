@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Past, escape, facts};
+use super::{NumberedAttempt, escape, facts};
 use crate::entry::Id;
 use crate::entry::attempt::{Attempt, Outcome};
 
@@ -25,7 +25,7 @@ const HEADING: &str = "## Run Journal\n";
 
 /// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first, without those
 /// that are shown `above`.
-pub(super) fn section(own: &[Past], matching: &[Past], above: &[Id], room: Room) -> Section {
+pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], above: &[Id], room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     let mut seen: HashSet<&Id> = above.iter().collect();
     let own = unseen(own, |past| &past.id, &seen);

@@ -148,7 +148,7 @@ pub(crate) struct Material {
     /// How many attempts there were at this task.
     pub n_attempts: usize,
     /// These attempts, or the newest of them, oldest first.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<NumberedAttempt>,
     /// Learnings from other tasks, best first: more than are shown, since of two similar ones one is left out.
     pub learnings: Vec<Reference>,
     /// The state of the run and the task; `None` if there is nothing to report.
@@ -156,18 +156,18 @@ pub(crate) struct Material {
     /// Recurring errors and files of the task's feature.
     pub recurring: Recurring,
     /// The last attempts of this run, oldest first. Those of the task are left out.
-    pub journal: Vec<Past>,
+    pub journal: Vec<NumberedAttempt>,
     /// Attempts of other runs that match, best first. Those that are shown above are left out.
-    pub matching: Vec<Past>,
+    pub matching: Vec<NumberedAttempt>,
     /// Plain knowledge that matches, best first. Learnings that are shown are left out.
     pub knowledge: Vec<Reference>,
     /// The events that the task may see, in any order.
-    pub events: Vec<Event>,
+    pub events: Vec<ShownEvent>,
 }
 
 /// An attempt in the form for a context.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct NumberedAttempt {
     /// Its id.
     pub id: Id,
     /// Its number among the attempts of its task, from 1.
@@ -191,13 +191,14 @@ pub(crate) struct Reference {
     pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
-    /// The commit that may have made it outdated: a file that it names is gone, or has changed much.
+    /// What may have made it outdated: the commit after which a file that it names is gone, or has changed much; in a
+    /// briefing, the file that is gone.
     pub unverified: Option<String>,
 }
 
 /// An event in the form for a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct ShownEvent {
     /// Its id.
     pub id: Id,
     /// The kind of event.
@@ -246,12 +247,12 @@ pub(crate) struct Recurring {
     /// shown, since those that are shown above are left out.
     pub files: Vec<String>,
     /// Recurring errors, the most important first.
-    pub errors: Vec<RecurringError>,
+    pub errors: Vec<ErrorLine>,
 }
 
 /// A recurring error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RecurringError {
+pub(crate) struct ErrorLine {
     /// The attempts that failed with it.
     pub attempts: Vec<Id>,
     /// Its most telling line.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Material, RecurringError, escape};
+use super::{ErrorLine, Material, escape};
 use crate::entry::Id;
 
 /// How many errors are shown.
@@ -49,7 +49,7 @@ pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets
 }
 
 /// Describes an error and how often it has occurred.
-fn error_bullet(error: &RecurringError, material: &Material, shown: &[Id], above: &str) -> Option<String> {
+fn error_bullet(error: &ErrorLine, material: &Material, shown: &[Id], above: &str) -> Option<String> {
     let line = escape::line(&error.line);
     let is_shown = |id: &Id| shown.contains(id) && error.attempts.contains(id);
     let says_so = |number: usize| of_attempt(above, number).any(|other| escape::line(other).contains(&line));
@@ -71,7 +71,7 @@ fn of_attempt(above: &str, number: usize) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether the warning covers it: the last two failures of the task had the same error.
-fn is_in_warning(error: &RecurringError, material: &Material) -> bool {
+fn is_in_warning(error: &ErrorLine, material: &Material) -> bool {
     let says_same = material.status.as_ref().is_some_and(|status| {
         status.stuck.as_ref().is_some_and(|stuck| stuck.same_error && status.streak < stuck.threshold)
     });

@@ -5,7 +5,7 @@
 use super::report::Report;
 use crate::entry::{Outcome, Sections};
 use crate::secret::redact;
-use crate::sigil::{FailureReport, Said};
+use crate::sigil::{FailureReport, ParsedSigils};
 use crate::text::floor;
 use crate::transcript::without_sigils;
 
@@ -22,7 +22,7 @@ const MAX_TRACE_BYTES: usize = 64 * 1024;
 
 /// Returns the outcome: that of the caller, else of the agent, else of its client. The exit status comes last: a client
 /// at its limit also has one that is not 0.
-pub(crate) fn outcome(output: &Said, report: &Report, ended: Option<Outcome>) -> Outcome {
+pub(crate) fn outcome(output: &ParsedSigils, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, output.outcome) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
@@ -35,14 +35,20 @@ pub(crate) fn outcome(output: &Said, report: &Report, ended: Option<Outcome>) ->
 }
 
 /// Returns the category of an attempt's error, as its agent reports it; `None` if it did not fail.
-pub(crate) fn error_category(output: &Said, outcome: Outcome) -> Option<String> {
+pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome) -> Option<String> {
     let reported = output.failure.as_ref().map(|report| report.category.clone());
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
 /// Returns the body of an attempt's journal entry. `text` is the agent's output, and `allowed` the fingerprints of
 /// false secrets that may stay.
-pub(crate) fn sections(output: Said, report: &Report, text: &str, outcome: Outcome, allowed: &[String]) -> Sections {
+pub(crate) fn sections(
+    output: ParsedSigils,
+    report: &Report,
+    text: &str,
+    outcome: Outcome,
+    allowed: &[String],
+) -> Sections {
     let failure = output.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
     // Redaction comes before the cut, which could leave half a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));

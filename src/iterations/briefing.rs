@@ -4,14 +4,16 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 
 use super::recurring::context_error;
 use crate::catalog::{Catalog, RowId};
-use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, OpenTask, Past, Reference};
+use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, NumberedAttempt, OpenTask, Reference};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Scope, read};
 use crate::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::journal::{self, both_areas};
+use crate::knowledge::beyond_caps;
 use crate::retrieve::superseded;
 use crate::workspace::Workspace;
 
@@ -58,11 +60,12 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Brie
     briefing
 }
 
-/// Returns the knowledge that concerns the whole project, with its row: no events but decisions, nothing superseded, expired
-/// or invalid.
+/// Returns the knowledge that concerns the whole project, with its row: no events but decisions, none over the limits of the
+/// settings, nothing superseded, expired or invalid.
 fn known(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
     let now = workspace.now();
     let replaced = superseded(&[live], now);
+    let beyond = beyond_caps(workspace, live);
     let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
     let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))));
     let concerns_all = |head: &Head| {
@@ -72,7 +75,7 @@ fn known(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
             && !head.is_expired(now)
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
-    with_head.filter(|(_, id, head)| concerns_all(head) && !replaced.contains(id)).collect()
+    with_head.filter(|(_, id, head)| concerns_all(head) && !replaced.contains(id) && !beyond.contains(id)).collect()
 }
 
 fn references<'a>(
@@ -90,10 +93,16 @@ fn references<'a>(
             category: entry.head.category,
             recency: head.recency(),
             body: entry.body,
-            unverified: None,
+            unverified: entry.head.files.into_iter().find(|file| is_gone(workspace, file)),
         })
     };
     entries.filter_map(reference).collect()
+}
+
+/// Returns whether a file of the project is gone. What else makes an entry doubtful is asked of git, for which a session
+/// does not wait.
+fn is_gone(workspace: &Workspace, file: &str) -> bool {
+    std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Returns the tasks that failed last and are not done, the most recent first, each with its last failure.
@@ -111,7 +120,11 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
         let number = of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?;
         let last = &of_task[id][number];
         let attempt = (streak > 0).then(|| journal::attempt(workspace, catalogs, &last.id)).flatten()?;
-        Some(OpenTask { id: id.to_owned(), streak, last: Past { id: last.id.clone(), number: number + 1, attempt } })
+        Some(OpenTask {
+            id: id.to_owned(),
+            streak,
+            last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
+        })
     });
     open.take(MAX_OPEN).collect()
 }

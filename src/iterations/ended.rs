@@ -10,7 +10,7 @@ use crate::error::{Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::IterationView;
 use crate::knowledge::Added;
-use crate::sigil::Said;
+use crate::sigil::ParsedSigils;
 use crate::transcript::Transcript;
 
 /// What [`Memory::finish`](crate::Memory::finish) wrote.
@@ -109,7 +109,7 @@ impl<'a> EndedAttempt<'a> {
     }
 
     /// Returns the files that the iteration touched: those of the report, of git and of the agent's tools.
-    pub(super) fn files(&self, report: &Report, output: &Said) -> Files {
+    pub(super) fn files(&self, report: &Report, output: &ParsedSigils) -> Files {
         let (changes, by_tools) = (&self.changes, &self.transcript.files);
         let mut files = report.files.clone();
         extend(&mut files.relevant, output.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
 use crate::semantic::SemanticMemory;
-use crate::sigil::Said;
+use crate::sigil::ParsedSigils;
 use crate::transcript::{Format, Options, Reader, Transcript};
 use crate::workspace::Workspace;
 
@@ -84,7 +84,7 @@ pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report
     let transcript = transcript(workspace, report);
     let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
     see_changes(workspace, &mut ended);
-    let files = ended.files(report, &Said::default());
+    let files = ended.files(report, &ParsedSigils::default());
     files.created.into_iter().chain(files.modified).collect()
 }
 

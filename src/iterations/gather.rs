@@ -141,7 +141,7 @@ fn material(
     let with_attempt = |summary: &AttemptSummary| {
         let number = of_task.iter().position(|known| known.id == summary.id).map_or(0, |at| at + 1);
         let attempt = journal::attempt(workspace, catalogs, &summary.id)?;
-        Some(context::Past { id: summary.id.clone(), number, attempt })
+        Some(context::NumberedAttempt { id: summary.id.clone(), number, attempt })
     };
     let first_read = of_task.len().saturating_sub(MAX_READ);
     let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);

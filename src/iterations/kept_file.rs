@@ -120,7 +120,7 @@ impl StateFolders {
     /// [`Error::NotKept`] with the attempt, and with the error of the last folder that was tried.
     pub fn keep(&self, root: &Path, which: IterationRef, report: &Report, now: DateTime<Utc>) -> Result<PathBuf> {
         let transcript = report.transcript.clone().unwrap_or_else(|| {
-            let mut reader = Reader::new(Options::default());
+            let mut reader = Reader::new(Options { root: canonical(root), ..Options::default() });
             reader.push(report.text.as_bytes());
             reader.finish()
         });

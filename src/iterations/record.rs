@@ -19,7 +19,7 @@ use crate::journal::{recorded_before, write_attempt};
 use crate::knowledge::{self, AddAction, Added};
 use crate::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
-use crate::sigil::{self, Refused, SUGGESTIONS_HEADING, Said};
+use crate::sigil::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
 use crate::store::Lock;
 use crate::strategy::Models;
 use crate::text::shorten;
@@ -76,7 +76,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
 
 /// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The
 /// model's name is replaced by that of the settings.
-fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
+fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(u32, String)> {
     // If suggestions were not requested, invalid ones are not reported.
     let is_reported = |refused: &&Refused| workspace.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
     let mut refused: Vec<(u32, String)> =
@@ -93,7 +93,7 @@ fn refused(workspace: &Workspace, output: &mut Said) -> Vec<(u32, String)> {
 
 impl Contributions {
     /// Records the knowledge and the events in an output.
-    fn take_over(&mut self, workspace: &Workspace, ended: &EndedAttempt<'_>, output: &Said) -> Result<()> {
+    fn take_over(&mut self, workspace: &Workspace, ended: &EndedAttempt<'_>, output: &ParsedSigils) -> Result<()> {
         for noted in &output.knowledge {
             let place = format!("line {}: <{}>", noted.line, noted.name);
             self.add(workspace, ended, (noted.line, place), Ok(knowledge_of(noted, ended.iteration)))?;
@@ -136,7 +136,7 @@ impl Contributions {
 }
 
 /// Returns the frontmatter of an attempt's entry.
-fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &Said, outcome: Outcome) -> AttemptHead {
+fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils, outcome: Outcome) -> AttemptHead {
     let iteration = ended.iteration;
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     // The reason applies only to the chosen model.

@@ -40,8 +40,8 @@ pub(super) fn context_error(
     workspace: &Workspace,
     catalogs: &[&Catalog],
     error: &Recurrence<'_>,
-) -> context::RecurringError {
-    context::RecurringError {
+) -> context::ErrorLine {
+    context::ErrorLine {
         attempts: error.attempts().map(|attempt| attempt.id.clone()).collect(),
         line: error_line(workspace, catalogs, error).unwrap_or_default(),
     }

@@ -28,14 +28,14 @@ pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> 
 }
 
 /// Returns the events that a task may see, in the form for its context.
-pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::Event> {
+pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::ShownEvent> {
     let events = live_events(workspace, live);
     let beyond = retrieve::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
     let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
     let event = |(row, id, head): (RowId, Id, Head)| {
         // A file that vanished since the scan is no longer known.
         let (_, entry) = workspace.read_entry(&live.path(row)).ok()?;
-        Some(context::Event {
+        Some(context::ShownEvent {
             id,
             recency: head.recency(),
             category: head.category.unwrap_or_default(),
@@ -55,7 +55,7 @@ pub(crate) fn journal_events(
     catalogs: &[&Catalog],
     task: &Task,
     n_noted: usize,
-) -> Vec<context::Event> {
+) -> Vec<context::ShownEvent> {
     let Some(section) = &task.section else { return Vec::new() };
     let room = workspace.settings.events.per_section.saturating_sub(n_noted);
     let own = task.own_id();
@@ -66,7 +66,7 @@ pub(crate) fn journal_events(
             journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
         let (category, summary) = event_of(&attempt)?;
         // Equal rejections of the same task are one.
-        seen.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::Event {
+        seen.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::ShownEvent {
             id: past.id,
             category: category.to_owned(),
             scope: Scope::Section(section.clone()),

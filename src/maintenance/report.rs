@@ -45,7 +45,7 @@ pub struct ArchivedEntry {
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
 /// # Memory::init(root)?;
-/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.learnings = 1\n")?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
 /// let memory = Memory::open(root)?;
 /// for (title, text) in [("Cold starts", "They take 3 s."), ("Warm pools", "Keep two instances.")] {
 ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["lambda"], text) })?;

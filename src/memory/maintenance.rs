@@ -48,7 +48,7 @@ impl Memory {
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();
     /// Memory::init(root)?;
-    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.learnings = 1\n")?;
+    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
     /// let memory = Memory::open(root)?;
     /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
     ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::report::{EmbedReport, SemanticStatus, warning};
+use super::report::{EmbedReport, SemanticStatus};
 use crate::error::{Error, Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{Meaning, Query};
@@ -75,7 +75,6 @@ impl SemanticMemory {
         let Some(address) = self.address.as_ref().filter(|_| !self.is_reported.swap(true, Ordering::Relaxed)) else {
             return Vec::new();
         };
-        let message = format!("{REASON}; words alone count").into();
-        vec![Problem { message, hint: FIX.into(), ..warning("semantic-absent", address) }]
+        vec![Problem::warning(address, "semantic-absent", format!("{REASON}; words alone count"), FIX)]
     }
 }

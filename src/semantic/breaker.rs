@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::FOLDER;
 use super::failure::ServerFailure;
 use super::http::RequestError;
-use super::report::warning;
 use crate::error::Problem;
 use crate::workspace::Workspace;
 
@@ -67,11 +66,12 @@ impl CircuitBreaker {
         let own = self.state().suspension.clone().and_then(effective);
         let (suspension, left) = own.or_else(|| read(workspace).and_then(effective))?;
         let (reason, left) = (suspension.message, left.num_seconds());
-        Some(Problem {
-            message: format!("{reason}; requests are suspended for {left} s, and words alone count").into(),
-            hint: "run `ralph-memory doctor`, which asks it again".into(),
-            ..warning("semantic-paused", &suspension.address)
-        })
+        Some(Problem::warning(
+            suspension.address,
+            "semantic-paused",
+            format!("{reason}; requests are suspended for {left} s, and words alone count"),
+            "run `ralph-memory doctor`, which asks it again",
+        ))
     }
 
     /// Suspends requests after a failure that took this long.

@@ -15,7 +15,7 @@ use super::failure::ServerFailure;
 use super::http::{RequestError, TimeLimit};
 use super::lists::RefusedFiles;
 use super::ollama::{BATCH, OllamaClient, Timeouts};
-use super::report::{EmbedReport, REFUSED_CODE, warning};
+use super::report::{EmbedReport, REFUSED_CODE};
 use super::vectors::{QueryVector, VectorCache, VectorRecord, VectorScan};
 use crate::catalog::{Area, Catalog};
 use crate::entry::path::display_path;
@@ -358,12 +358,12 @@ impl Embedder {
                 files.records.extend(all);
             } else if let Some(error) = pieces.iter().find_map(|piece| embedded.refused.get(&piece.chunk.content)) {
                 files.refused.push(pieces[0].file);
-                files.problems.push(Problem {
-                    message: format!("it cannot be embedded: {error}").into(),
-                    hint: format!("it is found by its words alone; `ralph-memory {}` tries it again", self.command)
-                        .into(),
-                    ..warning(REFUSED_CODE, &display_path(&pieces[0].path))
-                });
+                files.problems.push(Problem::warning(
+                    display_path(&pieces[0].path),
+                    REFUSED_CODE,
+                    format!("it cannot be embedded: {error}"),
+                    format!("it is found by its words alone; `ralph-memory {}` tries it again", self.command),
+                ));
             }
         }
         files

@@ -6,7 +6,6 @@
 use super::http::RequestError;
 use super::ollama::OllamaClient;
 use super::qdrant::QdrantClient;
-use super::report::warning;
 use crate::error::Problem;
 
 /// A request that failed, and how to fix it.
@@ -54,10 +53,12 @@ impl ServerFailure {
 
     /// Returns the warning that a user sees.
     pub(super) fn problem(&self) -> Problem {
-        Problem {
-            message: format!("{}; words alone count", self.error).into(),
-            hint: self.hint.as_str().into(),
-            ..warning("semantic-off", &self.address)
-        }
+        self.problem_that("words alone count")
+    }
+
+    /// Returns the warning with this consequence.
+    pub(super) fn problem_that(&self, consequence: &str) -> Problem {
+        let message = format!("{}; {consequence}", self.error);
+        Problem::warning(self.address.as_str(), "semantic-off", message, self.hint.as_str())
     }
 }

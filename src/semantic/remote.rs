@@ -16,7 +16,7 @@ use super::http::RequestError;
 use super::lists::RemoteManifest;
 use super::ollama::Timeouts;
 use super::qdrant::{Point, QdrantClient, RecreateOutcome, StoredPoint};
-use super::report::{EmbedReport, warning};
+use super::report::EmbedReport;
 use super::vectors::VectorRecord;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::{Id, read};
@@ -185,12 +185,8 @@ impl RemoteSync {
         } else {
             "set `qdrant.collection` to a name of this project's own"
         };
-        run.report.problems.push(Problem {
-            message: format!("collection `{collection}` holds {others} vectors of other projects, and is not rebuilt")
-                .into(),
-            hint: hint.into(),
-            ..warning("semantic-shared", self.qdrant.url())
-        });
+        let message = format!("collection `{collection}` holds {others} vectors of other projects, and is not rebuilt");
+        run.report.problems.push(Problem::warning(self.qdrant.url(), "semantic-shared", message, hint));
         Err(SyncStop::Unusable)
     }
 
@@ -201,10 +197,9 @@ impl RemoteSync {
         features: &[Option<&str>],
     ) -> std::result::Result<(), SyncStop> {
         let prepared = self.qdrant.prepare(run.dimensions, features).map_err(|error| self.failure(error))?;
-        run.report.problems.extend(prepared.differences.iter().map(|difference| Problem {
-            message: difference.to_string().into(),
-            hint: "run `ralph-memory index --rebuild --remote` to rebuild it from the settings".into(),
-            ..warning("semantic-configuration", self.qdrant.url())
+        let hint = "run `ralph-memory index --rebuild --remote` to rebuild it from the settings";
+        run.report.problems.extend(prepared.differences.iter().map(|difference| {
+            Problem::warning(self.qdrant.url(), "semantic-configuration", difference.to_string(), hint)
         }));
         if prepared.is_usable() { Ok(()) } else { Err(SyncStop::Unusable) }
     }
@@ -278,12 +273,9 @@ impl RemoteSync {
 
     /// Returns the warning that the server still has vectors of the previous model of that name.
     fn half_replaced(&self) -> Problem {
-        let model = self.qdrant.model();
-        Problem {
-            message: format!("`{model}` gives other vectors than before, and not all are there").into(),
-            hint: "run `ralph-memory index --rebuild --remote` when the server works again".into(),
-            ..warning("semantic-model", self.qdrant.url())
-        }
+        let message = format!("`{}` gives other vectors than before, and not all are there", self.qdrant.model());
+        let hint = "run `ralph-memory index --rebuild --remote` when the server works again";
+        Problem::warning(self.qdrant.url(), "semantic-model", message, hint)
     }
 
     /// Records the server's current state: the entries that are up to date, and those that could not be updated, which

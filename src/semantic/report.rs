@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Message, Problem};
+use crate::error::Problem;
 
 /// How many entries without a vector are named.
 #[cfg(feature = "semantic")]
@@ -98,9 +98,4 @@ impl SemanticStatus {
     pub(super) fn failed(reason: &str, fix: String) -> SemanticStatus {
         SemanticStatus { wanted: true, fix: Some(fix), ..SemanticStatus::off(reason) }
     }
-}
-
-/// Returns a warning about a server or an entry, without its message.
-pub(super) fn warning(code: &str, path: &str) -> Problem {
-    Problem::warning(path.to_owned(), code, Message::default(), Message::default())
 }

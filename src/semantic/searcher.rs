@@ -14,7 +14,7 @@ use super::http::RequestError;
 use super::ollama::OllamaClient;
 use super::qdrant::{PointMatch, PointQuery, QdrantClient};
 use super::remote::RemoteSync;
-use super::report::{EmbedReport, SemanticStatus, warning};
+use super::report::{EmbedReport, SemanticStatus};
 use super::vectors::{QueryVector, VectorRecord};
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{Id, Kind};
@@ -204,11 +204,12 @@ impl Searcher {
     ) -> std::result::Result<Vec<VectorRecord>, ServerFailure> {
         if pending.len() > MAX_EMBEDDED {
             let n = pending.len();
-            problems.push(Problem {
-                message: format!("{n} entries have no vector yet and are found by their words alone").into(),
-                hint: format!("run `ralph-memory {}`", self.embedder.command()).into(),
-                ..warning("semantic-pending", self.embedder.ollama().url())
-            });
+            problems.push(Problem::warning(
+                self.embedder.ollama().url(),
+                "semantic-pending",
+                format!("{n} entries have no vector yet and are found by their words alone"),
+                format!("run `ralph-memory {}`", self.embedder.command()),
+            ));
             return Ok(Vec::new());
         }
         if pending.is_empty() {
@@ -223,10 +224,7 @@ impl Searcher {
             // A server that did not answer in time is not asked for more.
             Err(failure) if matches!(failure.error, RequestError::TimedOut(_)) => Err(failure),
             Err(failure) => {
-                problems.push(Problem {
-                    message: format!("{}; new entries are found by their words alone", failure.error).into(),
-                    ..failure.problem()
-                });
+                problems.push(failure.problem_that("new entries are found by their words alone"));
                 Ok(Vec::new())
             }
         }

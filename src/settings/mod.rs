@@ -71,7 +71,7 @@ impl Default for EventCaps {
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
 /// # Memory::init(root)?;
-/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\ntend.automatic = true\n")?;
+/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.automatic = true\n")?;
 /// let rules = Memory::open(root)?.settings().maintenance;
 /// assert!(rules.automatic, "a run ends with maintenance");
 /// assert!(rules.unused_days < rules.useful_days, "knowledge that helped stays longer");
@@ -415,6 +415,18 @@ mod tests {
         let mut settings = Settings::default();
         assert_eq!(settings.read_file("[tend]\nlearnings = 7\n", "config.toml", Origin::Project).unwrap(), []);
         assert_eq!(settings.maintenance.learnings, 7);
+        // Beside the present name it has no effect, wherever it stands.
+        let both = "[tend]\nlearnings = 8\n[maintenance]\nlearnings = 9\n";
+        let problems = settings.read_file(both, "config.toml", Origin::Project).unwrap();
+        assert_eq!((settings.maintenance.learnings, problems.len(), problems[0].line), (9, 1, Some(2)));
+        assert!(problems[0].message.starts_with("`tend.learnings` has no effect"), "{problems:?}");
+        let former = ("RALPH_MEMORY_TEND__LEARNINGS", "3");
+        settings.read_env([former].into_iter()).unwrap();
+        assert_eq!(settings.maintenance.learnings, 3);
+        settings.read_env([("RALPH_MEMORY_MAINTENANCE__LEARNINGS", "4"), former].into_iter()).unwrap();
+        assert_eq!(settings.maintenance.learnings, 4);
+        let error = settings.read_env([("RALPH_MEMORY_TEND__LEARNINGS", "abc")].into_iter()).unwrap_err();
+        assert!(error.to_string().contains("RALPH_MEMORY_TEND__LEARNINGS"), "{error}");
     }
 
     /// Invariant 12: a file that comes with a repository names no command and no address.

@@ -4,9 +4,11 @@
 //! nearest known one, and settings that a project's file may not have are reported and left out, while the rest
 //! applies.
 
+use std::collections::HashSet;
+
 use toml::de::{DeTable, DeValue};
 
-use super::setting::{RawValue, Setting, SettingKind};
+use super::setting::{FORMER_GROUP, RawValue, Setting, SettingKind};
 use super::{ALL, FORMAT, Origin, Settings};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
@@ -85,6 +87,12 @@ impl SettingsFile<'_> {
         self.warning(Some(offset), code, message, hint)
     }
 
+    /// Reports a former name beside the present one, which counts.
+    fn renamed(&self, key: &str, offset: usize) -> Problem {
+        let message = format!("`{key}` has no effect: it is the former name of a setting that the file has as well");
+        self.warning(Some(offset), "unknown-setting", message, "delete the line")
+    }
+
     fn unknown(&self, key: &str, offset: usize) -> Problem {
         let hint = nearest(key, ALL.iter().map(|setting| setting.key));
         let hint = hint.map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?"));
@@ -112,10 +120,15 @@ impl Settings {
         let mut keys = Vec::new();
         flatten("", table.get_ref(), &mut keys);
         let (mut problems, mut n_unknown) = (Vec::new(), 0);
+        let given: HashSet<String> = keys.iter().map(|(key, ..)| key.clone()).collect();
         for (key, offset, value) in keys {
-            // The group had another name before.
-            let key = key.strip_prefix("tend.").map_or_else(|| key.clone(), |rest| format!("maintenance.{rest}"));
-            match ALL.iter().find(|setting| setting.key == key) {
+            let renamed = new_name(&key);
+            if renamed.as_ref().is_some_and(|renamed| given.contains(renamed)) {
+                problems.push(file.renamed(&key, offset));
+                continue;
+            }
+            let name = renamed.as_deref().unwrap_or(&key);
+            match ALL.iter().find(|setting| setting.key == name) {
                 Some(setting) if setting.is_users_own() && origin == Origin::Project => {
                     problems.push(file.not_for_projects(setting, offset));
                 }
@@ -146,8 +159,9 @@ impl Settings {
     ///
     /// [`Error::Settings`] if a value is invalid for its setting.
     pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
-        for (name, value) in variables {
-            if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
+        let variables: Vec<(&str, &str)> = variables.collect();
+        for setting in ALL {
+            if let Some((name, value)) = setting.among(&variables) {
                 let value = match setting.kind {
                     SettingKind::Number { .. } => value.trim().parse().map_or(RawValue::Other, RawValue::Number),
                     SettingKind::Switch(_) => value.trim().parse().map_or(RawValue::Other, RawValue::Bool),
@@ -167,6 +181,11 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Returns the present name of a key that had another one before.
+fn new_name(key: &str) -> Option<String> {
+    key.strip_prefix(FORMER_GROUP.0).map(|rest| format!("{}{rest}", FORMER_GROUP.1))
 }
 
 pub(super) fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {

@@ -9,6 +9,9 @@ use super::{ENV_PREFIX, MAX_MODEL, MAX_MODELS, Settings};
 const OF_PROJECTS: [&str; 10] =
     ["context", "events", "lock", "maintenance", "progress", "run", "search", "secrets", "semantic", "strategy"];
 
+/// The former and the present name of a group. Both are read, and the present one wins.
+pub(super) const FORMER_GROUP: (&str, &str) = ("tend.", "maintenance.");
+
 /// One setting, for the documentation and the parser.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
@@ -88,6 +91,19 @@ impl Setting {
     /// Returns the environment variable that overrides it.
     pub(crate) fn env(&self) -> String {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
+    }
+
+    /// Returns the variable of its former name, if it had one.
+    fn former_env(&self) -> Option<String> {
+        let (former, group) = FORMER_GROUP;
+        let rest = self.key.strip_prefix(group)?;
+        Some(format!("{ENV_PREFIX}{}", format!("{former}{rest}").replace('.', "__").to_uppercase()))
+    }
+
+    /// Returns its value among these environment variables, with the name of the variable. The present name wins.
+    pub(super) fn among<'a>(&self, variables: &[(&'a str, &'a str)]) -> Option<(&'a str, &'a str)> {
+        let value = |wanted: &str| variables.iter().find(|(name, _)| *name == wanted).copied();
+        value(&self.env()).or_else(|| value(&self.former_env()?))
     }
 
     /// Returns whether a project's file may not set it, because it names a command, configures a server, is a secret,

@@ -129,7 +129,7 @@ pub struct Tokens {
 
 /// The statements of a text about one task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ParsedSigils {
     /// How it ended: done or failed.
     pub outcome: Option<Outcome>,
     /// The model that the run's next iteration should have.
@@ -186,9 +186,9 @@ pub fn tokens(text: &str) -> Tokens {
 /// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the last one that
 /// names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Refused elements are listed up to
 /// `MAX_REFUSED`; the last of them counts the rest.
-pub fn read(text: &str, task_id: &str) -> Said {
+pub fn read(text: &str, task_id: &str) -> ParsedSigils {
     let Tokens { sigils, refused } = tokens(text);
-    let mut said = Said { refused, ..Said::default() };
+    let mut said = ParsedSigils { refused, ..ParsedSigils::default() };
     let mut too_many: Option<(Refused, usize)> = None;
     for (line, sigil) in sigils {
         match sigil {
@@ -231,7 +231,7 @@ fn first<T>(kept: &mut Option<T>, said: T) {
     kept.get_or_insert(said);
 }
 
-impl Said {
+impl ParsedSigils {
     fn end(&mut self, line: u32, name: &'static str, outcome: Outcome, id: &str, task_id: &str) {
         if id == task_id {
             self.outcome = Some(outcome);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[track_caller]
-fn refused(text: &str, expected: &[&str]) -> Said {
+fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
     let said = read(text, "t-1");
     let refused: Vec<String> = said.refused.iter().map(Refused::to_string).collect();
     assert_eq!(refused, expected, "{text:?}");
@@ -44,7 +44,7 @@ fn every_element_has_its_value() {
         category: category.map(str::to_owned),
         body: body.into(),
     };
-    let expected = Said {
+    let expected = ParsedSigils {
         outcome: Some(Outcome::Done),
         next_model: Some("Opus".into()),
         notes: Some("n\n\nm".into()),
@@ -54,7 +54,7 @@ fn every_element_has_its_value() {
         ],
         retry_suggestion: Some("r".into()),
         difficulty: Some(Difficulty::Hard),
-        ..Said::default()
+        ..ParsedSigils::default()
     };
     assert_eq!(said, expected);
 }
@@ -134,8 +134,8 @@ const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<journal>…</journal>\n
 
 #[test]
 fn repeated_instructions_write_nothing() {
-    assert_eq!(refused(REPEATED, &[]), Said::default());
-    assert_eq!(refused(&REPEATED.replace('…', "..."), &[]), Said::default());
+    assert_eq!(refused(REPEATED, &[]), ParsedSigils::default());
+    assert_eq!(refused(&REPEATED.replace('…', "..."), &[]), ParsedSigils::default());
     let said =
         refused(&format!("{REPEATED}\n<journal>real</journal>\n<task-failed>t-1</task-failed>\n{REPEATED}"), &[]);
     assert_eq!((said.notes.as_deref(), said.outcome), (Some("real"), Some(Outcome::Failed)));

@@ -103,6 +103,34 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
 }
 
 #[test]
+fn knowledge_of_a_file_that_is_gone_is_unverified() {
+    let base = TestBase::new();
+    let files = vec!["src/a.rs".to_owned()];
+    base.write("src/a.rs", "");
+    memory(&base).add(&Knowledge { files, ..Knowledge::new("A file", ["x"], "It parses.") }).unwrap();
+    let text = || memory(&base).briefing(&BriefingRequest::default()).text;
+    assert!(!text().contains("unverified"), "{}", text());
+    std::fs::remove_file(base.at("src/a.rs")).unwrap();
+    assert!(text().contains("It parses. (`knowledge/a-file`, unverified)"), "{}", text());
+}
+
+#[test]
+fn decisions_over_the_limits_of_the_settings_are_not_shown() {
+    let base = TestBase::new();
+    base.write(".ralph/config.toml", "format = 1\nevents.per_project = 0\n");
+    memory(&base).note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
+    assert_eq!(memory(&base).briefing(&BriefingRequest::default()).text, "");
+}
+
+#[test]
+fn a_budget_of_any_size_is_kept() {
+    let base = TestBase::new();
+    base.entry("a", "A note", "x", "It is short.");
+    let most = usize::MAX.to_string();
+    base.run(["context", "--tokens", &most]).says(0, "It is short.");
+}
+
+#[test]
 fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
     let base = TestBase::new();
     for number in 0..40 {

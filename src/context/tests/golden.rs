@@ -14,7 +14,7 @@ fn sections(material: &Material) -> String {
 }
 
 /// Returns an attempt with a failure report: approach, why, category, error output.
-fn failed(number: usize, model: &str, report: [&str; 4]) -> Past {
+fn failed(number: usize, model: &str, report: [&str; 4]) -> NumberedAttempt {
     let mut past = past("run-1a2b3c4d", u32::try_from(number).unwrap(), number, Outcome::Failed);
     let [tried, why, category, error_output] = report.map(str::to_owned);
     past.attempt.head.model = Some(model.to_owned());

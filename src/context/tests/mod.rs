@@ -10,8 +10,8 @@ use crate::entry::Source;
 use crate::entry::attempt::{AttemptHead, Outcome, Sections};
 
 /// Returns an attempt that says nothing more than this.
-fn past(run: &str, iteration: u32, number: usize, outcome: Outcome) -> Past {
-    Past {
+fn past(run: &str, iteration: u32, number: usize, outcome: Outcome) -> NumberedAttempt {
+    NumberedAttempt {
         id: Id::parse(&format!("journal/{run}/{iteration:04}")).unwrap(),
         number,
         attempt: Attempt {

@@ -53,7 +53,7 @@ fn references(name: &'static str, category: Option<&'static str>) -> impl Strate
     })
 }
 
-fn pasts(run: &'static str) -> impl Strategy<Value = Vec<Past>> {
+fn pasts(run: &'static str) -> impl Strategy<Value = Vec<NumberedAttempt>> {
     let texts = prop::collection::vec(hostile(), 14);
     let one = (texts, 0usize..Outcome::ALL.len(), any::<u64>(), prop::option::of(any::<f64>()), any::<bool>());
     let one = one.prop_map(move |(texts, outcome, odd, seconds, is_terse)| {
@@ -115,13 +115,13 @@ fn recurring() -> impl Strategy<Value = Recurring> {
         let id = |(run, number)| Id::parse(&format!("journal/{}/{number:04}", ["run-1a2b3c4d", "x"][run])).unwrap();
         all.into_iter().map(id).collect()
     });
-    let error = (attempts, hostile()).prop_map(|(attempts, line)| RecurringError { attempts, line });
+    let error = (attempts, hostile()).prop_map(|(attempts, line)| ErrorLine { attempts, line });
     let file = prop_oneof![1 => hostile(), 1 => "src/[a-d]{1,9}[.]rs"];
     (prop::collection::vec(file, 0..12), prop::collection::vec(error, 0..4))
         .prop_map(|(files, errors)| Recurring { files, errors })
 }
 
-fn events() -> impl Strategy<Value = Vec<context::Event>> {
+fn events() -> impl Strategy<Value = Vec<context::ShownEvent>> {
     let scope = prop_oneof![
         2 => Just(Scope::Project),
         1 => hostile().prop_map(Scope::Section),
@@ -129,7 +129,7 @@ fn events() -> impl Strategy<Value = Vec<context::Event>> {
         1 => Just(Scope::Task("t-1".into())),
     ];
     let one = (scope, hostile(), hostile(), 0u8..=100, prop::option::of(0i64..5));
-    let one = one.prop_map(|(scope, category, summary, importance, days)| context::Event {
+    let one = one.prop_map(|(scope, category, summary, importance, days)| context::ShownEvent {
         id: Id::parse("x").unwrap(),
         category,
         scope,
@@ -200,7 +200,7 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     let is_shown = |id: &Id| context.attempts.contains(id);
     let mut expected = Vec::new();
     // Only their order shows which of the attempts are in the first section.
-    let previous: Vec<&Past> = material.attempts.iter().filter(|past| is_shown(&past.id)).collect();
+    let previous: Vec<&NumberedAttempt> = material.attempts.iter().filter(|past| is_shown(&past.id)).collect();
     let n_previous = context.text.lines().filter(|line| line.starts_with("### Attempt ")).count();
     if n_previous > 0 {
         expected.push("## Previous Attempts".to_owned());
@@ -322,7 +322,7 @@ proptest! {
         (amount, in_tokens, by_tools) in (0usize..4_000, any::<bool>(), any::<bool>()),
     ) {
         let open = pasts.into_iter().map(|last| context::OpenTask { id: last.attempt.task_title.clone(), streak: 2, last });
-        let errors = knowledge.iter().map(|entry| RecurringError { attempts: vec![entry.id.clone()], line: entry.body.clone() });
+        let errors = knowledge.iter().map(|entry| ErrorLine { attempts: vec![entry.id.clone()], line: entry.body.clone() });
         let material = context::BriefingMaterial {
             open: open.collect(),
             errors: errors.collect(),

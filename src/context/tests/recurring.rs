@@ -4,9 +4,9 @@ use super::*;
 use crate::context::budget::Room;
 use crate::context::recurring::bullets;
 
-fn error(iterations: &[u32], line: &str) -> RecurringError {
+fn error(iterations: &[u32], line: &str) -> ErrorLine {
     let id = |iteration| Id::parse(&format!("journal/run-1/{iteration:04}")).unwrap();
-    RecurringError { attempts: iterations.iter().map(id).collect(), line: line.to_owned() }
+    ErrorLine { attempts: iterations.iter().map(id).collect(), line: line.to_owned() }
 }
 
 fn files(paths: &[&str]) -> Recurring {
@@ -14,7 +14,7 @@ fn files(paths: &[&str]) -> Recurring {
 }
 
 /// Returns a task's attempts, each with its error output and the files that it wrote.
-fn attempts(said: &[(&str, &[&str])]) -> Vec<Past> {
+fn attempts(said: &[(&str, &[&str])]) -> Vec<NumberedAttempt> {
     let attempt = |(number, (output, paths)): (usize, &(&str, &[&str]))| {
         let mut past = past("run-1", u32::try_from(number).unwrap() + 1, number + 1, Outcome::Failed);
         past.attempt.sections.error_output = (*output).to_owned();
@@ -82,7 +82,7 @@ fn the_warning_is_not_repeated() {
 
 #[test]
 fn files_named_by_attempts_above_are_not_suggested() {
-    let check = |attempts: &[Past], paths: &[&str], expected: &str| {
+    let check = |attempts: &[NumberedAttempt], paths: &[&str], expected: &str| {
         let material = Material { attempts: attempts.to_vec(), recurring: files(paths), ..Material::default() };
         let expected = if expected.is_empty() {
             String::new()

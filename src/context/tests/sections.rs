@@ -45,14 +45,14 @@ fn knowledge_in(references: &[Reference], room: Room) -> String {
 }
 
 /// Returns an attempt of the first run with what an agent, a verification and a person may say.
-fn telling(number: usize, outcome: Outcome, tell: impl Fn(&mut Attempt)) -> Past {
+fn telling(number: usize, outcome: Outcome, tell: impl Fn(&mut Attempt)) -> NumberedAttempt {
     let mut past = past("run-1a2b3c4d", u32::try_from(number).unwrap(), number, outcome);
     past.attempt.head.duration_secs = Some(42.0);
     tell(&mut past.attempt);
     past
 }
 
-fn every_kind_of_attempt() -> Vec<Past> {
+fn every_kind_of_attempt() -> Vec<NumberedAttempt> {
     vec![
         telling(1, Outcome::Done, |attempt| {
             attempt.sections.notes = "Chose a table for each kind.".into();
@@ -82,7 +82,7 @@ fn every_kind_of_attempt() -> Vec<Past> {
     ]
 }
 
-fn of_task(attempts: Vec<Past>) -> Material {
+fn of_task(attempts: Vec<NumberedAttempt>) -> Material {
     Material {
         instructions: Instructions::new("t-abc123"),
         n_attempts: attempts.len(),
@@ -128,7 +128,7 @@ fn the_status_at_its_limits() {
 
 #[test]
 fn the_journal_at_its_limits() {
-    let own: Vec<Past> = (1..=6)
+    let own: Vec<NumberedAttempt> = (1..=6)
         .map(|number| {
             telling(number, Outcome::Done, |attempt| {
                 attempt.head.cost_usd = Some(if number == 3 { 0.31 } else { 0.0 });
@@ -260,7 +260,7 @@ fn a_multi_byte_text_at_each_cut() {
 
 #[test]
 fn an_attempt_is_shown_once() {
-    let own: Vec<Past> = (1..=7)
+    let own: Vec<NumberedAttempt> = (1..=7)
         .map(|number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(80)))
         .collect();
     let mut elsewhere = past("run-00000000", 4, 1, Outcome::Done);
@@ -477,8 +477,8 @@ fn refused_sigils_are_listed_as_far_as_there_is_room() {
     assert!(!check(100, &["7 elements"]).contains("Run success rate"));
 }
 
-fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Event {
-    Event {
+fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> ShownEvent {
+    ShownEvent {
         id: Id::parse(name).unwrap(),
         category: "decision".to_owned(),
         scope: Scope::from(scope.to_owned()),
