@@ -27,14 +27,13 @@ const NOT_RUN: [(&str, &str); 12] = [
     (".ci/run", "runs all tests"),
 ];
 /// What commands print of which a page shows nothing: the beginning of a command, and what it must print in this order.
-const UNSHOWN: [(&str, &[&str]); 4] = [
+const UNSHOWN: [(&str, &[&str]); 3] = [
     ("ralph-memory init", &["created .ralph/knowledge/\n", "created .ralph/config.toml\n"]),
     ("ralph-memory record output.jsonl", &["recorded journal/run-", "/0001 ("]),
     (
         "ralph-memory run --task",
         &["done", "  done         Make the database tests pass in CI (1 iteration)\n", "  iterations   1 (1 done)\n"],
     ),
-    ("ralph-memory context", &["## Assigned Task\n"]),
 ];
 /// The agent of the sessions: it does its task if it may edit files.
 const AGENT: &str = "#!/bin/sh\ncase \"$*\" in *acceptEdits*|*workspace-write*) ;; *) exit 9;; esac\n\
