@@ -137,6 +137,10 @@ pub mod transcript;
 mod watch;
 mod workspace;
 
+#[path = "../tests/integration/test_cases.rs"]
+#[cfg(test)]
+mod test_cases;
+
 /// The examples in Rust of the README and of the book, which are tests here.
 #[cfg(doctest)]
 mod pages {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::tests::{Memory, later, said, text};
+use super::tests::{Memory, cases, later, said, text};
 use super::*;
 
 /// Changes to the files. There are only a few paths, so that changes collide.
@@ -257,7 +257,7 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn is_the_same_as_from_scratch(

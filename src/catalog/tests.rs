@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, mknodat, ut
 use tempfile::TempDir;
 
 use super::*;
+pub(super) use crate::test_cases::cases;
 
 /// A memory in a temporary folder.
 pub(super) struct Memory {

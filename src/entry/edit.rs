@@ -262,6 +262,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::test_cases::cases;
 
     #[test]
     fn an_edit_never_exceeds_the_size_limit() {
@@ -418,7 +419,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: cases(1_500), ..ProptestConfig::default() })]
 
         /// Every line outside of the edited key stays, in order, to the byte.
         #[test]

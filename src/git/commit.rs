@@ -93,7 +93,6 @@ impl WorkTree {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::process::Command;
 
     use super::super::tests::git;
     use super::super::{Lookup, WorkTree};
@@ -121,8 +120,7 @@ mod tests {
         }
 
         fn ask(&self, arguments: &[&str]) -> String {
-            let output = Command::new("git").args(arguments).current_dir(self.root()).output().unwrap();
-            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+            git(&self.root(), arguments)
         }
 
         fn write(&self, path: &str, text: &str) -> &CommitProject {

@@ -164,24 +164,16 @@ impl WorkTree {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::process::Command;
 
     use super::super::Lookup;
+    use super::super::tests::{command, git};
     use super::*;
     use crate::entry::parse_time;
 
     /// Commits everything at a time.
     fn commit(root: &Path, at: &str) {
         for arguments in [&["add", "--all"][..], &["commit", "--quiet", "--allow-empty", "--message", "m"]] {
-            let done = Command::new("git")
-                .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"])
-                .args(arguments)
-                .current_dir(root)
-                .env("GIT_CONFIG_GLOBAL", "/dev/null")
-                .env("GIT_CONFIG_SYSTEM", "/dev/null")
-                .env("GIT_COMMITTER_DATE", at)
-                .output()
-                .unwrap();
+            let done = command(root, arguments).env("GIT_COMMITTER_DATE", at).output().unwrap();
             assert!(done.status.success(), "{done:?}");
         }
     }
@@ -190,7 +182,7 @@ mod tests {
     fn changes_to_paths_are_listed_by_commit() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        super::super::tests::git(root, &["init", "--quiet"]);
+        git(root, &["init", "--quiet"]);
         // The project is a folder of the repository.
         let write = |path: &str, text: &str| {
             let path = root.join("project").join(path);
@@ -227,9 +219,8 @@ mod tests {
         assert_eq!(touches(&["src/a b.rs"], "2026-01-04"), [("src/a b.rs".into(), at("2026-01-05"), 3)]);
         assert_eq!(touches(&["no/such", "src/*"], "2025-01-01"), []);
         assert_eq!(touches(&[], "2025-01-01"), []);
-        let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root).output().unwrap();
-        let head = String::from_utf8(head.stdout).unwrap();
-        assert_eq!(tree.touches(&["src"], parse_time("2026-01-04").unwrap()).unwrap()[0].commit, head.trim());
+        let head = git(root, &["rev-parse", "HEAD"]);
+        assert_eq!(tree.touches(&["src"], parse_time("2026-01-04").unwrap()).unwrap()[0].commit, head);
         assert_eq!(tree.line_counts(&["src", "binary", "no"]).unwrap(), [("src/sub/c.rs".to_owned(), 2)]);
         assert_eq!(tree.line_counts(&["no"]).unwrap(), []);
     }

@@ -247,17 +247,24 @@ mod tests {
 
     use super::*;
 
-    /// Runs `git` as a person would, without settings.
-    #[track_caller]
-    pub(super) fn git(folder: &Path, arguments: &[&str]) {
+    /// Returns `git` with arguments, as a person would run it who has no settings.
+    pub(super) fn command(folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
             command.env_remove(name);
         }
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(folder);
         let settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
-        let done = command.args(settings).args(arguments).output().unwrap();
+        command.args(settings).args(arguments);
+        command
+    }
+
+    /// Runs `git`, which succeeds, and returns what it prints.
+    #[track_caller]
+    pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
+        let done = command(folder, arguments).output().unwrap();
         assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
     }
 
     /// Makes a repository with a folder `sub/.ralph` that holds these files.

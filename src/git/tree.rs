@@ -399,7 +399,7 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::tests::git;
+    use super::super::tests::{command, git};
     use super::super::{Lookup, WorkTree};
     use super::*;
 
@@ -499,9 +499,7 @@ mod tests {
         assert_eq!(project.changes(&before, &before), Changes::default());
         // It is the tree that git makes of the rest, also if nothing is left.
         project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
-        let output =
-            std::process::Command::new("git").arg("write-tree").current_dir(project.root()).output().unwrap().stdout;
-        assert_eq!(String::from_utf8(output).unwrap().trim(), before);
+        assert_eq!(git(&project.root(), &["write-tree"]), before);
         project.git(&["rm", "-r", "--quiet", "src", "deep/beside", ".gitignore"]);
         fs::remove_dir_all(project.root().join("deep")).unwrap();
         project.commit();
@@ -721,8 +719,7 @@ mod tests {
         fs::remove_file(root.join("was/file")).unwrap();
         project.git(&["-c", "advice.addEmbeddedRepo=false", "add", "--all"]);
         project.git(&["rm", "-r", "--cached", "--quiet", ".ralph"]);
-        let output = std::process::Command::new("git").arg("write-tree").current_dir(&root).output().unwrap().stdout;
-        assert_eq!(String::from_utf8(output).unwrap().trim(), found);
+        assert_eq!(git(&root, &["write-tree"]), found);
     }
 
     #[test]
@@ -792,11 +789,7 @@ mod tests {
         project.git(&["checkout", "--quiet", "-"]);
         project.write("src/a.rs", "ours");
         project.commit();
-        let merged = std::process::Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@e", "merge", "other"])
-            .current_dir(project.root())
-            .output()
-            .unwrap();
+        let merged = command(&project.root(), &["merge", "other"]).output().unwrap();
         assert!(!merged.status.success());
         project.tree();
         // An invalid index.
@@ -815,11 +808,7 @@ mod tests {
         project.git(&["checkout", "--quiet", "-"]);
         project.write(".ralph/knowledge/x.md", "ours").write(".ralph/odd \"\n name.md", "ours");
         project.commit();
-        let merged = std::process::Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@e", "merge", "other"])
-            .current_dir(project.root())
-            .output()
-            .unwrap();
+        let merged = command(&project.root(), &["merge", "other"]).output().unwrap();
         assert!(!merged.status.success());
         let index = fs::read(project.root().join(".git/index")).unwrap();
         assert_eq!(project.tree(), ours);

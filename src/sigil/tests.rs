@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::test_cases::cases;
 
 #[track_caller]
 fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
@@ -214,7 +215,7 @@ const PROSE: [&str; 6] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2_000)))]
 
     #[test]
     fn any_text_is_read(pieces in proptest::collection::vec(pieces(), 0..40)) {

@@ -137,6 +137,27 @@ impl Agent {
         (status, begun.elapsed(), rest)
     }
 
+    /// Ends the input, and does something else over and over until the server has ended, at most so many times. Returns the
+    /// exit status and the remaining output.
+    #[track_caller]
+    pub(crate) fn end_during(mut self, most: usize, mut other: impl FnMut()) -> (ExitStatus, Vec<Value>) {
+        drop(self.input.take());
+        let mut n_done = 0;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(n_done < most, "the server runs after something else was done {n_done} times");
+            other();
+            n_done += 1;
+        };
+        let mut rest = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            rest.push(message(&line));
+        }
+        (status, rest)
+    }
+
     /// Returns the most memory that it had so far, in bytes.
     #[cfg(target_os = "linux")]
     pub(crate) fn peak_memory(&self) -> u64 {

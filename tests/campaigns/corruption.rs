@@ -20,7 +20,7 @@ pub(crate) struct Outcome {
     pub(crate) damaged: usize,
     pub(crate) in_state: usize,
     /// How often each damage was done.
-    pub(crate) kinds: [usize; 9],
+    pub(crate) kinds: [usize; KINDS.len()],
     /// After how many the index was at once reported as unknown, or as missing.
     pub(crate) noticed: usize,
 }
@@ -39,6 +39,19 @@ const COMMANDS: [&[&str]; 6] = [
     &["doctor", "--json"],
 ];
 
+/// What is done to a file.
+const KINDS: [&str; 9] = [
+    "a bit of",
+    "the end of",
+    "emptied",
+    "noise in",
+    "other noise in",
+    "deleted",
+    "a folder for",
+    "other content and its checksum",
+    "another file of the same bytes",
+];
+
 /// Damages files of new memories in `place`, one at a time, and asks after each.
 pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Outcome {
     let program = Program::new(program, place);
@@ -50,7 +63,7 @@ pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Ou
             begin(&program, &root);
         }
         outcome.damaged += 1;
-        let (done, kind) = damage(&root.join(".ralph"), &mut random);
+        let (done, kind) = damage(&root.join(".ralph"), outcome.damaged - 1, &mut random);
         outcome.kinds[kind] += 1;
         outcome.in_state += usize::from(done.starts_with("state/"));
         let place = format!("seed {seed}, damage {}: {done}", outcome.damaged);
@@ -100,17 +113,22 @@ fn begin(program: &Program, root: &Path) {
     must(&["context", "--task", "Another task", "--run", "run-0000000b"], "");
 }
 
-/// Damages a random file, and returns what was done, to which, and the number of its kind.
-fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
-    let area = if random.below(4) == 0 { "state" } else { "cache" };
-    let paths = files(&memory.join(area));
-    let path: &PathBuf = random.pick(&paths);
-    // The locks' files stay for ever; what is in them may be anything.
-    let is_lock = path.file_name().is_some_and(|name| name == "lock");
+/// Damages a random file: the kinds of damage come in turn, and every fourth is to the state. Returns what was done, to
+/// which file, and the number of the kind.
+fn damage(memory: &Path, number: usize, random: &mut Random) -> (String, usize) {
+    let kind = number % KINDS.len();
+    // The locks' files stay for ever; what is in them may be anything. An empty file has no bit to change.
+    let can_be = |path: &PathBuf| {
+        let is_lock = path.file_name().is_some_and(|name| name == "lock");
+        (kind < 5 || !is_lock) && (![0, 7].contains(&kind) || fs::metadata(path).unwrap().len() > 0)
+    };
+    let of = |area: &str| files(&memory.join(area)).into_iter().filter(can_be).collect::<Vec<_>>();
+    let in_state = if number % 4 == 3 { of("state") } else { Vec::new() };
+    let paths = if in_state.is_empty() { of("cache") } else { in_state };
+    let path = random.pick(&paths);
     let mut bytes = fs::read(path).unwrap();
-    let kind = random.below(if is_lock { 5 } else { 9 });
     match kind {
-        0 if !bytes.is_empty() => {
+        0 => {
             let at = random.below(bytes.len());
             bytes[at] ^= 1 << random.below(8);
         }
@@ -119,7 +137,7 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
         3 => bytes.iter_mut().for_each(|byte| *byte = noise(random)),
         7 => bytes = recomputed(&bytes, random),
         8 => {}
-        // Of another size, and of none where there was one bit to change and no byte.
+        // Of another size.
         _ => bytes = (0..random.below(3_000)).map(|_| noise(random)).collect(),
     }
     match kind {
@@ -140,18 +158,7 @@ fn damage(memory: &Path, random: &mut Random) -> (String, usize) {
         // In place: a process that has mapped the file sees the change.
         _ => fs::write(path, bytes).unwrap(),
     }
-    let kinds = [
-        "a bit of",
-        "the end of",
-        "emptied",
-        "noise in",
-        "other noise in",
-        "deleted",
-        "a folder for",
-        "other content and its checksum",
-        "another file of the same bytes",
-    ];
-    (format!("{}: {}", path.strip_prefix(memory).unwrap().display(), kinds[kind]), kind)
+    (format!("{}: {}", path.strip_prefix(memory).unwrap().display(), KINDS[kind]), kind)
 }
 
 /// Changes a bit of what a file holds, and whatever checksum it can have behind it.

@@ -2,8 +2,8 @@
 //! last. Whatever fails, no text is lost, nothing is half done, the exit code is right, nothing is left behind, and the
 //! same command succeeds when the disk works again.
 //!
-//! The tests make every third operation of a command fail in one way, starting at a different one for each command,
-//! since commands share most operations. The program `campaigns` makes each fail in one way, or in every possible way.
+//! The tests make every twenty-third operation of a command fail in one way, starting at a different one for each
+//! command, since commands share most operations; of `init`, every operation in every way. The program `campaigns` makes each fail in one way, or in every possible way.
 //! The tests also skip seven of eight operations that only read the cache, different ones for each seed: they are more
 //! than all others together, and they only decide whether the cache is rebuilt. The cache is written in three ways:
 //! after a write, after a move and on its own. Of commands that do it like an earlier one, the tests skip seven of

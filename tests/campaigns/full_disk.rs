@@ -3,7 +3,7 @@
 //!
 //! The campaign runs in a folder of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
-//! The tests fill the disk twice, and the program `campaigns` any number of times.
+//! The tests fill the disk once, and the program `campaigns` any number of times.
 
 use std::collections::BTreeMap;
 use std::fs;

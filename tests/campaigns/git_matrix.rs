@@ -128,6 +128,8 @@ enum Differs {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) settings: usize,
+    /// How many settings were made at once that name a program.
+    pub(crate) traps: usize,
     pub(crate) kinds: usize,
     /// What the git at hand cannot make.
     pub(crate) unsupported: Vec<&'static str>,
@@ -148,7 +150,8 @@ struct Said {
     uncommitted: String,
 }
 
-/// Looks at every kind of repository, and at so many settings of a plain one; all of them where there are no more.
+/// Looks at every kind of repository, at a plain one with all settings that name a program, and at plain ones with one
+/// setting each: so many of them, or all where there are no more.
 pub(crate) fn run(place: &Path, program: &Path, settings: usize, seed: u64) -> Outcome {
     let matrix = Matrix::new(place, program);
     let mut outcome = Outcome::default();
@@ -190,6 +193,12 @@ pub(crate) fn run(place: &Path, program: &Path, settings: usize, seed: u64) -> O
         assert_eq!(said, expected, "{kind}");
         outcome.kinds += 1;
     }
+    let root = matrix.make("plain").unwrap();
+    for setting in SETTINGS.iter().filter(|setting| setting.contains("TRAP")) {
+        matrix.set(&root, setting);
+        outcome.traps += 1;
+    }
+    assert_eq!(matrix.look(&root, &mut outcome), expected, "all settings that name a program");
     let mut left: Vec<&str> = SETTINGS.into();
     let mut random = Random(seed);
     for _ in 0..settings.min(SETTINGS.len()) {

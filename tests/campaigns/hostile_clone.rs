@@ -3,8 +3,9 @@
 //! starts none; there is no socket, no write outside of `.ralph/`, and none in `.git`; answers are those of a clone
 //! without `cache/` and `state/`; each command ends in time, in little memory, and never with a crash.
 //!
-//! The tests make a few hundred repositories and run some of the commands in each. The program `campaigns` does the
-//! same in any number (`hostile-clone`), or runs all of the commands in each (`hostile-clone-whole`).
+//! Kinds of hostility and commands are dealt like cards: twelve clones have every kind and run every command. The tests
+//! make two times twelve. The program `campaigns` makes any number (`hostile-clone`), or runs all of the commands in
+//! each (`hostile-clone-whole`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +25,8 @@ mod repository;
 #[path = "hostile_clone/witness.rs"]
 mod witness;
 
-use repository::{Clone, KINDS, Template};
+pub(crate) use repository::KINDS;
+use repository::{Clone, Template};
 use witness::{Started, Testimony, witness};
 
 /// A word of every file outside, which no answer may have.
@@ -46,8 +48,9 @@ pub(crate) struct Outcome {
     /// How many repositories were cloned, and how many of each kind.
     pub(crate) clones: usize,
     pub(crate) kinds: BTreeMap<&'static str, usize>,
-    /// How many runs were watched.
+    /// How many runs were watched, and how many of each step.
     pub(crate) runs: usize,
+    pub(crate) steps: BTreeMap<String, usize>,
     /// How many commands refused to write because something else is in place of the lock.
     pub(crate) refused: usize,
     /// How many answers were compared with those of a clone without cache and state.
@@ -64,8 +67,8 @@ pub(crate) struct Outcome {
 }
 
 /// A command, and what it reads.
-struct Step {
-    arguments: &'static [&'static str],
+pub(crate) struct Step {
+    pub(crate) arguments: &'static [&'static str],
     input: &'static str,
     /// Whether its answer is the same wherever and whenever it is asked.
     is_compared: bool,
@@ -88,8 +91,8 @@ const fn begins_a_run(arguments: &'static [&'static str], input: &'static str) -
 const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" title=\"Note 3 old\">Not so.</knowledge>\n\
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
-/// Every command, most of them in several ways.
-const STEPS: [Step; 42] = [
+/// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
+pub(crate) const STEPS: [Step; 44] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
@@ -111,6 +114,7 @@ const STEPS: [Step; 42] = [
         "--json",
     ]),
     does(&["context", "--task", "Use the nightly toolchain", "--dry-run"], ""),
+    asks(&["context", "--json"]),
     begins_a_run(&["context", "--task", "Use the nightly toolchain", "--task-id", "t-1"], ""),
     begins_a_run(&["record", "--task-id", "t-1"], SAID),
     asks(&["context", "--task", "Use it", "--task-id", "t-2", "--run", "run-0000000c", "--json"]),
@@ -141,13 +145,15 @@ const STEPS: [Step; 42] = [
     does(&["doctor", "--register-merge-driver"], ""),
     does(&["merge-driver", "--path", ".ralph/knowledge/note-1.md", "../base", "../ours", "../theirs"], ""),
     does(&["completions", "bash"], ""),
+    does(&["man", "../man"], ""),
     does(&["--help"], ""),
 ];
 
 /// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the
-/// server for agents, or, without `every`, one of twelve of them.
+/// server for agents, or, without `every`, a twelfth of them, which is another twelfth in the next clone.
 pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
-    let mut campaign = Campaign { place, program, outcome: Outcome::default() };
+    let deck = Deck { random: Random(seed), left: Vec::new() };
+    let mut campaign = Campaign { place, program, deck, outcome: Outcome::default() };
     let template = Template::new(place, &|root| {
         let built = campaign.command(root, &["index"]).output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -163,7 +169,7 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
         }
         fs::create_dir(campaign.place.join(HOME)).unwrap();
         let outside = repository::outside(&place);
-        let clone = repository::make(&place, &template, &outside, &mut random);
+        let clone = repository::make(&place, &template, &outside, KINDS[number % KINDS.len()], &mut random);
         campaign.outcome.clones += 1;
         for kind in &clone.kinds {
             *campaign.outcome.kinds.entry(kind).or_default() += 1;
@@ -172,8 +178,6 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
 
         campaign.all(&clone, &outside, every, &mut random, &what);
     }
-    // With so many, each kind comes, and with every other.
-    assert!(clones < 100 || campaign.outcome.kinds.len() == KINDS.len(), "{:?}", campaign.outcome);
     campaign.outcome
 }
 
@@ -185,7 +189,23 @@ const KEPT: &str = ".local/state/ralph-memory/";
 struct Campaign<'a> {
     place: &'a Path,
     program: &'a Path,
+    deck: Deck,
     outcome: Outcome,
+}
+
+/// Deals the steps, and the server as `None`: each comes once before one comes again.
+struct Deck {
+    random: Random,
+    left: Vec<Option<&'static Step>>,
+}
+
+impl Deck {
+    fn deal(&mut self) -> Option<&'static Step> {
+        if self.left.is_empty() {
+            self.left = STEPS.iter().map(Some).chain([None]).collect();
+        }
+        self.left.swap_remove(self.random.below(self.left.len()))
+    }
 }
 
 /// An answer: the exit code, and the output.
@@ -199,19 +219,21 @@ impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
     fn all(&mut self, clone: &Clone, outside: &Path, every: bool, random: &mut Random, what: &str) {
         let around = Around::new(self.place, clone, outside);
-        let mut steps: Vec<Option<&Step>> = STEPS.iter().map(Some).chain([None]).collect();
-        let wanted = if every { steps.len() } else { steps.len().div_ceil(12) };
-        let mut order: Vec<_> = (0..wanted).map(|_| steps.swap_remove(random.below(steps.len()))).collect();
+        let n_steps = STEPS.len() + 1;
+        let wanted = if every { n_steps } else { n_steps.div_ceil(KINDS.len()) };
+        let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
             // As many answers as possible can be compared.
             order.sort_by_key(|step| step.is_some_and(|step| step.is_random));
         }
         let mut is_same = true;
         for (number, step) in order.into_iter().enumerate() {
-            let what = format!("{what}, step {number}");
+            let name = step.map_or_else(|| "the server".to_owned(), |step| format!("{:?}", step.arguments));
+            let what = format!("{what}, step {number}: {name}");
+            *self.outcome.steps.entry(name).or_default() += 1;
             is_same &= match step {
-                Some(step) => self.step(step, clone, &around, is_same, &format!("{what}: {:?}", step.arguments)),
-                None => self.server(clone, &around, is_same, &format!("{what}: the server")),
+                Some(step) => self.step(step, clone, &around, is_same, &what),
+                None => self.server(clone, &around, is_same, &what),
             };
         }
         if let Some(changed) = around.changed() {
@@ -482,6 +504,8 @@ struct Around {
     /// Where `init` puts what explains the memory to an agent.
     skills: PathBuf,
     ours: PathBuf,
+    /// Where `man` writes its pages: in the repository if the memory is in a folder of it.
+    man: PathBuf,
     /// Where the program keeps what could not be written.
     kept: PathBuf,
     /// Folders of which nothing may change, and how they were.
@@ -507,6 +531,7 @@ impl Around {
             objects: clone.top.join(".git/objects"),
             skills: clone.root.join(".claude"),
             ours: place.join("one/ours"),
+            man: clone.root.parent().unwrap().join("man"),
             kept: place.join(HOME).join(KEPT),
             folders,
             before: BTreeMap::new(),
@@ -530,6 +555,7 @@ impl Around {
             || (command == "doctor" && path.parent() == self.config.parent() && path.file_stem() == self.config.file_stem())
             || (command == "init" && path.starts_with(&self.skills))
             || (command == "merge-driver" && path.parent() == self.ours.parent())
+            || (command == "man" && path.starts_with(&self.man))
     }
 
     /// Returns what is no longer as it was.
@@ -546,8 +572,8 @@ impl Around {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
                 let path = entry.path();
-                // A merge driver is registered there, by the command that is asked to.
-                if path == self.memory || path == self.config || path == self.skills {
+                // Commands write there that are asked to.
+                if [&self.memory, &self.config, &self.skills, &self.man].contains(&&path) {
                     continue;
                 }
                 let stat = fs::symlink_metadata(&path).unwrap();

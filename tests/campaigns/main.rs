@@ -237,7 +237,8 @@ fn year_of_a_project(order: &Order) -> Done {
     Ok(())
 }
 
-/// Lets each file operation of each writing command fail in each way that it can. With a seed in place of `all` it does what the tests do.
+/// Lets each file operation of each writing command fail in each way that it can. With a seed in place of `all` each fails
+/// in one way, and few of those of the cache fail.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn faults(order: &Order) -> Done {
     use fault_campaign::{CASES, Errors};

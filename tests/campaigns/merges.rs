@@ -77,7 +77,8 @@ impl Clones {
         let mut command = Command::new("git");
         let identity = ["-c", "user.name=c", "-c", "user.email=c@example.org", "-c", "commit.gpgsign=false"];
         command.args(identity).args(arguments).current_dir(self.folder.join(clone));
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").env("HOME", &self.folder);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
         command.env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z").env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z");
         command.output().unwrap()
     }

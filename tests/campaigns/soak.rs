@@ -294,7 +294,12 @@ fn work_git(root: &Path, seed: u64, ends: &AtomicBool, count: &AtomicUsize, lock
 fn git(root: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=Soak", "-c", "user.email=soak@example.org", "-c", "gc.auto=0"]).args(arguments);
-    command.current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command
+        .current_dir(root)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
 }
 

@@ -281,7 +281,9 @@ fn crates_stay_in_their_modules() {
 fn the_table_has_every_module() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let library = Source::new("src/lib.rs".to_owned(), &library);
     let modules: Vec<&str> = library
+        .before_tests()
         .lines()
         .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
         .collect();

@@ -8,14 +8,17 @@ use ralph_memory::{Id, Knowledge, Memory, Scope, Task};
 use crate::support::TestBase;
 
 fn memory(base: &TestBase) -> Memory {
-    let now = parse_time("2026-11-20T10:00:00Z").unwrap();
+    memory_at(base, "2026-11-20T10:00:00Z")
+}
+
+fn memory_at(base: &TestBase, time: &str) -> Memory {
+    let now = parse_time(time).unwrap();
     Memory::open(&base.root()).unwrap().with_clock(move || now.into())
 }
 
 /// Makes one attempt at a task, at this hour of a day.
 fn attempt(base: &TestBase, hour: u32, title: &str, report: &Report) {
-    let now = parse_time(&format!("2026-11-19T{hour:02}:00:00Z")).unwrap();
-    let memory = Memory::open(&base.root()).unwrap().with_clock(move || now.into());
+    let memory = memory_at(base, &format!("2026-11-19T{hour:02}:00:00Z"));
     let iteration = memory.begin(&Task::new(title), &Run::named("run-1")).unwrap();
     memory.finish(&iteration, report).unwrap();
 }
@@ -75,7 +78,11 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     let base = TestBase::new();
     let memory_now = memory(&base);
     let add = |title: &str| memory_now.add(&Knowledge::new(title, ["x"], format!("Text of {title}."))).unwrap().id;
-    let (helped, newer) = (add("Helped once"), add("Newer"));
+    let helped = add("Helped once");
+    // Without its success, both its age and its id would put it behind.
+    let later = memory_at(&base, "2026-11-20T11:00:00Z");
+    let newer = later.add(&Knowledge::new("Added later", ["x"], "Text of the newer.")).unwrap().id;
+    assert!(newer < helped, "{newer} {helped}");
     let scoped = Knowledge { scope: Scope::Feature("login".into()), ..Knowledge::new("Scoped", ["x"], "Not for all.") };
     memory_now.add(&scoped).unwrap();
     let old = add("Replaced");
@@ -87,11 +94,11 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     let iteration = memory_now.begin(&Task::new("Something that helped once"), &Run::named("run-1")).unwrap();
     assert!(iteration.entries.contains(&helped), "{:?}", iteration.entries);
     memory_now.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
-    let briefing = memory_now.briefing(&BriefingRequest::default());
+    let briefing = later.briefing(&BriefingRequest::default());
     let at = |id: &Id| briefing.entries.iter().position(|shown| shown == id).unwrap();
     assert!(at(&helped) < at(&newer), "{}", briefing.text);
     for (text, is_shown) in [
-        ("Text of Newer", true),
+        ("Text of the newer", true),
         ("SQLite", true),
         ("Not for all", false),
         ("Replaced", false),

@@ -357,7 +357,7 @@ fn no_call_rewrites_a_broken_file() {
 }
 
 #[test]
-fn expensive_bodies_cost_no_time() {
+fn a_body_that_is_slow_to_parse_stops_no_check() {
     let broken = Broken::empty();
     // As large as an entry may be, of what markdown parsers are slow at.
     let repeated = [

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support::{NOW, TestBase, ids, without_scores};
 
-/// Returns the commands, from the reference which a test compares with the program.
-fn commands() -> Vec<&'static str> {
+/// Returns the commands that the help lists, from the reference which a test compares with the program.
+pub(crate) fn commands() -> Vec<&'static str> {
     let reference = include_str!("../../docs/src/reference/commands.md");
     let headings = reference.lines().filter_map(|line| line.strip_prefix("## "));
     headings.filter(|heading| !heading.contains(' ')).collect()
@@ -501,7 +501,7 @@ fn show_prints_all_of_an_entry() {
 }
 
 #[test]
-fn list_lists() {
+fn list_shows_live_entries_archived_ones_and_tags() {
     let base = sample();
     assert_snapshot!(base.run(["list"]), @"
     exit 0
@@ -634,7 +634,7 @@ fn context_knows_a_task_without_an_id_by_its_title() {
 }
 
 #[test]
-fn status_counts() {
+fn status_counts_entries_tags_and_problems() {
     let base = sample();
     base.write(".ralph/knowledge/odd.md", "no frontmatter\n");
     assert_snapshot!(base.run(["status"]), @"

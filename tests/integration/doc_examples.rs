@@ -26,6 +26,15 @@ const NOT_RUN: [(&str, &str); 12] = [
     ("mdbook", "need not be installed"),
     (".ci/run", "runs all tests"),
 ];
+/// What commands print of which a page shows nothing: the beginning of a command, and what it must print in this order.
+const UNSHOWN: [(&str, &[&str]); 3] = [
+    ("ralph-memory init", &["created .ralph/knowledge/\n", "created .ralph/config.toml\n"]),
+    ("ralph-memory record output.jsonl", &["recorded journal/run-", "/0001 ("]),
+    (
+        "ralph-memory run --task",
+        &["done", "  done         Make the database tests pass in CI (1 iteration)\n", "  iterations   1 (1 done)\n"],
+    ),
+];
 /// The agent of the sessions: it does its task if it may edit files.
 const AGENT: &str = "#!/bin/sh\ncase \"$*\" in *acceptEdits*|*workspace-write*) ;; *) exit 9;; esac\n\
                      id=$(sed -n 's/^\\*\\*ID:\\*\\* //p')\necho \"<task-done>$id</task-done>\"\n";
@@ -194,6 +203,13 @@ fn missing<'a>(shown: &'a str, printed: &str) -> Option<&'a str> {
     (only != printed).then_some(only)
 }
 
+/// Checks what a command printed of which the page at `place` shows nothing.
+fn check_unshown(command: &str, out: &str, place: &str) {
+    let row = UNSHOWN.iter().find(|(beginning, _)| command.starts_with(beginning));
+    let (_, expected) = row.unwrap_or_else(|| panic!("{place}: nothing checks what `{command}` prints"));
+    assert_eq!(missing(&expected.join("…"), out), None, "{place}: {command}\nprinted:\n{out}");
+}
+
 /// Seen in 0.1.0: the documentation showed outdated output.
 #[test]
 fn console_sessions_match_the_pages() {
@@ -211,6 +227,9 @@ fn console_sessions_match_the_pages() {
                 assert_eq!(code, expected, "{}: {command}\n{out}{err}", block.place);
                 let missing = missing(&shown, &out);
                 assert_eq!(missing, None, "{}: {command}\nprinted:\n{out}{err}", block.place);
+                if shown.trim() == "…" {
+                    check_unshown(&command, &out, &block.place);
+                }
                 n_commands += 1;
             }
         }

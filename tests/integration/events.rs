@@ -337,13 +337,12 @@ fn an_entry_is_promoted_to_another_scope() {
     assert_eq!((&back["previous_scope"], &back["scope"]), (&json!("project"), &json!("section:storage")));
     // Wrong input is refused and changes nothing.
     let text = base.read(".ralph/knowledge/wal-mode.md");
-    for (arguments, code) in [
-        (["promote", "wal-mode", "everyone"], 2),
-        (["promote", "no-such-entry", "project"], 1),
-        (["promote", "journal/run-1/0001", "project"], 2),
+    for (arguments, code, reason) in [
+        (["promote", "wal-mode", "everyone"], 2, "not one of `project`, `feature:NAME`, `section:ID` and `task:ID`"),
+        (["promote", "no-such-entry", "project"], 1, "there is no entry `knowledge/no-such-entry`"),
+        (["promote", "journal/run-1/0001", "project"], 2, "a journal entry never changes"),
     ] {
-        let ran = base.run(arguments);
-        assert_eq!(ran.code, Some(code), "{ran}");
+        base.run(arguments).refuses(code, reason);
     }
     assert_eq!(base.read(".ralph/knowledge/wal-mode.md"), text);
 }
@@ -357,12 +356,10 @@ fn invalid_events_are_refused_with_a_reason() {
         (["--event", "hint", "--summary", " "], "summary: it is empty"),
         (["--event", "hint", "--summary", &long], "it has 801 characters; the limit is 800"),
     ] {
-        let ran = base.run(["note"].into_iter().chain(arguments));
-        assert_eq!(ran.code, Some(2), "{ran}");
-        assert!(ran.stderr.contains(reason), "{ran}");
+        base.run(["note"].into_iter().chain(arguments)).refuses(2, reason);
     }
     let ran = base.run(["note", "--event", "hint", "--summary", "x", "--details", "[1]"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
+    ran.refuses(2, "invalid value '[1]' for '--details <JSON>': not a JSON object");
     assert_eq!(events(&base), Vec::<String>::new());
 }
 

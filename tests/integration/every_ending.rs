@@ -10,8 +10,8 @@ use insta::assert_snapshot;
 use ralph_memory::internals::entry::{Attempt, read};
 use ralph_memory::transcript::{Format, Options, Reader};
 
-use crate::loops::{git, steady};
-use crate::support::{TestBase, heed_interrupts};
+use crate::loops::steady;
+use crate::support::{TestBase, git, heed_interrupts};
 
 /// What happens beside the end of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

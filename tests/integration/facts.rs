@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::agent::Agent;
 use crate::support::TestBase;
+use crate::test_cases::cases;
 
 /// Titles that have each other's words, deny each other, or are nearly the same.
 const TITLES: [&str; 9] = [
@@ -240,13 +241,8 @@ fn is_twice(one: &Entry, other: &Entry) -> bool {
         && fold(&one.body) == fold(&other.body)
 }
 
-/// How many sequences are tried: more by hand.
-fn n_sequences() -> u32 {
-    std::env::var("FACT_SEQUENCES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(n_sequences()))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
 
     #[test]
     fn every_added_fact_is_found_or_contained_in_its_update(facts in prop::collection::vec(fact(), 2..7)) {

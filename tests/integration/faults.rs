@@ -50,17 +50,17 @@ fn a_failed_restore_loses_nothing() {
 }
 
 #[test]
-fn maintenance_loses_nothing_whichever_operation_fails() {
+fn maintenance_loses_nothing_at_any_sampled_failure() {
     campaign(&["prune", "consolidate"], Errors::Sampled);
 }
 
 #[test]
-fn an_iteration_is_recorded_once_whichever_operation_fails() {
+fn an_iteration_is_recorded_once_at_any_sampled_failure() {
     campaign(&["context", "context, another task", "record"], Errors::Sampled);
 }
 
 #[test]
-fn the_index_matches_the_files_whichever_operation_fails() {
+fn the_index_matches_the_files_at_any_sampled_failure() {
     campaign(&["index", "index --rebuild"], Errors::Sampled);
 }
 

@@ -29,9 +29,9 @@ fn an_agent_cannot_hide_instructions_in_knowledge() {
         assert!(ran.stderr.starts_with(message), "{ran}");
     }
     let ran = base.run(["add", "--title", &format!("T{order}"), "--tags", "a", "--source", "agent", "--body", "b"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
+    ran.refuses(2, "title, line 1, column 2: U+E0069 is an invisible character");
     let ran = base.run(["note", "--event", "hint", "--source", "agent", "--summary", &format!("Do.{order}")]);
-    assert_eq!(ran.code, Some(2), "{ran}");
+    ran.refuses(2, "title, line 1, column 4: U+E0069 is an invisible character");
     let mut agent = Agent::greeted(base.with(["mcp"]).command());
     let knowledge = json!({"title": "T", "tags": ["a"], "body": format!("b\u{200b}{order}")});
     let answer = agent.ask("tools/call", json!({"name": "add_knowledge", "arguments": knowledge}));

@@ -32,11 +32,11 @@ fn no_failure_loses_agent_output() {
 }
 
 #[test]
-fn record_loses_no_output_whichever_operation_fails() {
+fn record_loses_no_output_at_any_sampled_failure() {
     campaign(Way::Record);
 }
 
 #[test]
-fn run_loses_no_output_whichever_operation_fails() {
+fn run_loses_no_output_at_any_sampled_failure() {
     campaign(Way::Run);
 }

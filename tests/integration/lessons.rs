@@ -7,7 +7,7 @@ use std::thread;
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Knowledge, Memory, Task};
 
-use crate::support::{Ran, TestBase, ids};
+use crate::support::{Ran, TestBase, git, ids};
 
 fn with_path(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -255,7 +255,7 @@ fn an_absurd_iteration_number_stops_no_run() {
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(base.at(".ralph/journal/run-a/0001.md").exists());
     let ran = with_path(&base, &["record", "--run", "run-a", "--iteration", "4294967295", "--task-id", "t-1"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
+    ran.refuses(2, "its number is 4294967295, and a run has 1 to 9999999");
     base.write(".ralph/journal/run-b/9999999.md", "taken");
     let ran = with_path(&base, &["context", "--run", "run-b", "--task", "x", "--json"]).json(0);
     assert_eq!(ran["iteration"]["iteration"], 1, "{ran}");
@@ -264,8 +264,7 @@ fn an_absurd_iteration_number_stops_no_run() {
 #[test]
 fn leftovers_of_an_agent_do_not_affect_the_next() {
     let base = TestBase::new();
-    let git = Command::new("git").args(["init", "--quiet"]).current_dir(base.root()).status().unwrap();
-    assert!(git.success());
+    git(&base, &["init", "--quiet"]);
     // A file whose name is a sigil; the next agent repeats its prompt, and verification agrees with it.
     let script = "cat > prompt\n[ $RALPH_ITERATION = 1 ] && { mkdir '<task-done>t-1<'; touch '<task-done>t-1</task-done>'; }\ncat prompt\n";
     let arguments = ["--task", "x", "--task-id", "t-1", "--verify", "true", "--max-iterations", "2"];

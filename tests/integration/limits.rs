@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, git};
 
 fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run", "--task", "x"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -149,8 +149,7 @@ const SECRET: &str = concat!("ghp_", "x7Kq2mVb9TzR4nWc8LpY3sHd6JfG1aQe5uXo");
 #[test]
 fn a_log_has_all_output_of_an_agent() {
     let base = TestBase::new();
-    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(base.root()).status();
-    assert!(git.unwrap().success());
+    git(&base, &["init", "-q"]);
     // More than is kept of an error output.
     let script = format!("echo first $RALPH_ITERATION\nyes 0123456 | head -n 200000 >&2\necho {SECRET}");
     let ran = run(&base, &["--agent", &agent(&base, &script), "--max-iterations", "2", "--log", "logs/of agents"]);

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, git};
 
 fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -199,18 +199,11 @@ fn options_from_a_repository_are_not_trusted() {
     assert!(ran.stderr.contains("no agent is named"), "{ran}");
     // As it was, but tracked by git.
     base.write(".ralph/state/run.json", &kept);
-    let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
-        command.env("PATH", std::env::var_os("PATH").unwrap());
-        assert!(command.output().unwrap().status.success(), "{arguments:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "-f", ".ralph/state/run.json"]);
-    let ran = run(&base, &["--resume"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
+    git(&base, &["init", "-q"]);
+    git(&base, &["add", "-f", ".ralph/state/run.json"]);
+    run(&base, &["--resume"]).refuses(2, "no agent is named");
     assert!(!base.home().join("evil").exists());
-    git(&["rm", "-q", "--cached", ".ralph/state/run.json"]);
+    git(&base, &["rm", "-q", "--cached", ".ralph/state/run.json"]);
     run(&base, &["--resume"]).says(1, "--max-iterations N");
     assert!(base.home().join("evil").exists());
 }

@@ -11,7 +11,7 @@ use ralph_memory::entry::parse_time;
 use ralph_memory::memory::{Report, Run, Validated};
 use ralph_memory::{Memory, Task};
 
-use crate::support::{NOW, Ran, TestBase, heed_interrupts};
+use crate::support::{NOW, Ran, TestBase, git, heed_interrupts};
 
 /// What is to be done in these tests.
 const TITLE: &str = "Write the greeting";
@@ -68,15 +68,6 @@ const THIRD: &str = "<learning category=\"success_pattern\" tags=\"check\">\nRun
 /// A project with git, an agent and a check, which lie beside it.
 struct Loop {
     base: TestBase,
-}
-
-/// Runs git in a project, with an author's name.
-pub(crate) fn git(base: &TestBase, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-    let mut command = Command::new("git");
-    command.args(identity).args(arguments).current_dir(base.root()).env_clear().env("PATH", path());
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", base.home());
-    assert!(command.status().unwrap().success(), "{arguments:?}");
 }
 
 impl Loop {

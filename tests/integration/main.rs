@@ -104,6 +104,7 @@ mod structure; // type names are unique, and files have no circle of imports
 mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
 mod terminal; // control characters never reach a terminal
+mod test_cases; // how many cases randomised tests try
 mod transcripts; // event streams of agents
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers

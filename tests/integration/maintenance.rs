@@ -14,6 +14,7 @@ use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
 use crate::support::TestBase;
+use crate::test_cases::cases;
 
 /// A memory with a clock that the test sets.
 struct Garden {
@@ -280,7 +281,7 @@ fn folds(it: &Garden) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10))]
+    #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
     /// Whatever is done to a memory, every statement is in a file, a dry run reports what the real one does, the limits
     /// hold, and history is the same.

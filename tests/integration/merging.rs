@@ -1,29 +1,21 @@
 //! The merge driver: what git makes of two clones, and how it is registered.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::json;
 
 use crate::merges::{self, Outcome};
-use crate::support::{PROGRAM, Ran, TestBase};
+use crate::support::{PROGRAM, Ran, TestBase, git};
 
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-fn git(base: &TestBase, arguments: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.args(arguments).current_dir(base.root()).env_clear().env("PATH", path()).env("HOME", base.home());
-    let output = command.env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 #[test]
 fn random_merges_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let Outcome { merges, conflicts, comments, apart } = merges::run(folder.path(), Path::new(PROGRAM), 15, 7);
-    assert!(merges == 15 && conflicts + comments > 0 && apart > 0, "{conflicts} {comments} {apart}");
+    let Outcome { merges, conflicts, comments, apart } = merges::run(folder.path(), Path::new(PROGRAM), 15, 2);
+    assert!(merges == 15 && conflicts > 0 && comments > 0 && apart > 0, "{conflicts} {comments} {apart}");
 }
 
 fn driver(base: &TestBase, path: &str, versions: [&str; 3]) -> Ran {
@@ -67,7 +59,7 @@ fn the_driver_answers_git() {
         driver(&base, path, [&old, &one, &old]).says(2, "`--path` names a file below `.ralph/`");
     }
     let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
-    assert_eq!(ran.code, Some(6), "{ran}");
+    ran.refuses(6, "cannot read `absent`");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use ralph_memory::internals::qdrant::{Point, QdrantClient, RequestError, Timeouts};
 use ralph_memory::{Id, settings};
@@ -52,7 +51,7 @@ fn searched(status: u16, body: &str) -> Result<Vec<String>, RequestError> {
 }
 
 #[test]
-fn nobody_there() {
+fn a_refused_connection_is_reported_as_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -66,9 +65,10 @@ fn a_silent_server_takes_the_time_of_one_call() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let qdrant = open(&url, |settings| settings.timeout_ms = 60);
-    let begun = Instant::now();
     assert_eq!(troubles(&qdrant), vec![RequestError::TimedOut(60); 7]);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // Each call gives up with its first request.
+    listener.set_nonblocking(true).unwrap();
+    assert_eq!(std::iter::from_fn(|| listener.accept().ok()).count(), 7);
 }
 
 #[test]
@@ -87,12 +87,12 @@ fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let n_calls = || standin.knobs.n_calls.load(Ordering::SeqCst);
     let n_before = n_calls();
     assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
-    assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
+    assert!((2..=6).contains(&(n_calls() - n_before)), "{}", n_calls() - n_before);
     // So do the 40 that store this, during another call.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
     let n_before = n_calls();
     assert_eq!(qdrant.put(&points, Timeouts::Query), Err(RequestError::TimedOut(300)));
-    assert!(n_calls() - n_before <= 6, "{}", n_calls() - n_before);
+    assert!((2..=6).contains(&(n_calls() - n_before)), "{}", n_calls() - n_before);
     qdrant.put(&points, Timeouts::Batch).unwrap();
 }
 

@@ -42,7 +42,7 @@ fn asked(standin: &Standin, trusted: &[u8]) -> String {
     let file = folder.path().join("trusted.pem");
     fs::write(&file, trusted).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "qdrant_tls::the_process_that_asks", "--nocapture"])
+        .args(["--exact", "qdrant_tls::helper_that_asks_in_a_process_of_its_own", "--nocapture"])
         .env_clear()
         .env("SSL_CERT_FILE", &file)
         .env(ADDRESS, &standin.url)
@@ -52,9 +52,9 @@ fn asked(standin: &Standin, trusted: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Not a test: [`asked`] runs it in another process. Among the tests it has nothing to do.
 #[test]
-fn the_process_that_asks() {
-    // Among all the others it is not that process, and has nothing to do.
+fn helper_that_asks_in_a_process_of_its_own() {
     let Ok(url) = std::env::var(ADDRESS) else { return };
     let settings =
         settings::QdrantSettings { url, api_key: "sesame".to_owned(), ..settings::QdrantSettings::default() };

@@ -81,10 +81,10 @@ fn secrets_and_too_many_questions_are_refused() {
     let base = TestBase::new();
     let secret = format!("Why is ghp_{} refused?", "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2Rl");
     let refused = add(&base, "Token", "Body.", &[&secret]);
-    assert_eq!(refused.code, Some(4), "{refused}");
+    refused.says(4, "questions, line 1: this looks like a secret: github-token");
     let many: Vec<String> = (0..11).map(|number| format!("Question {number}?")).collect();
     let refused = add(&base, "Many", "Body.", &many.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(refused.code == Some(2) && refused.stderr.contains("there are more than ten"), "{refused}");
+    refused.says(2, "there are more than ten");
     assert_eq!(base.files(".ralph/knowledge"), [""; 0]);
 }
 

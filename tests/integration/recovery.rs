@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::TestBase;
+use crate::support::{TestBase, git};
 
 /// A process of this number cannot be: it is beyond what Linux gives.
 const DEAD: &str = "4194305";
@@ -70,16 +70,7 @@ fn doctor_fix_repairs_everything_that_needs_no_decision() {
 #[test]
 fn git_ignores_files_of_this_machine() {
     let base = TestBase::new();
-    let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command
-            .args(arguments)
-            .current_dir(base.root())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_SYSTEM", "/dev/null");
-        assert!(command.output().unwrap().status.success(), "{arguments:?}");
-    };
-    git(&["init", "-q"]);
+    git(&base, &["init", "-q"]);
     base.write(".ralph/.gitignore", "/cache/\n*.bak");
     let fix = || base.with(["doctor", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     let ran = fix();

@@ -194,11 +194,19 @@ impl Ran {
         self.stdout
     }
 
-    /// Fails if the exit code differs, or the output does not contain this text.
+    /// Fails if the exit code differs, or the output does not contain this text: on standard error where the code is that
+    /// of an error.
     #[track_caller]
     pub(crate) fn says(self, code: i32, text: &str) {
-        let is_said = self.stdout.contains(text) || self.stderr.contains(text);
+        let is_said = self.stderr.contains(text) || code < 2 && self.stdout.contains(text);
         assert!(self.code == Some(code) && is_said, "{}\nexpected {code} and {text:?}, got {self}", self.command);
+    }
+
+    /// Fails unless it ended with this exit code, gave this reason on standard error, and answered nothing.
+    #[track_caller]
+    pub(crate) fn refuses(self, code: i32, reason: &str) {
+        let is_refusal = self.code == Some(code) && self.stdout.is_empty() && self.stderr.contains(reason);
+        assert!(is_refusal, "{}\nexpected {code} and the error {reason:?}, got {self}", self.command);
     }
 
     /// Fails where the exit code is another one or the answer is not one JSON object on a line, and
@@ -252,6 +260,18 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
         };
         crate::schemas::assert_answer(name, &answer);
     }
+}
+
+/// Runs git in a project, with an author's name and without settings, and returns what it prints.
+#[track_caller]
+pub(crate) fn git(base: &TestBase, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
+    let mut command = Command::new("git");
+    command.args(identity).args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 /// Returns the ids of the entries that an answer lists.

@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use ralph_memory::memory::EntryFilter;
 use ralph_memory::{Hit, Id, Knowledge, Memory, Query};
 
+use crate::test_cases::cases;
+
 /// One thing that a person, an editor, git or the program does.
 #[derive(Debug, Clone)]
 enum Step {
@@ -165,7 +167,7 @@ fn answers_anew(memory: &Memory, root: &Path) -> (Vec<Vec<Hit>>, Vec<String>, us
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(8), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_updated_cache_answers_like_a_new_one(steps in proptest::collection::vec(any_step(), 1..24)) {

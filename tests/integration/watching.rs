@@ -137,8 +137,7 @@ fn watch_ends_when_its_output_is_closed() {
 #[test]
 fn watch_requires_a_memory() {
     let base = TestBase::without_memory();
-    let ran = base.run(["watch"]);
-    assert_eq!(ran.code, Some(3), "{ran}");
+    base.run(["watch"]).refuses(3, "no `.ralph` folder in ");
 }
 
 fn changes(told: &Receiver<WatchEvent>) -> FileChanges {

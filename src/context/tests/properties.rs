@@ -9,6 +9,7 @@ use super::*;
 use crate::context;
 use crate::entry::attempt::{Files, Validation};
 use crate::sigil::defuse;
+use crate::test_cases::cases;
 use crate::text::words;
 
 /// Texts that imitate other constructs.
@@ -270,7 +271,7 @@ fn check_entries(material: &Material, context: &Context) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
 
     #[test]
     fn a_context_keeps_its_promises(
@@ -313,7 +314,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
 
     /// A briefing fits into its budget, says nothing of its own by its texts, and has only its own headings.
     #[test]

@@ -6,6 +6,7 @@ use super::fingerprint::error_fingerprint;
 use super::*;
 use crate::entry::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, parse_time, read};
 use crate::error::Problem;
+use crate::test_cases::cases;
 
 const PATH: &str = "journal/run-1a2b3c4d/0003.md";
 
@@ -298,7 +299,7 @@ fn attempts() -> impl Strategy<Value = Attempt> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn every_attempt_is_read_back(attempt in attempts()) {

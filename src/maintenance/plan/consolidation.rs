@@ -310,6 +310,7 @@ mod tests {
 
     use super::*;
     use crate::entry::{parse_time, read};
+    use crate::test_cases::cases;
 
     fn learning(name: &str, day: u32, tags: &str, rest: &str, body: &str) -> Learning {
         let path = format!("knowledge/{name}.md");
@@ -398,7 +399,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
         /// Some are so long that few of them fit into one entry, and of some the tags cannot be added to.
         #[test]

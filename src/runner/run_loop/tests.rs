@@ -8,6 +8,7 @@ use crate::entry::Attempt;
 use crate::error::Error;
 use crate::memory::{Run, StateFolders};
 use crate::runner::{CommandLine, Interrupt, ProcessTimeouts, PromptTemplate, RunIteration, RunLimit};
+use crate::transcript::AgentEvent;
 
 /// What an agent runs that says that its task is done.
 const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
@@ -36,6 +37,8 @@ struct Came {
 #[derive(Default)]
 struct Notes {
     lines: Vec<String>,
+    /// What the agent printed, and what it did by its event stream.
+    agent: Vec<String>,
     state: std::path::PathBuf,
     /// What was kept of the attempt when somebody was asked.
     kept: String,
@@ -51,6 +54,8 @@ impl RunIo for Notes {
             RunEvent::IterationEnded { recorded, .. } => {
                 self.lines.push(format!("iteration {}", recorded.outcome.as_str()));
             }
+            RunEvent::Agent(event) => self.agent.push(format!("{event:?}")),
+            RunEvent::Line(line) => self.agent.push(line.to_owned()),
             _ => {}
         }
     }
@@ -114,6 +119,7 @@ impl Trial {
             run: Some(Run::named("run-1")),
             max_iterations: Some(4),
             max_attempts: self.max_attempts,
+            reports_agent: true,
             process_timeouts: ProcessTimeouts { interrupted: Duration::from_millis(20), ..ProcessTimeouts::default() },
             interrupt,
             ..RunOptions::new(CommandLine::parse("--agent", &self.agent).unwrap())
@@ -152,9 +158,20 @@ fn a_stream_is_read() {
         r#"{{"type":"item.completed","item":{{"type":"agent_message","text":"<task-done>{id}</task-done> \u001b[31m"}}}}"#
     );
     let turn = r#"{"type":"turn.completed","usage":{"input_tokens":5,"output_tokens":1}}"#;
-    let came = Trial::new(&format!("echo '{}'; echo '{turn}'", said.replace('\\', "\\\\"))).run();
+    let begun = r#"{"type":"thread.started","thread_id":"00000000-0000-7000-8000-000000000001"}"#;
+    let came = Trial::new(&format!("echo '{begun}'; echo '{}'; echo '{turn}'", said.replace('\\', "\\\\"))).run();
     assert_eq!(came.outcomes(), ["done"]);
     assert_eq!((came.attempts[0].head.tokens_in, came.progress.spending.tokens), (Some(5), 6));
+    // No line of it is passed on as it came. The text is as the agent said it: whoever prints it escapes it.
+    let message = AgentEvent::Message(format!("<task-done>{id}</task-done> \u{1b}[31m"));
+    assert_eq!(came.io.agent, [format!("{message:?}")]);
+}
+
+#[test]
+fn lines_that_are_no_events_are_passed_on() {
+    let came = Trial::new(&format!("echo starting; {DONE}")).run();
+    let id = Task::id_of_title("Add the tables");
+    assert_eq!(came.io.agent, ["starting".to_owned(), format!("<task-done>{id}</task-done>")]);
 }
 
 #[test]

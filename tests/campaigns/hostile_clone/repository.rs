@@ -88,12 +88,10 @@ pub(crate) struct Clone {
     pub(crate) kinds: Vec<&'static str>,
 }
 
-/// Creates a repository below `place`, and clones it. `outside` is an unrelated folder.
-pub(crate) fn make(place: &Path, template: &Template, outside: &Path, random: &mut Random) -> Clone {
-    let mut kinds: Vec<&'static str> = KINDS.into_iter().filter(|_| random.below(4) == 0).collect();
-    if kinds.is_empty() {
-        kinds.push(KINDS[random.below(KINDS.len())]);
-    }
+/// Creates a repository of this kind, and of others by chance, below `place`, and clones it. `outside` is an unrelated
+/// folder.
+pub(crate) fn make(place: &Path, template: &Template, outside: &Path, first: &str, random: &mut Random) -> Clone {
+    let kinds: Vec<&'static str> = KINDS.into_iter().filter(|kind| *kind == first || random.below(4) == 0).collect();
     let has = |kind: &str| kinds.contains(&kind);
     let upstream = place.join("upstream");
     let is_below = has("bare repository around it");

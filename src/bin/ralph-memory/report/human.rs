@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_counts() {
+    fn the_summary_counts_errors_warnings_and_files() {
         let (error, warning) = (problem(Severity::Error, 0, 0), problem(Severity::Warning, 0, 0));
         let summary = |problems: &[Problem], files| summary(&checked(problems.to_vec(), files));
         assert_eq!(summary(&[], 0), "no problems in 0 files");
