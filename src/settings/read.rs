@@ -7,7 +7,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::setting::{RawValue, Setting, SettingKind};
-use super::{ALL, FORMAT, Origin, Settings};
+use super::{ALL, ENV_PREFIX, FORMAT, Origin, Settings};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
 
@@ -140,33 +140,52 @@ impl Settings {
         Ok(problems)
     }
 
-    /// Applies those of the environment `variables` that are settings. A list has commas between its items.
+    /// Applies those of the environment `variables` that are settings. A list has commas between its items. Returns a
+    /// warning for each variable that is probably meant to be a setting.
     ///
     /// # Errors
     ///
     /// [`Error::Settings`] if a value is invalid for its setting.
-    pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
         for (name, value) in variables {
-            if let Some(setting) = ALL.iter().find(|setting| setting.env() == name) {
-                let value = match setting.kind {
-                    SettingKind::Number { .. } => value.trim().parse().map_or(RawValue::Other, RawValue::Number),
-                    SettingKind::Switch(_) => value.trim().parse().map_or(RawValue::Other, RawValue::Bool),
-                    SettingKind::Models | SettingKind::Fingerprints | SettingKind::Folders => {
-                        let items = value.split(',').map(|item| item.trim().to_owned());
-                        RawValue::List(items.filter(|item| !item.is_empty()).collect())
-                    }
-                    SettingKind::Choice { .. }
-                    | SettingKind::Model(_)
-                    | SettingKind::Command(_)
-                    | SettingKind::Address(_)
-                    | SettingKind::Key(_)
-                    | SettingKind::Place(_) => RawValue::Text(value.trim().to_owned()),
-                };
-                setting.set(self, value).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
-            }
+            let Some(setting) = ALL.iter().find(|setting| setting.env() == name) else {
+                problems.extend(unknown_variable(name));
+                continue;
+            };
+            let value = match setting.kind {
+                SettingKind::Number { .. } => value.trim().parse().map_or(RawValue::Other, RawValue::Number),
+                SettingKind::Switch(_) => value.trim().parse().map_or(RawValue::Other, RawValue::Bool),
+                SettingKind::Models | SettingKind::Fingerprints | SettingKind::Folders => {
+                    let items = value.split(',').map(|item| item.trim().to_owned());
+                    RawValue::List(items.filter(|item| !item.is_empty()).collect())
+                }
+                SettingKind::Choice { .. }
+                | SettingKind::Model(_)
+                | SettingKind::Command(_)
+                | SettingKind::Address(_)
+                | SettingKind::Key(_)
+                | SettingKind::Place(_) => RawValue::Text(value.trim().to_owned()),
+            };
+            setting.set(self, value).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
         }
-        Ok(())
+        Ok(problems)
     }
+}
+
+/// Returns a warning if a variable has the form of a setting and is none. Other variables with the prefix may belong to
+/// scripts.
+fn unknown_variable(name: &str) -> Option<Problem> {
+    let key = name.strip_prefix(ENV_PREFIX).filter(|key| key.contains("__"))?;
+    let key = key.to_lowercase().replace("__", ".");
+    let meant = nearest(&key, ALL.iter().map(|setting| setting.key));
+    let meant = ALL.iter().find(|setting| Some(setting.key) == meant).map(Setting::env);
+    let hint = meant.map_or_else(
+        || "`.ralph/config.toml` lists all settings; unset the variable".to_owned(),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    let message = "the environment has this variable, and there is no such setting";
+    Some(Problem::warning(&name[..floor(name, LONG_KEY)], "unknown-setting", message, hint))
 }
 
 pub(super) fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
