@@ -129,8 +129,9 @@ pub(super) fn later() -> SystemTime {
 /// Returns an entry that is complete as knowledge and as an attempt.
 pub(super) fn text(title: &str) -> String {
     let attempt = "run_id: run-1\niteration: 1\noutcome: done\nstarted_at: \"2026-02-17T12:00:00Z\"";
+    let task = title.replace(|character: char| !character.is_ascii_alphanumeric(), "_");
     format!(
-        "---\ntitle: \"{title}\"\nfeature: \"f-{title}\"\ntask_id: \"t-{title}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n"
+        "---\ntitle: \"{title}\"\nfeature: \"f-{title}\"\ntask_id: \"t-{task}\"\ntask_title: \"{title}\"\ntags: [one, two]\n{attempt}\n---\n\nAbout {title}.\n"
     )
 }
 

@@ -349,7 +349,7 @@ mod tests {
         Knowledge {
             category: Some("pitfall".into()),
             feature: Some("yes".into()),
-            scope: Scope::Task("t-1: x".into()),
+            scope: Scope::Section("s-1: x".into()),
             importance: Some(70),
             source: Source::Agent,
             task_id: Some("1234567e8".into()),
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(head.tags, ["b", "two words"]);
         assert_eq!(head.category.as_deref(), Some("pitfall"));
         assert_eq!(head.feature.as_deref(), Some("yes"));
-        assert_eq!(head.scope, Scope::Task("t-1: x".into()));
+        assert_eq!(head.scope, Scope::Section("s-1: x".into()));
         assert_eq!((head.importance, head.source), (70, Source::Agent));
         assert_eq!(head.task_id.as_deref(), Some("1234567e8"));
         assert_eq!(head.created_at, Some(now));

@@ -211,6 +211,22 @@ impl fmt::Display for Scope {
     }
 }
 
+/// The longest id of a task and the longest name of a run, in characters.
+pub(crate) const MAX_NAME: usize = 64;
+
+/// Returns whether a task can have this id: 1 to 64 letters, digits, `.`, `_` and `-`, of which the first is a letter,
+/// a digit or `_`.
+///
+/// ```
+/// use ralph_memory::entry::is_task_id;
+/// assert!(is_task_id("t-12") && is_task_id("ABC_1.2"));
+/// assert!(!is_task_id("fix the login") && !is_task_id("-x") && !is_task_id(""));
+/// ```
+pub fn is_task_id(text: &str) -> bool {
+    let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    (1..=MAX_NAME).contains(&text.len()) && text.chars().all(is_good) && !text.starts_with(['.', '-'])
+}
+
 /// Who wrote an entry.
 ///
 /// ```

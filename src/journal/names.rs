@@ -2,14 +2,12 @@
 //!
 //! Pure. An accepted name never leads out of its folder, on any system.
 
-use crate::entry::Id;
+use crate::entry::{Id, MAX_NAME, is_task_id};
 use crate::error::{Argument, Error, Result};
 use crate::store::is_reserved_name;
 
 /// The limit of an iteration's number; runs end far earlier.
 pub(super) const MAX_NUMBER: u32 = 9_999_999;
-/// The longest name of a run or a task, in characters.
-const MAX_NAME: usize = 64;
 /// The folder of open iterations, below `state/`. Their numbers are taken like those in the journal.
 pub(crate) const BEGUN: &str = "iterations";
 
@@ -39,8 +37,7 @@ pub(crate) fn check_run_name(name: &str) -> Result<()> {
 
 /// Refuses an invalid name of a run or a task.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
-    let is_good = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
-    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) && !name.starts_with(['.', '-']) {
+    if is_task_id(name) {
         return Ok(());
     }
     let reason = format!(

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::write::{edited, write_entry};
@@ -14,6 +15,7 @@ use crate::entry::Id;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::path::EntryPath;
+use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::error::{Error, Problem, Result};
 use crate::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
@@ -109,11 +111,23 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
         let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
         Ok((added, written))
     })?;
+    added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
     if added.action != AddAction::Unchanged {
         added.problems.extend(git_problem);
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)
+}
+
+/// Returns warnings of values that are probably not meant.
+fn doubts(knowledge: &Knowledge, path: &str, now: DateTime<Utc>) -> Vec<Problem> {
+    let category = knowledge.category.as_deref().and_then(misspelt_category);
+    let category = category.map(|(message, hint)| Problem::warning(path, UNKNOWN_CATEGORY, message, hint));
+    let expired = knowledge.expires_at.filter(|at| *at <= now).map(|at| {
+        let message = format!("it expired at {}, so contexts and searches leave it out", timestamp(at));
+        Problem::warning(path, "already-expired", message, "give a time in the future, or leave it out")
+    });
+    category.into_iter().chain(expired).collect()
 }
 
 /// Returns the row of the entry that states the same as the knowledge, and the ids of similar ones. Entries that

@@ -143,7 +143,7 @@ impl Memory {
     fn with_settings(store: Store, mut settings: Settings, variables: &[(&str, &str)]) -> Result<Memory> {
         let path = store.memory().join(CONFIG);
         let shown = format!(".ralph/{CONFIG}");
-        let problems = match store.read(CONFIG) {
+        let mut problems = match store.read(CONFIG) {
             Ok(file) => {
                 let text = String::from_utf8(file.bytes).map_err(|_| crate::error::Error::Settings {
                     place: shown.clone(),
@@ -154,7 +154,7 @@ impl Memory {
             Err(crate::store::Unreadable::Missing) => Vec::new(),
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
-        settings.read_env(variables.iter().copied())?;
+        problems.extend(settings.read_env(variables.iter().copied())?);
         let semantic = SemanticMemory::new(&settings, store.root());
         let workspace = Workspace {
             store,
@@ -229,15 +229,16 @@ impl Memory {
     }
 
     /// Lets values with these [fingerprints](crate::secret::Secret::fingerprint) pass, beside those that the settings allow:
-    /// they look like secrets and are none.
+    /// they look like secrets and are not.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for what is no fingerprint.
+    /// [`Error::Invalid`] for a text that is not a fingerprint.
     pub fn allow_secrets(mut self, fingerprints: &[String]) -> Result<Memory> {
         for fingerprint in fingerprints {
             if !secret::is_fingerprint(fingerprint) {
-                let reason = format!("`{fingerprint}` is none: a refusal names one, of eight hexadecimal digits");
+                let reason =
+                    format!("`{fingerprint}` is not eight hexadecimal digits; copy the one that the refusal shows");
                 return Err(Error::invalid("fingerprint", reason));
             }
             self.workspace.settings.allowed_secrets.push(fingerprint.clone());

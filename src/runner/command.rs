@@ -24,7 +24,7 @@ pub(super) const INSTALL_IT: &str =
 /// let agent = CommandLine::parse("agent", "claude -p --model {model}")?;
 /// assert_eq!((agent.program(), agent.words()), ("claude", &["-p", "--model", "{model}"].map(String::from)[..]));
 /// let refused = CommandLine::parse("agent", "claude -p | tee log").unwrap_err();
-/// assert_eq!(refused.to_string(), "`|` in the command of `agent` needs a shell, and none is run");
+/// assert_eq!(refused.to_string(), "`|` in the command of `agent` needs a shell, and commands run without one");
 /// # Ok::<(), ralph_memory::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl CommandLine {
             return refuse(message, format!("close the quote, or put `\\` before it; {example}"));
         };
         if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
-            let message = format!("`{word}` in the command of `{option}` needs a shell, and none is run");
+            let message = format!("`{word}` in the command of `{option}` needs a shell, and commands run without one");
             return refuse(message, format!("run one: {}", given("sh -c '…'")));
         }
         let mut words = words.into_iter();
@@ -89,7 +89,7 @@ impl CommandLine {
         let arguments: Vec<String> = words.collect();
         if let Some(name) = arguments.iter().find_map(|argument| unknown_name(argument)) {
             let names = NAMES.map(|name| format!("{{{name}}}")).join(", ");
-            let message = format!("`{{{name}}}` in the command of `{option}` stands for nothing");
+            let message = format!("`{{{name}}}` in the command of `{option}` is not a placeholder");
             return refuse(message, format!("there are {names}; `{{ {name} }}` is passed as it is"));
         }
         Ok(CommandLine { option: option.to_owned(), text: text.to_owned(), program, arguments })

@@ -90,9 +90,7 @@ impl PromptTemplate {
         registry.register_template_string(path, text).map_err(|error| {
             let reason = match error.reason() {
                 // What it says then are names of its grammar.
-                TemplateErrorReason::InvalidSyntax(_) => {
-                    "what stands there makes no sense; is a block not closed?".to_owned()
-                }
+                TemplateErrorReason::InvalidSyntax(_) => "the syntax is wrong; is a block not closed?".to_owned(),
                 reason => reason.to_string(),
             };
             refuse(path, error.pos().map(|(line, _)| line), &reason)
@@ -126,7 +124,7 @@ fn refuse(path: &str, line: Option<usize>, reason: &str) -> Error {
     let names: Vec<String> = NAMES.iter().map(|name| format!("{{{{{name}}}}}")).collect();
     Error::unusable(
         format!("cannot use the template `{place}`: {reason}"),
-        format!("it can name {}; `\\{{{{` stands for two braces", names.join(", ")),
+        format!("it can name {}; `\\{{{{` writes two braces", names.join(", ")),
     )
 }
 
@@ -149,7 +147,7 @@ fn check(template: &handlebars::Template, outer: Option<usize>) -> std::result::
                     check(inner, line)?;
                 }
             }
-            _ => return Err((line, "it takes in another template, and there is none".to_owned())),
+            _ => return Err((line, "it includes another template, which is not supported".to_owned())),
         }
     }
     Ok(())
@@ -250,9 +248,9 @@ mod tests {
         refused("{{#each task}}a{{/each}}", 1, "no helper `each`");
         refused("a\n{{> p.md}}", 2, "another template");
         refused("{{#*inline \"a\"}}{{> a}}{{/inline}}{{> a}}", 1, "another template");
-        refused("a\n\n{{#if model}}b", 3, "makes no sense");
+        refused("a\n\n{{#if model}}b", 3, "syntax is wrong");
         refused("a\n{{#if model}}b{{/unless}}", 2, "\"unless\" is closing");
-        refused("a\n{{model", 2, "makes no sense");
+        refused("a\n{{model", 2, "syntax is wrong");
         let deep = "{{#if model}}".repeat(100_000) + &"{{/if}}".repeat(100_000);
         assert!(PromptTemplate::parse(&deep, "p.md").err().unwrap().to_string().contains("over 200 blocks"));
         let most = "{{#if model}}".repeat(MAX_BLOCKS) + "x" + &"{{/if}}".repeat(MAX_BLOCKS);

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use toml::de::{DeTable, DeValue};
 
 use super::setting::{FORMER_GROUP, RawValue, Setting, SettingKind};
-use super::{ALL, FORMAT, Origin, Settings};
+use super::{ALL, ENV_PREFIX, FORMAT, Origin, Settings};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
 
@@ -153,12 +153,13 @@ impl Settings {
         Ok(problems)
     }
 
-    /// Applies those of the environment `variables` that are settings. A list has commas between its items.
+    /// Applies those of the environment `variables` that are settings. A list has commas between its items. Returns a
+    /// warning for each variable that is probably meant to be a setting.
     ///
     /// # Errors
     ///
     /// [`Error::Settings`] if a value is invalid for its setting.
-    pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    pub(crate) fn read_env<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Problem>> {
         let variables: Vec<(&str, &str)> = variables.collect();
         for setting in ALL {
             if let Some((name, value)) = setting.among(&variables) {
@@ -179,13 +180,31 @@ impl Settings {
                 setting.set(self, value).map_err(|reason| Error::Settings { place: name.to_owned(), reason })?;
             }
         }
-        Ok(())
+        Ok(variables.iter().filter_map(|(name, _)| unknown_variable(name)).collect())
     }
 }
 
 /// Returns the present name of a key that had another one before.
 fn new_name(key: &str) -> Option<String> {
     key.strip_prefix(FORMER_GROUP.0).map(|rest| format!("{}{rest}", FORMER_GROUP.1))
+}
+
+/// Returns a warning if a variable has the form of a setting and is none. Other variables with the prefix may belong to
+/// scripts.
+fn unknown_variable(name: &str) -> Option<Problem> {
+    let key = name.strip_prefix(ENV_PREFIX).filter(|key| key.contains("__"))?;
+    if ALL.iter().any(|setting| setting.is_variable(name)) {
+        return None;
+    }
+    let key = key.to_lowercase().replace("__", ".");
+    let meant = nearest(&key, ALL.iter().map(|setting| setting.key));
+    let meant = ALL.iter().find(|setting| Some(setting.key) == meant).map(Setting::env);
+    let hint = meant.map_or_else(
+        || "`.ralph/config.toml` lists all settings; unset the variable".to_owned(),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    let message = "the environment has this variable, and there is no such setting";
+    Some(Problem::warning(&name[..floor(name, LONG_KEY)], "unknown-setting", message, hint))
 }
 
 pub(super) fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {

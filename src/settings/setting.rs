@@ -100,6 +100,11 @@ impl Setting {
         Some(format!("{ENV_PREFIX}{}", format!("{former}{rest}").replace('.', "__").to_uppercase()))
     }
 
+    /// Returns whether a variable overrides it.
+    pub(super) fn is_variable(&self, name: &str) -> bool {
+        self.env() == name || self.former_env().as_deref() == Some(name)
+    }
+
     /// Returns its value among these environment variables, with the name of the variable. The present name wins.
     pub(super) fn among<'a>(&self, variables: &[(&'a str, &'a str)]) -> Option<(&'a str, &'a str)> {
         let value = |wanted: &str| variables.iter().find(|(name, _)| *name == wanted).copied();

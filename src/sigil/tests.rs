@@ -28,6 +28,19 @@ fn every_sigil_is_defused_and_nothing_else() {
 }
 
 #[test]
+fn every_name_is_read() {
+    for name in NAMES {
+        let content = match name {
+            "difficulty-estimate" => "hard",
+            "failure-report" => "what_tried: a\nwhy_failed: b",
+            _ => "t-1",
+        };
+        let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"), "t-1");
+        assert!(said.refused.is_empty() && said != ParsedSigils::default(), "{name}: {said:?}");
+    }
+}
+
+#[test]
 fn every_element_has_its_value() {
     let said = refused(
         "<task-done>`t-1`</task-done><next-model> Opus </next-model><journal>\nn\n\nm\n</journal>\

@@ -42,7 +42,7 @@ impl Workspace {
     }
 }
 
-/// Returns the error for an id that is in none of the catalogs, with similar ids of the first; if a folder that may
+/// Returns the error for an id that is in none of the catalogs, with similar ids of the same kind of the first; if a folder that may
 /// contain the entry could not be listed, the error of that.
 pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
     if let Some(error) = catalogs.iter().find_map(|catalog| unlisted(store, catalog)) {
@@ -52,6 +52,7 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
     let mut near: Vec<(usize, String)> = catalog
         .rows()
         .filter_map(|row| catalog.id(row))
+        .filter(|known| known.kind() == id.kind())
         .filter_map(|known| {
             let distance = edit_distance(known.stem(), id.stem());
             let is_near = distance <= id.stem().len() / 3 || known.stem().contains(id.stem());

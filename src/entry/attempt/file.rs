@@ -172,6 +172,7 @@ impl Attempt {
             duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
             exit_code: validation.exit_code,
         });
+        // Each field is named, here and in `frontmatter`, so that the compiler asks about a new one.
         let mut prepared = Attempt {
             run_id: line(&self.run_id, MAX_TEXT),
             task_id: some_line(self.task_id.as_ref()),
@@ -180,14 +181,19 @@ impl Attempt {
             source: self.source,
             started_at: chrono::SubsecRound::trunc_subsecs(self.started_at, 0),
             head: AttemptHead {
+                iteration: head.iteration,
+                outcome: head.outcome,
                 section: some_line(head.section.as_ref()),
                 error_category: some_line(head.error_category.as_ref()),
                 model: some_line(head.model.as_ref()),
                 model_rationale: some_line(head.model_rationale.as_ref()),
                 tree: some_line(head.tree.as_ref()),
+                difficulty: head.difficulty,
                 next_model: some_line(head.next_model.as_ref()),
                 duration_secs: amount(head.duration_secs),
                 cost_usd: amount(head.cost_usd),
+                tokens_in: head.tokens_in,
+                tokens_out: head.tokens_out,
                 files: Files {
                     created: paths(&head.files.created),
                     modified: paths(&head.files.modified),
@@ -198,7 +204,6 @@ impl Attempt {
                 context: unique(&head.context),
                 refused: items(&head.refused, |refused| line(refused, MAX_ITEM)),
                 error_fingerprint: None,
-                ..head.clone()
             },
             sections,
         };
@@ -229,8 +234,26 @@ impl Attempt {
     }
 
     fn frontmatter(&self) -> String {
-        let AttemptHead { iteration, outcome, .. } = self.head;
-        let head = &self.head;
+        let AttemptHead {
+            iteration,
+            outcome,
+            section,
+            error_category,
+            model,
+            model_rationale,
+            tree,
+            difficulty,
+            next_model,
+            duration_secs,
+            cost_usd,
+            tokens_in,
+            tokens_out,
+            files,
+            validation,
+            context,
+            refused,
+            error_fingerprint: _,
+        } = &self.head;
         let mut text = String::new();
         let mut key = |name: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -245,35 +268,25 @@ impl Attempt {
         key("task_id", word(self.task_id.as_ref()));
         key("task_title", Some(&self.task_title).filter(|title| !title.is_empty()).map(|title| double_quote(title)));
         key("feature", word(self.feature.as_ref()));
-        key("section", word(head.section.as_ref()));
+        key("section", word(section.as_ref()));
         key("outcome", Some(outcome.as_str().to_owned()));
-        key("error_category", word(head.error_category.as_ref()));
-        key("model", word(head.model.as_ref()));
-        key("model_rationale", sentence(head.model_rationale.as_ref()));
-        key("tree", word(head.tree.as_ref()));
-        key("difficulty", head.difficulty.map(|difficulty| difficulty.as_str().to_owned()));
-        key("next_model", word(head.next_model.as_ref()));
+        key("error_category", word(error_category.as_ref()));
+        key("model", word(model.as_ref()));
+        key("model_rationale", sentence(model_rationale.as_ref()));
+        key("tree", word(tree.as_ref()));
+        key("difficulty", difficulty.map(|difficulty| difficulty.as_str().to_owned()));
+        key("next_model", word(next_model.as_ref()));
         key("source", Some(self.source.as_str().to_owned()));
         key("started_at", Some(double_quote(&timestamp(self.started_at))));
-        key("duration_secs", number(head.duration_secs));
-        key("cost_usd", number(head.cost_usd));
-        key("tokens_in", head.tokens_in.map(|tokens| tokens.to_string()));
-        key("tokens_out", head.tokens_out.map(|tokens| tokens.to_string()));
-        key("files", files(&head.files));
-        key(
-            "validation",
-            head.validation.as_ref().map(|validation| {
-                format!(
-                    "{{command: {}, exit_code: {}, duration_ms: {}}}",
-                    double_quote(&validation.command),
-                    validation.exit_code,
-                    validation.duration_ms
-                )
-            }),
-        );
-        let ids: Vec<String> = head.context.iter().map(Id::to_string).collect();
+        key("duration_secs", number(*duration_secs));
+        key("cost_usd", number(*cost_usd));
+        key("tokens_in", tokens_in.map(|tokens| tokens.to_string()));
+        key("tokens_out", tokens_out.map(|tokens| tokens.to_string()));
+        key("files", file_lists(files));
+        key("validation", validation.as_ref().map(verification));
+        let ids: Vec<String> = context.iter().map(Id::to_string).collect();
         key("context", Some(&ids).filter(|ids| !ids.is_empty()).map(|ids| list(ids)));
-        key("refused", Some(&head.refused).filter(|refused| !refused.is_empty()).map(|refused| list(refused)));
+        key("refused", Some(refused).filter(|refused| !refused.is_empty()).map(|refused| list(refused)));
         text
     }
 
@@ -335,7 +348,13 @@ impl Sections {
     }
 }
 
-fn files(files: &Files) -> Option<String> {
+/// Writes the verification as a mapping on one line.
+fn verification(validation: &Validation) -> String {
+    let Validation { command, exit_code, duration_ms } = validation;
+    format!("{{command: {}, exit_code: {exit_code}, duration_ms: {duration_ms}}}", double_quote(command))
+}
+
+fn file_lists(files: &Files) -> Option<String> {
     let lists = [
         ("created", &files.created),
         ("modified", &files.modified),

@@ -27,6 +27,15 @@ const KNOWLEDGE_KEYS: [&str; 18] = [
     "details",
 ];
 
+/// The code of the problem of a misspelt category.
+pub(crate) const UNKNOWN_CATEGORY: &str = "unknown-category";
+
+/// Returns the message and the hint for a category that resembles a known one.
+pub(crate) fn misspelt_category(category: &str) -> Option<(String, String)> {
+    let meant = nearest(category, LEARNINGS.into_iter().chain(EVENTS))?;
+    Some((format!("`{category}` is not a known category"), format!("did you mean `{meant}`?")))
+}
+
 impl EntryReader<'_> {
     /// Reports unknown keys that resemble a known one. Other keys may belong to other programs.
     pub(super) fn look_for_misspelt(&mut self) {
@@ -40,10 +49,8 @@ impl EntryReader<'_> {
             self.report(Severity::Notice, "unknown-key", Some(offset), &message, &format!("did you mean `{meant}`?"));
         }
         let category = self.head.category.clone().unwrap_or_default();
-        if let Some(meant) = nearest(&category, LEARNINGS.into_iter().chain(EVENTS)) {
-            let message = format!("`{category}` is not a known category");
-            let hint = format!("did you mean `{meant}`?");
-            self.report(Severity::Notice, "unknown-category", self.place_of("category"), &message, &hint);
+        if let Some((message, hint)) = misspelt_category(&category) {
+            self.report(Severity::Notice, UNKNOWN_CATEGORY, self.place_of("category"), &message, &hint);
         }
     }
 }

@@ -11,9 +11,10 @@ use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
+pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
 pub use self::reader::parse_time;
 use crate::text::{fold_tag, nfc};
 
@@ -229,14 +230,9 @@ impl EntryReader<'_> {
             }
         }
         self.head.category = self.text(fields, "category");
-        if let Some(scope) = self.text(fields, "scope") {
-            self.head.scope = Scope::from(scope);
-            if let Scope::Unknown(scope) = &self.head.scope {
-                let message = format!("is unknown: `{scope}`, so no task is shown the entry");
-                // It is listed anyway, and may come from a newer version.
-                self.head.scope = Scope::Unknown(Message::from(scope.as_str()).to_string());
-                self.bad_value("scope", &message, "use `project`, `feature:NAME`, `section:ID` or `task:ID`");
-            }
+        self.scope(fields);
+        if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
+            self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
         }
         if let Some(importance) = self.number::<u8>(fields, "importance", "a whole number from 0 to 100") {
             if importance <= 100 {
@@ -273,6 +269,29 @@ impl EntryReader<'_> {
         }
         if self.head.tags.is_empty() {
             self.missing("tags", "add a line `tags: [word, …]` with at least one lowercase keyword");
+        }
+    }
+}
+
+/// How the id of a task is written.
+const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`; correct it, or delete the line";
+
+impl EntryReader<'_> {
+    fn scope(&mut self, fields: &Fields) {
+        let Some(scope) = self.text(fields, "scope") else { return };
+        self.head.scope = Scope::from(scope);
+        match &self.head.scope {
+            Scope::Unknown(scope) => {
+                let message = format!("is unknown: `{scope}`, so no task is shown the entry");
+                // It is listed anyway, and may come from a newer version.
+                self.head.scope = Scope::Unknown(Message::from(scope.as_str()).to_string());
+                self.bad_value("scope", &message, "use `project`, `feature:NAME`, `section:ID` or `task:ID`");
+            }
+            Scope::Task(id) if !is_task_id(id) => {
+                let message = format!("names `{id}`, which no task can have as its id, so no task is shown the entry");
+                self.bad_value("scope", &message, TASK_ID);
+            }
+            _ => {}
         }
     }
 }
