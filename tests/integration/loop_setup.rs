@@ -266,7 +266,7 @@ fn a_suggestion_stays_until_an_attempt_followed_it() {
 fn open_iterations_are_listed_and_cancelled() {
     let base = TestBase::new();
     for title in ["one", "two", "three"] {
-        base.run(["context", "--task", title, "--run", "run-0000000a"]).says(0, "of run-0000000a: ");
+        base.run(["context", "--task", title, "--run", "run-0000000a"]).says(0, "of run-0000000a, with ");
     }
     let status = base.run(["status"]);
     assert!(status.stdout.contains("run-0000000a/2  two (begun 2026-11-20T10:00:00Z)"), "{status}");
@@ -279,7 +279,7 @@ fn open_iterations_are_listed_and_cancelled() {
         base.run(["context", "--cancel", id]).says(0, "run-0000000a");
     }
     let unknown = base.run(["context", "--cancel", "run-0000000a/1"]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
+    assert_eq!(unknown.code, Some(1), "{unknown}");
     assert!(unknown.stderr.contains("open: `run-0000000a/2`"), "{unknown}");
     base.with(["record"])
         .input("<task-failed>x</task-failed>")

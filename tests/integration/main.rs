@@ -7,6 +7,7 @@
 mod agent; // a client that speaks to the MCP server
 mod answers; // JSON answers: each thing has one shape
 mod architecture; // the order of the modules, which are pure, and which may use a crate
+mod arguments; // wrong arguments and variables
 mod attempts; // an attempt is kept, whatever fails after its agent
 mod briefing; // what a session begins with
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten

@@ -98,3 +98,19 @@ fn a_memory_of_another_user_in_a_parent_folder_is_not_used() {
         got_there(&place);
     }
 }
+
+/// Seen in 0.1.0: `init` succeeded, and every later command refused the memory.
+#[test]
+fn init_in_a_folder_of_another_user_warns() {
+    if !is_true_root() {
+        return;
+    }
+    let base = TestBase::without_memory();
+    std::os::unix::fs::chown(base.root(), Some(OTHER), None).unwrap();
+    let made = base.run(["init"]);
+    assert_eq!(made.code, Some(0), "{made}");
+    let warning = "belongs to the user with id 12345, and you are the one with id 0; without `--root`, commands refuse";
+    assert!(made.stderr.contains(warning) && made.stderr.contains("hint: if you trust its content"), "{made}");
+    base.with(["init"]).env("RALPH_MEMORY_SAFE__DIRECTORIES", "*").run().answer(0);
+    base.run(["init", "--root", "."]).answer(0);
+}

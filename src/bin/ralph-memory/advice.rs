@@ -121,7 +121,7 @@ fn no_such_entry(similar: &[String]) -> Advice {
     let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
     if similar.is_empty() {
         return both(
-            "`ralph-memory list` shows all entries",
+            "`ralph-memory list --archived` shows all entries",
             "call search_memory with words that describe the entry; its answers have ids",
         );
     }
@@ -150,7 +150,7 @@ fn foreign_owner(path: &Path) -> Advice {
     both(
         format!(
             "if you trust its content, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table `[safe]` \
-             of your own settings file; else `ralph-memory init` creates one of your own in this folder",
+             of your own settings file; else run `ralph-memory init --here` in a folder that you own",
             folder.display()
         ),
         "continue without the memory, and tell the person: they decide whether to use another user's memory, \

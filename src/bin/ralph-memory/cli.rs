@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
@@ -13,7 +13,7 @@ use crate::commands::{
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
-use crate::session::Globals;
+use crate::session::{Globals, ShownGlobals};
 use crate::ui::Ui;
 
 const AFTER_HELP: &str = "\
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     };
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => {
-            ui.json = cli.globals.json;
+            ui.json = cli.globals.is_json();
             dispatch(&mut ui, cli)
         }
         Err(error) => return refuse(&mut ui, &error, &arguments),
@@ -131,9 +131,15 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Watch(args) => watch::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
-        Command::Completions(args) => completions::run(ui, &args, <Cli as clap::CommandFactory>::command()),
+        Command::Completions(args) => completions::run(ui, &args, without_hidden()),
         Command::Man(args) => man::run(&args, <Cli as clap::CommandFactory>::command()),
     }
+}
+
+/// Returns the program's options and commands without the hidden options, which `clap_complete` would complete.
+fn without_hidden() -> clap::Command {
+    let program = clap::Command::default().name("ralph-memory").version(env!("CARGO_PKG_VERSION"));
+    <Command as Subcommand>::augment_subcommands(<ShownGlobals as Args>::augment_args(program))
 }
 
 /// Shows clap's message: help, the version, or why it does not understand the arguments.

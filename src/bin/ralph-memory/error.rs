@@ -20,6 +20,14 @@ pub(crate) struct UsageError {
     pub(crate) hint: String,
 }
 
+/// An argument that names something that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct NothingFound {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
 /// An error in its displayed form.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ErrorReport {
@@ -37,6 +45,9 @@ pub(crate) struct ErrorReport {
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
+    }
+    if error.is::<NothingFound>() {
+        return Exit::No;
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         // The library names the file in every failure, so this one comes from writing the answer.
@@ -73,6 +84,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
 fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(usage) = error.downcast_ref::<UsageError>() {
         return Some(usage.hint.clone());
+    }
+    if let Some(nothing) = error.downcast_ref::<NothingFound>() {
+        return Some(nothing.hint.clone());
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         return io_hint(output).map(str::to_owned);

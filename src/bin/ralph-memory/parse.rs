@@ -1,8 +1,11 @@
 //! Parsers for the values of options.
 
+use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
+
 use chrono::{DateTime, Duration, Utc};
 use clap::ValueEnum;
-use ralph_memory::entry::{Outcome, parse_time};
+use ralph_memory::entry::{Outcome, is_task_id, parse_time};
 use ralph_memory::settings::ProgressKind;
 use ralph_memory::settings::Strategy;
 use ralph_memory::transcript;
@@ -22,6 +25,7 @@ pub(crate) fn id(text: &str) -> Result<Id, String> {
 pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     match Scope::from(text.trim().to_owned()) {
         Scope::Unknown(_) => Err("not one of `project`, `feature:NAME`, `section:ID` and `task:ID`".to_owned()),
+        Scope::Task(id) if !is_task_id(&id) => Err(format!("not the scope of a task: {TASK_ID}")),
         scope => Ok(scope),
     }
 }
@@ -134,9 +138,43 @@ fn amount(text: &str, units: &[(char, u32)]) -> Option<u32> {
     number.checked_mul(*size)
 }
 
-/// Reads a limit.
-pub(crate) fn limit(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "not a whole number over 0".to_owned())
+/// A type of whole numbers.
+pub(crate) trait WholeNumber: FromStr<Err = ParseIntError> + PartialOrd {}
+
+impl<Number: FromStr<Err = ParseIntError> + PartialOrd> WholeNumber for Number {}
+
+fn whole<Number: WholeNumber>(text: &str, fits: impl Fn(&Number) -> bool, what: &str) -> Result<Number, String> {
+    match text.parse::<Number>() {
+        Ok(number) if fits(&number) => Ok(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err("too large".to_owned()),
+        _ => Err(format!("not {what}")),
+    }
+}
+
+/// Reads a whole number over 0, such as a limit.
+pub(crate) fn positive<Number: WholeNumber + Default>(text: &str) -> Result<Number, String> {
+    whole(text, |number| *number > Number::default(), "a whole number over 0")
+}
+
+/// Reads a whole number from 0 on.
+pub(crate) fn count<Number: WholeNumber + Default>(text: &str) -> Result<Number, String> {
+    whole(text, |number| *number >= Number::default(), "a whole number from 0 on")
+}
+
+/// Reads the importance of an entry.
+pub(crate) fn importance(text: &str) -> Result<u8, String> {
+    let number = count::<u32>(text).ok().and_then(|number| u8::try_from(number).ok());
+    number.filter(|number| *number <= 100).ok_or_else(|| "not a whole number from 0 to 100".to_owned())
+}
+
+/// Reads the exit status of a process.
+pub(crate) fn status(text: &str) -> Result<i32, String> {
+    text.parse().map_err(|_| "not an exit status: a whole number, such as 0 or 101".to_owned())
+}
+
+/// Reads a question that an entry answers.
+pub(crate) fn question(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// Reads an amount of money.
@@ -161,15 +199,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "not a number from 0 to 0.99".to_owned())
 }
 
+/// How the id of a task is written.
+const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter, a digit or `_`";
+
 /// Reads the id of a task.
 pub(crate) fn task_id(text: &str) -> Result<String, String> {
-    let is_plain =
-        text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'));
-    if is_plain && (1..=64).contains(&text.len()) {
-        Ok(text.to_owned())
-    } else {
-        Err("an id has 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
-    }
+    if is_task_id(text) { Ok(text.to_owned()) } else { Err(TASK_ID.to_owned()) }
 }
 
 #[cfg(test)]
@@ -207,12 +242,22 @@ mod tests {
     #[test]
     fn invalid_values_are_refused() {
         assert!(task_id("t-1.a_B").is_ok() && task_id(&"x".repeat(64)).is_ok());
-        for text in ["", "a b", "../x", "é", &"x".repeat(65)] {
+        for text in ["", "a b", "../x", "-x", ".x", "é", &"x".repeat(65)] {
             assert!(task_id(text).is_err(), "{text}");
         }
-        assert!(limit("1").is_ok() && limit("0").is_err() && limit("-1").is_err() && limit("x").is_err());
+        let refused = |result: Result<u32, String>| result.unwrap_err();
+        for text in ["0", "-1", "x", "1.5", ""] {
+            assert_eq!(refused(positive(text)), "not a whole number over 0", "{text}");
+        }
+        assert_eq!(refused(positive("4294967296")), "too large");
+        assert_eq!((positive("1"), count("0")), (Ok(1_u32), Ok(0_u32)));
+        assert_eq!(refused(count("-1")), "not a whole number from 0 on");
+        assert!(importance("100").is_ok() && importance("101").is_err() && importance("300").is_err());
+        assert!(status("-1").is_ok() && status("x").is_err());
+        assert!(question("How?").is_ok() && question(" ").is_err());
         assert!(weight("0").is_ok() && weight("100").is_ok() && weight("-0.1").is_err() && weight("NaN").is_err());
-        assert!(scope("task:t-1").is_ok() && scope("task:").is_err() && scope("all").is_err());
+        assert!(scope("task:t-1").is_ok() && scope("section:the login").is_ok());
+        assert!(scope("task:").is_err() && scope("task:a b").is_err() && scope("all").is_err());
         assert!(kind("journal").is_ok() && kind("Journal").is_err());
         assert!(source("coder").is_ok() && source("nobody").is_err());
         assert!(id("x").is_ok() && id("knowledge/").is_err());

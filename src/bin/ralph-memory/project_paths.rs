@@ -1,5 +1,6 @@
-//! Project files that are named on the command line.
+//! Files and folders that are named on the command line.
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use ralph_memory::Memory;
@@ -35,6 +36,38 @@ pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
         )
     };
     missing.map(problem).collect()
+}
+
+/// Refuses an argument that must name an existing file, or a pipe, and does not. `named` follows the path in the message.
+///
+/// # Errors
+///
+/// [`UsageError`]. Whatever else is wrong with the file is reported when it is read.
+pub(crate) fn check_file(path: &Path, named: &str) -> Result<(), UsageError> {
+    let (problem, hint) = match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => ("is a folder", "name a file, not a folder"),
+        Err(error) if is_missing(&error) => ("does not exist", "check the spelling; name a file that exists"),
+        _ => return Ok(()),
+    };
+    Err(UsageError { message: format!("`{}`{named} {problem}", path.display()), hint: hint.to_owned() })
+}
+
+/// Refuses a root that is not a folder.
+///
+/// # Errors
+///
+/// [`UsageError`]. Whatever else is wrong with the folder is reported when it is opened.
+pub(crate) fn check_folder(path: &Path) -> Result<(), UsageError> {
+    let (problem, hint) = match std::fs::metadata(path) {
+        Ok(found) if !found.is_dir() => ("is not a folder", "name the folder that holds `.ralph/`, or is to hold it"),
+        Err(error) if is_missing(&error) => ("does not exist", "check the spelling, or create the folder first"),
+        _ => return Ok(()),
+    };
+    Err(UsageError { message: format!("`{}` {problem}", path.display()), hint: hint.to_owned() })
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<String, UsageError> {

@@ -10,23 +10,33 @@ use ralph_memory::memory::StateFolders;
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory, Source};
 
-use crate::{activity, parse};
+use crate::{activity, parse, project_paths};
+
+/// The variable that names the user's own settings file.
+const CONFIG_VARIABLE: &str = "RALPH_MEMORY_CONFIG";
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
+    #[command(flatten)]
+    shown: ShownGlobals,
+    /// The time to use instead of the clock
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
+    now: Option<DateTime<Utc>>,
+}
+
+/// The options of every command that people use.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShownGlobals {
     /// The folder that holds `.ralph/` [default: the nearest one upward]
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     root: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
-    pub(crate) json: bool,
+    json: bool,
     /// Show no progress, neither of long operations nor of the agent of a run
     #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
-    /// The time to use instead of the clock
-    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
-    now: Option<DateTime<Utc>>,
 }
 
 impl Globals {
@@ -35,14 +45,19 @@ impl Globals {
         self.now.unwrap_or_else(Utc::now)
     }
 
+    /// Returns whether the answer is one JSON object.
+    pub(crate) fn is_json(&self) -> bool {
+        self.shown.json
+    }
+
     /// Returns whether the user named a folder.
     pub(crate) fn names_root(&self) -> bool {
-        self.root.is_some()
+        self.shown.root.is_some()
     }
 
     /// Returns the named folder, else the working folder.
     pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
-        match &self.root {
+        match &self.shown.root {
             Some(root) => Ok(root.clone()),
             None => working_folder(),
         }
@@ -50,12 +65,12 @@ impl Globals {
 
     /// Returns whether progress is shown as it happens: to a person, on a terminal.
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.json && !self.quiet && activity::is_terminal()
+        !self.shown.json && !self.shown.quiet && activity::is_terminal()
     }
 
     /// Returns whether a run's progress should not be reported.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.quiet
+        self.shown.quiet
     }
 
     /// Opens the selected memory, with the user's settings. Long work shows progress.
@@ -65,7 +80,7 @@ impl Globals {
     }
 
     fn open_silently(&self) -> anyhow::Result<Memory> {
-        let start = if self.root.is_some() { PathBuf::new() } else { working_folder()? };
+        let start = if self.shown.root.is_some() { PathBuf::new() } else { working_folder()? };
         self.open_from(&start)
     }
 
@@ -74,13 +89,16 @@ impl Globals {
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
         match project {
-            Some(project) if self.root.is_none() => self.open_from(Path::new(&project)),
+            Some(project) if self.shown.root.is_none() => self.open_from(Path::new(&project)),
             _ => self.open_silently(),
         }
     }
 
     /// Opens the memory in the named folder, else in the nearest one upward from `start`.
     fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
+        if let Some(root) = &self.shown.root {
+            project_paths::check_folder(root)?;
+        }
         let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
         let user = match &path {
             Some(path) => read(path)?.map(|text| (text, path.display().to_string())),
@@ -94,7 +112,8 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let memory = Memory::open_for_user(self.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
+        let memory =
+            Memory::open_for_user(self.shown.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
         Ok(match self.now {
             Some(now) => memory.with_clock(move || SystemTime::from(now)),
             None => memory,
@@ -145,7 +164,7 @@ fn working_folder() -> anyhow::Result<PathBuf> {
 /// Returns the path of the user's own settings file, which may not exist.
 fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|path| !path.as_os_str().is_empty());
-    if let Some(path) = set("RALPH_MEMORY_CONFIG") {
+    if let Some(path) = set(CONFIG_VARIABLE) {
         return Some(path);
     }
     // The base directory specification says that relative paths are ignored.
@@ -154,11 +173,15 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
     Some(folder.join("ralph-memory").join("config.toml"))
 }
 
-fn read(path: &Path) -> Result<Option<String>, Error> {
+/// Reads the user's own settings. Only a file that the user named must exist.
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    if std::env::var_os(CONFIG_VARIABLE).is_some_and(|named| named == path.as_os_str()) {
+        project_paths::check_file(path, &format!(", which `{CONFIG_VARIABLE}` names,"))?;
+    }
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(source) => Err(Error::Io { action: "read", path: path.to_owned(), source }),
+        Err(source) => Err(Error::Io { action: "read", path: path.to_owned(), source }.into()),
     }
 }
 

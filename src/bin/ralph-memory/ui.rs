@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
+use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
 use ralph_memory::text::for_terminal;
 use serde::Serialize;
@@ -90,12 +91,14 @@ impl Ui<'_> {
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 
-    /// Shows the first few problems that were found on the way; in JSON they are in the answer.
+    /// Shows the first few problems that were found on the way; in JSON they are in the answer. Notices are left to
+    /// `check`.
     pub(crate) fn problems(&mut self, problems: &[Problem]) {
         if self.json {
             return;
         }
         let label = paint(self.err_colour, WARNING, "warning:");
+        let problems: Vec<&Problem> = problems.iter().filter(|problem| problem.severity != Severity::Notice).collect();
         for problem in problems.iter().take(MAX_PROBLEMS) {
             let _ = writeln!(self.err, "{label} {}", one_line(&problem.to_string()));
             self.hint(&problem.hint);

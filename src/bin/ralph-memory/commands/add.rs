@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::MAX_FILE_BYTES;
-use ralph_memory::error::Argument;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
 use crate::answers::EntryChange;
@@ -17,8 +16,8 @@ use crate::ui::{ID, Ui};
 /// Add knowledge: as a new entry, or by updating the one that says the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers go on while one writes.\"
-  ralph-memory add --title \"How releases are made\" --tags release --category tool_usage < notes.md")]
+  ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers never wait.\"
+  ralph-memory add --title \"How we release\" --tags release < notes.md")]
 pub(crate) struct AddArgs {
     /// Short and descriptive
     #[arg(long, allow_hyphen_values = true)]
@@ -39,7 +38,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_parser = parse::scope, default_value = "project")]
     scope: Scope,
     /// From 0 to 100 [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::importance)]
     importance: Option<u8>,
     /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator` [default: `agent` where a
     /// coding agent runs the command, else `human`]
@@ -50,16 +49,16 @@ pub(crate) struct AddArgs {
     files: Vec<String>,
     /// A question that it answers, in the words of someone who has the problem; searches match it like the title; may
     /// be repeated
-    #[arg(long = "question", value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long = "question", value_name = "TEXT", allow_hyphen_values = true, value_parser = parse::question)]
     questions: Vec<String>,
     /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
     #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
     expires: Option<Expiry>,
     /// The task during which it was learned
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// The run during which it was learned
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     run_id: Option<String>,
     /// An entry that it replaces; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]
@@ -74,6 +73,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
     let files = project_paths::of_project(&memory, &args.files)?;
+    for id in &args.supersedes {
+        memory.show(id)?;
+    }
     let knowledge = Knowledge {
         category: args.category,
         feature: args.feature,
@@ -119,9 +121,14 @@ fn from_stdin() -> anyhow::Result<String> {
     let limit = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
     let unreadable = |source| Error::Io { action: "read", path: "standard input".into(), source };
     stdin.lock().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let invalid = |reason: &str| Error::Invalid { what: Argument::Body, reason: reason.to_owned() };
+    let invalid = |reason: &str, hint: &str| UsageError {
+        message: format!("the body on standard input {reason}"),
+        hint: hint.to_owned(),
+    };
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(invalid("it is over 1 MiB, the limit of an entry").into());
+        let hint = "write a summary, or split it into several entries";
+        return Err(invalid("is over 1 MiB, the limit of an entry", hint).into());
     }
-    Ok(String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?)
+    let hint = "convert it first, as with `iconv -f LATIN1 -t UTF-8`";
+    Ok(String::from_utf8(bytes).map_err(|_| invalid("is not UTF-8", hint))?)
 }

@@ -8,7 +8,8 @@ use crate::ui::Ui;
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory completions bash > ~/.local/share/bash-completion/completions/ralph-memory
+  ralph-memory completions bash \\
+    > ~/.local/share/bash-completion/completions/ralph-memory
   ralph-memory completions fish > ~/.config/fish/completions/ralph-memory.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -8,7 +8,7 @@ use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
 
 use crate::answers::{self, Begun, ListedEntry};
-use crate::error::UsageError;
+use crate::error::{NothingFound, UsageError};
 use crate::exit::Exit;
 use crate::session::{Globals, iteration_of_environment, run_of_environment};
 use crate::ui::Ui;
@@ -20,14 +20,14 @@ use crate::{parse, project_paths};
 /// and how to report. `record` ends the iteration. The chosen model is printed to standard error and, with `--json`, in
 /// the answer.
 ///
-/// Without a task it prints a briefing for the start of a session, of at most 1,200 tokens: tasks that failed last,
+/// Without a task it prints a briefing for the start of a session, by default of at most 1,200 tokens: tasks that failed last,
 /// recurring errors, decisions and learnings, and what is new. It begins no iteration, and prints nothing if there is
 /// nothing to report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory context
-  ralph-memory context --task \"Speed up the catalog scan\" --file src/catalog/scan.rs
-  ralph-memory context --task \"Fix the login\" --feature auth --tokens 4000 > prompt.md
+  ralph-memory context --task \"Speed up the scan\" --file src/catalog/scan.rs
+  ralph-memory context --task \"Fix the login\" --tokens 4000 > prompt.md
   ralph-memory context --task \"Fix the login\" --dry-run
   ralph-memory context --cancel run-1a2b3c4d/3")]
 pub(crate) struct ContextArgs {
@@ -41,7 +41,7 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "NAME", value_parser = parse::strategy, requires = "task")]
     strategy: Option<Strategy>,
     /// The limit of iterations that the context mentions; your own loop has to enforce it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "task")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "task")]
     limit: Option<u32>,
     #[command(flatten)]
     budget: BudgetArgs,
@@ -101,11 +101,12 @@ impl TaskArgs {
 /// The limit of the context's size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// The most characters that the context may have [default: 27,000 and the fixed instructions]
-    #[arg(long, value_name = "N", conflicts_with = "tokens")]
+    /// The most characters that the text may have [default: 27,000 and the fixed instructions; of a briefing, those of
+    /// 1,200 tokens]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     budget: Option<usize>,
-    /// The most tokens that the context may have, by an estimate that is on the high side
-    #[arg(long, value_name = "N")]
+    /// The most tokens that the text may have, by an estimate that is on the high side
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     tokens: Option<usize>,
 }
 
@@ -173,7 +174,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
         ui.text(&format!("{assigned}{}", iteration.context))?;
         ui.problems(&iteration.problems);
         ui.note(&format!(
-            "iteration {} of {}: {} ({})",
+            "iteration {} of {}, with {}: {}",
             iteration.number, iteration.run_id, iteration.model, iteration.rationale
         ));
     }
@@ -209,9 +210,12 @@ fn cancel(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<Exit> {
     let found = open.iter().find(|open| named == Some((open.run_id.as_str(), open.number)));
     let Some(iteration) = found else {
         let ids: Vec<String> = open.iter().map(|open| format!("`{}/{}`", open.run_id, open.number)).collect();
-        let hint =
-            if ids.is_empty() { "there is no open iteration".to_owned() } else { format!("open: {}", ids.join(", ")) };
-        return Err(UsageError { message: format!("there is no open iteration `{id}`"), hint }.into());
+        let hint = if ids.is_empty() {
+            "`ralph-memory status` lists open iterations; there are none".to_owned()
+        } else {
+            format!("open: {}", ids.join(", "))
+        };
+        return Err(NothingFound { message: format!("there is no open iteration `{id}`"), hint }.into());
     };
     memory.cancel(iteration)?;
     if ui.json {

@@ -1,10 +1,12 @@
 //! `init`: creates a memory.
 
-use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
+use ralph_memory::{Error, Memory, Problem};
 
+use crate::advice::Advice;
 use crate::error::UsageError;
 use crate::exit::Exit;
+use crate::project_paths;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
@@ -24,6 +26,7 @@ const SKILLS: &str = ".claude/skills/";
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow::Result<Exit> {
     let root = globals.start()?;
+    project_paths::check_folder(&root)?;
     let above =
         if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
     if let Some(above) = above {
@@ -36,8 +39,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         .into());
     }
     let initialised = Memory::init(&root)?;
+    let problems: Vec<Problem> = foreign_owner(globals).into_iter().collect();
     if ui.json {
-        ui.json(&initialised, &[])?;
+        ui.json(&initialised, &problems)?;
         return Ok(Exit::Done);
     }
     for path in &initialised.created {
@@ -56,5 +60,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;
     }
+    ui.problems(&problems);
     Ok(Exit::Done)
+}
+
+/// Returns a warning if commands will refuse the memory, because another user owns it or its folder.
+fn foreign_owner(globals: &Globals) -> Option<Problem> {
+    let error = globals.open().err()?.downcast::<Error>().ok()?;
+    let Error::ForeignOwner { path, .. } = &error else { return None };
+    let advice = Advice::of(&error).person.unwrap_or_default();
+    let message = format!("{error}; without `--root`, commands refuse the memory");
+    Some(Problem::warning(path.display().to_string(), "foreign-owner", message, advice))
 }

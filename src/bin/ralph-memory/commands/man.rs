@@ -10,11 +10,8 @@ use crate::exit::Exit;
 
 /// Write the man pages into a folder: one for the program, and one for each command
 #[derive(Debug, clap::Args)]
-#[command(
-    hide = true,
-    after_help = "Examples:
-  ralph-memory man /usr/local/share/man/man1"
-)]
+#[command(after_help = "Examples:
+  ralph-memory man /usr/local/share/man/man1")]
 pub(crate) struct ManArgs {
     /// The folder, which is created if it is missing
     folder: PathBuf,

@@ -8,6 +8,7 @@ use ralph_memory::{Error, Memory};
 
 use crate::error::UsageError;
 use crate::exit::Exit;
+use crate::parse;
 use crate::ui::Ui;
 
 /// The folder of a memory, as part of a path.
@@ -22,7 +23,8 @@ const HEADS: &str = "GITHEAD_";
 /// entries that got the same name are kept apart: theirs becomes a file beside ours.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  git config merge.ralph-memory.driver \"ralph-memory merge-driver --marker-size %L --path %P %O %A %B\"")]
+  git config merge.ralph-memory.driver \\
+    \"ralph-memory merge-driver --marker-size %L --path %P %O %A %B\"")]
 pub(crate) struct MergeDriverArgs {
     /// The version that both come from; empty if there is none
     base: PathBuf,
@@ -34,7 +36,7 @@ pub(crate) struct MergeDriverArgs {
     #[arg(long, value_name = "PATH")]
     path: String,
     /// The length of conflict markers
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 7, allow_negative_numbers = true, value_parser = parse::positive::<u8>)]
     marker_size: u8,
 }
 

@@ -15,8 +15,8 @@ use crate::ui::{ID, Ui};
 /// Record an event, such as a decision or a rejection; contexts of the tasks in its scope then show it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory note --event decision --summary \"Sessions stay in SQLite. Redis was one more thing to run.\"
-  ralph-memory note --event rejection --summary \"No tests for the empty file.\" --scope task:t-12 --source reviewer --importance 80")]
+  ralph-memory note --event decision --summary \"Sessions stay in SQLite.\"
+  ralph-memory note --event rejection --summary \"No tests.\" --scope task:t-12")]
 pub(crate) struct NoteArgs {
     /// The kind of event: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
     #[arg(long, value_name = "EVENT", value_parser = event)]
@@ -35,7 +35,7 @@ pub(crate) struct NoteArgs {
     #[arg(long, value_parser = parse::source)]
     source: Option<Source>,
     /// From 0 to 100; more important events are shown first and kept longer [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::importance)]
     importance: Option<u8>,
     /// The feature that it belongs to
     #[arg(long)]
@@ -50,10 +50,10 @@ pub(crate) struct NoteArgs {
     #[arg(long, value_name = "JSON", value_parser = details)]
     details: Option<Map<String, Value>>,
     /// The task during which it happened
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// The run during which it happened
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     run_id: Option<String>,
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
@@ -65,7 +65,11 @@ fn event(text: &str) -> Result<String, String> {
 }
 
 fn details(text: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
+    match serde_json::from_str(text) {
+        Ok(Value::Object(details)) => Ok(details),
+        Ok(_) => Err("not a JSON object, such as `{\"ticket\": 12}`".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}")),
+    }
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: NoteArgs) -> anyhow::Result<Exit> {

@@ -15,6 +15,7 @@ use crate::answers::EntryChange;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
+use crate::project_paths;
 use crate::session::{Globals, run_of_environment, state_folders};
 use crate::ui::{self, Ui};
 
@@ -30,8 +31,10 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   agent < prompt.md > output.txt; ralph-memory record output.txt --agent-exit $?
-  claude -p --output-format stream-json --verbose < prompt.md | ralph-memory record
-  cargo test > test.txt 2>&1; ralph-memory record output.txt --verify-command \"cargo test\" --verify-exit $? --verify-output test.txt
+  codex exec --json - < prompt.md | ralph-memory record
+  cargo test > test.txt 2>&1
+  ralph-memory record output.txt --verify-exit $? \\
+    --verify-command \"cargo test\" --verify-output test.txt
   echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
 pub(crate) struct RecordArgs {
     /// What the agent wrote: its final text or its event stream [default: standard input]; or the file of an attempt
@@ -46,7 +49,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// The iteration's number in its run
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
     iteration: Option<u32>,
     /// The task, where no iteration of it was begun
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
@@ -58,19 +61,19 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The agent's exit status
-    #[arg(long, value_name = "STATUS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "STATUS", allow_negative_numbers = true, value_parser = parse::status)]
     agent_exit: Option<i32>,
     /// The command line that says whether the task is done
     #[arg(long, value_name = "COMMAND", requires = "verify_exit")]
     verify_command: Option<String>,
     /// Its exit status; 0 means that the task is done
-    #[arg(long, value_name = "STATUS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "STATUS", allow_negative_numbers = true, value_parser = parse::status)]
     verify_exit: Option<i32>,
     /// The file with what it printed
     #[arg(long, value_name = "FILE", requires = "verify_exit")]
     verify_output: Option<PathBuf>,
     /// How long it took, in milliseconds
-    #[arg(long, value_name = "MS", requires = "verify_exit")]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = parse::count::<u64>, requires = "verify_exit")]
     verify_ms: Option<u64>,
     /// How it is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Auto)]
@@ -93,6 +96,11 @@ struct RecordAnswer<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
+    if let Some(file) = &args.file {
+        for named in [Some(file), args.verify_output.as_ref()].into_iter().flatten() {
+            project_paths::check_file(named, "")?;
+        }
+    }
     let kept = args.file.as_deref().map(KeptAttempt::read).transpose();
     let recorded = match kept.map(Option::flatten) {
         Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,

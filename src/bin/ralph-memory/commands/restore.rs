@@ -13,7 +13,7 @@ use crate::ui::{ID, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory restore knowledge/cargo-bench-requires-nightly
-  ralph-memory restore knowledge/cargo-bench-requires-nightly.20260217T120000Z")]
+  ralph-memory restore knowledge/wal-mode.20260217T120000Z")]
 pub(crate) struct RestoreArgs {
     /// The archived entry; the id of a live entry means its newest archived version
     #[arg(value_parser = parse::id)]

@@ -30,7 +30,7 @@ pub(crate) struct SearchArgs {
     #[arg(required = true)]
     query: Vec<String>,
     /// Return at most this many entries [default: 10, or the setting `search.limit`]
-    #[arg(long, value_name = "N", value_parser = parse::limit)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<usize>)]
     limit: Option<usize>,
     /// Only what has this tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]

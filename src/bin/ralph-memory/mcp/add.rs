@@ -98,11 +98,19 @@ impl AgentTool for Add {
     fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
+        if let Some(Err(reason)) =
+            self.questions.iter().flatten().map(|text| parse::question(text)).find(Result::is_err)
+        {
+            return Err(unfit(format!("a question is wrong: {reason}"), "leave it out, or write it"));
+        }
         let knowledge = Knowledge {
             category: some(self.category),
             feature: some(self.feature),
             scope: self.scope.as_deref().map_or(Ok(Scope::Project), parse::scope).map_err(|reason| {
-                unfit(format!("scope is {reason}"), "give one of these, or leave it out for `project`")
+                unfit(
+                    format!("scope is {reason}"),
+                    "give `project`, `feature:NAME`, `section:ID` or `task:ID`, or leave it out for `project`",
+                )
             })?,
             importance: self.importance,
             source: Source::Agent,

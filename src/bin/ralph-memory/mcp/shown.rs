@@ -4,6 +4,7 @@
 //! defused, and control characters are made visible.
 
 use ralph_memory::context::defuse;
+use ralph_memory::error::Severity;
 use ralph_memory::text::for_terminal;
 use ralph_memory::{Id, Problem};
 use serde::Serialize;
@@ -84,7 +85,7 @@ pub(super) fn problem_list(problems: &[ToolProblem]) -> String {
     if text.is_empty() { text } else { format!("\nProblems with files of the memory:\n\n{text}") }
 }
 
-/// Returns the first few problems.
+/// Returns the first few problems. Notices are left to `check`.
 pub(super) fn troubles(problems: &[Problem]) -> Vec<ToolProblem> {
     let trouble = |problem: &Problem| ToolProblem {
         path: line(&problem.path),
@@ -92,7 +93,8 @@ pub(super) fn troubles(problems: &[Problem]) -> Vec<ToolProblem> {
         message: line(&problem.message),
         hint: line(&problem.hint),
     };
-    problems.iter().take(MAX_PROBLEMS).map(trouble).collect()
+    let problems = problems.iter().filter(|problem| problem.severity != Severity::Notice);
+    problems.take(MAX_PROBLEMS).map(trouble).collect()
 }
 
 #[cfg(test)]

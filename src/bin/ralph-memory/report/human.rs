@@ -36,7 +36,7 @@ fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Gr
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
-        Severity::Notice => Level::NOTE,
+        Severity::Notice => Level::NOTE.with_name("notice"),
     };
     let path = for_terminal(&problem.path);
     let message = for_terminal(&problem.message);

@@ -31,9 +31,12 @@ Ctrl-C ends the agent, writes the iteration down as interrupted and asks what th
 know; a second Ctrl-C kills the agent, saves its output, and ends everything within two seconds.
 
 Examples:
-  ralph-memory run --task \"Speed up the catalog scan\" --agent \"claude -p --model {model}\" --verify \"cargo test\"
-  ralph-memory run --task-file TODO.md --agent \"codex exec --model {model} -\" --verify \"sh -c 'make && make check'\"
-  ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" --prompt prompt.md --strategy escalate
+  ralph-memory run --task \"Add tables\" --agent \"claude -p --model {model}\" \\
+    --verify \"cargo test\"
+  ralph-memory run --task-file TODO.md --agent \"codex exec --model {model} -\" \\
+    --verify \"sh -c 'make && make check'\"
+  ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" \\
+    --prompt prompt.md --strategy escalate
   ralph-memory run --resume --max-iterations 0")]
 pub(crate) struct RunArgs {
     /// What is to be done, in a line
@@ -85,18 +88,20 @@ pub(crate) struct RunArgs {
     /// How the agent's output is written [default: auto]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) format: Option<OutputFormat>,
-    /// How the model is chosen [default: the setting `strategy.name`]
+    /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute [default: the setting
+    /// `strategy.name`]
     #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
     pub(super) strategy: Option<Strategy>,
-    /// How a prompt describes the progress of a run [default: the setting `progress.strategy`]
+    /// How a prompt describes the progress of a run: system-captured, structured-log, llm-summarized or hybrid [default:
+    /// the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
     pub(super) progress: Option<ProgressKind>,
     /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
     pub(super) max_iterations: Option<u32>,
     /// At most so many attempts at one task [default: as many as there are iterations, or the setting
     /// `run.max_attempts`]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
     pub(super) max_attempts: Option<u32>,
     /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
     /// `blocked`, and the run continues
@@ -106,10 +111,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) verify_timeout: Option<Duration>,
     /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
-    #[arg(long, value_name = "USD", value_parser = parse::dollars)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = parse::dollars)]
     pub(super) max_cost: Option<f64>,
     /// Begin no further iteration when the run has taken so many tokens, in and out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
@@ -126,10 +131,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(super) resume: bool,
     /// At most so many characters of context [default: 27,000 and the fixed instructions]
-    #[arg(long, value_name = "N", conflicts_with = "tokens")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     pub(super) budget: Option<usize>,
     /// At most so many tokens of context, by an estimate that is rather too high
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     pub(super) tokens: Option<usize>,
 }
 

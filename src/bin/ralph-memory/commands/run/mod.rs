@@ -129,6 +129,9 @@ impl Commands {
 fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> anyhow::Result<RunOptions> {
     let settings = memory.settings();
     let Commands { agent, verify, summarize, progress } = commands;
+    if let Some(prompt) = &args.prompt {
+        project_paths::check_file(prompt, "")?;
+    }
     Ok(RunOptions {
         server: if args.no_mcp { Vec::new() } else { server(memory) },
         verify,
