@@ -47,24 +47,13 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
     let schema = schema::input::<T>();
     schema::check(&schema, &arguments)?;
     let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {
-        let takes = parameters(&schema);
-        unfit(format!("cannot take the arguments of {}: {error}", T::NAME), format!("call it with {takes}"))
+        unfit(format!("cannot take the arguments of {}: {error}", T::NAME), schema::call_with(&schema))
     })?;
     let memory = globals.open_for_agent()?;
     let answer = arguments.call(&memory)?;
     let mut result = CallToolResult::structured(serde_json::to_value(&answer)?);
     result.content = vec![ContentBlock::text(answer.markdown())];
     Ok(result)
-}
-
-/// Lists the parameters.
-fn parameters(schema: &JsonObject) -> String {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(JsonObject::keys);
-    let shown =
-        names.map(|name| if required.contains(&name.as_str()) { format!("{name} (required)") } else { name.clone() });
-    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether a tool writes.
