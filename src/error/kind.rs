@@ -42,6 +42,7 @@ impl Error {
             Error::NewerFormat { .. }
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
+            | Error::SupersedesCycle { .. }
             | Error::Secret { .. }
             | Error::StillWorking { .. }
             | Error::ForeignOwner { .. }

@@ -107,6 +107,16 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// An entry cannot replace one that replaces it.
+    #[error("`{new}` cannot replace `{old}`: `{link}` replaces `{new}`")]
+    SupersedesCycle {
+        /// The entry that was to replace the other one.
+        new: String,
+        /// The other one.
+        old: String,
+        /// The entry whose `supersedes` names `new`: `old`, or one that `old` replaces.
+        link: String,
+    },
     /// A file changed between reading and replacing it.
     #[error("`{path}` was changed by another program at the same time")]
     Conflict {

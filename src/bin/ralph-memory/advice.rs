@@ -47,6 +47,10 @@ impl Advice {
                 },
                 "call read_entry to see its current text, and call again if needed",
             ),
+            Error::SupersedesCycle { new, link, .. } => {
+                let first = format!("if `{new}` is the one that holds, take it out of `supersedes` in `{link}` first");
+                both(first.clone(), format!("{first}, which a person does; else leave that id out"))
+            }
             Error::Locked { .. } => both(
                 "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",

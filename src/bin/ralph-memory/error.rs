@@ -125,6 +125,7 @@ mod tests {
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
         check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::SupersedesCycle { new: "a".into(), old: "b".into(), link: "b".into() }, Exit::Refused);
         check(Error::ForeignOwner { path: "a".into(), owner: 1, user: 2 }, Exit::Refused);
         check(Error::Secret { what: "a", line: 1, pattern: "b", fingerprint: "c".into() }, Exit::Refused);
         check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);
