@@ -47,6 +47,13 @@ impl Advice {
                 },
                 "call read_entry to see its current text, and call again if needed",
             ),
+            Error::BudgetTooSmall { unit, least, .. } => {
+                let option = if *unit == "tokens" { "--tokens" } else { "--budget" };
+                both(
+                    format!("give `{option} {least}` or more, or leave the option out"),
+                    format!("give a `max_characters` of {least} or more, or leave it out"),
+                )
+            }
             Error::SupersedesCycle { new, link, .. } => {
                 let first = format!("if `{new}` is the one that holds, take it out of `supersedes` in `{link}` first");
                 both(first.clone(), format!("{first}, which a person does; else leave that id out"))

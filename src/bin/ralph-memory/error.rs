@@ -119,6 +119,7 @@ mod tests {
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
         check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
+        check(Error::BudgetTooSmall { text: "context", unit: "tokens", given: 1, least: 2 }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
         check(Error::NoMemory { start: "a".into(), above: None }, Exit::NoMemory);
         check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);
