@@ -291,8 +291,8 @@ fn entries_never_replace_each_other_in_a_circle() {
     }
     base.run(["supersede", "a", "b"]).says(0, "");
     base.run(["supersede", "b", "c"]).says(0, "");
-    let files = |base: &TestBase| base.files(".ralph").into_iter().filter(|path| path.ends_with(".md")).collect();
-    let before: Vec<String> = files(&base);
+    let files = |base: &TestBase| base.files(".ralph/knowledge");
+    let before = files(&base);
     // `c` replaces `b`, and that replaces `a`.
     for (arguments, link) in [
         (&["supersede", "c", "a"][..], "knowledge/b` replaces `knowledge/a"),
