@@ -34,7 +34,7 @@
 //! let recorded = memory.finish(&iteration, &Report { text, ..Report::default() })?;
 //! assert_eq!(recorded.outcome, Outcome::Failed);
 //! let again = memory.begin(&task, &run)?;
-//! assert!(again.context.contains("This task has been attempted 1 time(s) before."));
+//! assert!(again.context.contains("This task has been attempted once before."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -58,10 +58,9 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let n_attempts = material.n_attempts.max(material.attempts.len());
     left_out.n_unknown = n_attempts - material.attempts.len();
     let heading = "## Previous Attempts\n";
-    let was_done = material.attempts.iter().any(|past| past.attempt.head.outcome == Outcome::Done);
-    let which = if was_done { "the approaches that failed" } else { "these approaches" };
-    let intro =
-        format!("{heading}\nThis task has been attempted {n_attempts} time(s) before. **Do not repeat {which}.**\n");
+    let times = if n_attempts == 1 { "once".to_owned() } else { format!("{n_attempts} times") };
+    let warning = warning(&material.attempts);
+    let intro = format!("{heading}\nThis task has been attempted {times} before.{warning}\n");
     let suggestion = suggestion(&material.attempts);
     let whole = |head: &str, blocks: &[String], tail: &str| format!("{head}{}{tail}", blocks.concat());
 
@@ -108,6 +107,17 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let shown = taken.iter().map(|(at, _)| id(at)).collect();
     let blocks: Vec<String> = taken.into_iter().map(|(_, block)| block).collect();
     Section { text: whole(head, &blocks, ""), left_out, tail, shown }
+}
+
+/// Returns the warning not to repeat what failed. An attempt that was done, that was stopped, or whose agent could not
+/// run says nothing against its approach.
+fn warning(attempts: &[NumberedAttempt]) -> &'static str {
+    let failed = attempts.iter().filter(|past| past.attempt.head.outcome.is_failure_of_task()).count();
+    match failed {
+        0 => "",
+        _ if failed == attempts.len() => " **Do not repeat these approaches.**",
+        _ => " **Do not repeat the approaches that failed.**",
+    }
 }
 
 /// Returns whether an attempt has more than an outcome.

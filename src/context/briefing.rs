@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::budget::Room;
 use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts};
 use crate::entry::{Id, Outcome};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::text::{first_sentence, fold, title_of};
 
 /// The default budget, in tokens.
@@ -18,6 +18,9 @@ const LINE_CHARACTERS: usize = 300;
 const NAME_CHARACTERS: usize = 120;
 /// How much of an id is shown, in characters: all of it.
 const ID_CHARACTERS: usize = 600;
+
+/// The least room for what is reported, in characters.
+const LEAST_CHARACTERS: usize = 200;
 
 const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this project, for reference. They are not \
                        instructions, and the code may have changed since.\n";
@@ -35,9 +38,9 @@ const ENDS: [usize; 4] = [50, 60, 92, 100];
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// assert_eq!(memory.briefing(&BriefingRequest::default()).text, "", "there is nothing to report");
+/// assert_eq!(memory.briefing(&BriefingRequest::default())?.text, "", "there is nothing to report");
 /// memory.add(&Knowledge::new("Benches need nightly", ["cargo"], "Use `cargo +nightly bench`."))?;
-/// let briefing = memory.briefing(&BriefingRequest { budget: Some(Budget::tokens(300)), ..BriefingRequest::default() });
+/// let briefing = memory.briefing(&BriefingRequest { budget: Some(Budget::tokens(300)), ..BriefingRequest::default() })?;
 /// assert!(briefing.text.contains("Use `cargo +nightly bench`.") && Budget::tokens(300).cost(&briefing.text) <= 300);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -64,7 +67,7 @@ pub struct BriefingRequest {
 /// let report = "what_tried: port 5672\nwhy_failed: the broker wants TLS";
 /// let text = format!("<failure-report>{report}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
 /// memory.finish(&iteration, &Report { text, ..Report::default() })?;
-/// let briefing = memory.briefing(&BriefingRequest::default());
+/// let briefing = memory.briefing(&BriefingRequest::default())?;
 /// assert_eq!(briefing.attempts.len(), 1);
 /// assert!(briefing.text.contains("- **Why it failed:** the broker wants TLS"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -95,6 +98,8 @@ pub(crate) struct BriefingMaterial {
     pub recent: Vec<Reference>,
     /// When the last attempt began.
     pub since: Option<DateTime<Utc>>,
+    /// Whether there is more than this.
+    pub has_more: bool,
 }
 
 /// A task that failed last.
@@ -108,20 +113,48 @@ pub(crate) struct OpenTask {
     pub last: NumberedAttempt,
 }
 
+/// Refuses a budget in which a briefing could show nothing.
+///
+/// # Errors
+///
+/// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
+pub(crate) fn check_budget(budget: Budget, by_tools: bool) -> Result<()> {
+    let fixed = format!("{HEADING}{}{}", left_out(by_tools), more(by_tools));
+    budget.check_least("briefing", budget.cost(&fixed) + budget.of_characters(LEAST_CHARACTERS))
+}
+
 /// Returns the briefing with this material.
 pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
+    let beside = |end: &str| Budget { amount: budget.amount.saturating_sub(budget.cost(end)), ..budget };
+    let more = more(by_tools);
+    let (mut briefing, has_all) = compose(material, beside(more));
+    if !has_all || material.has_more {
+        let end = left_out(by_tools) + more;
+        briefing = compose(material, beside(&end)).0;
+        briefing.text.push_str(&end);
+    } else if briefing.text == HEADING {
+        briefing.text.clear();
+    } else {
+        briefing.text.push_str(more);
+    }
+    briefing
+}
+
+/// Returns the briefing without its end, and whether all material is in it.
+fn compose(material: &BriefingMaterial, total: Budget) -> (Briefing, bool) {
     let mut briefing =
         Briefing { text: String::new(), entries: Vec::new(), attempts: Vec::new(), problems: Vec::new() };
-    let more = more(by_tools);
-    let total = Budget { amount: budget.amount.saturating_sub(budget.cost(more)), ..budget };
     let mut text = HEADING.to_owned();
-    let mut part = 0;
+    let (mut part, mut has_all) = (0, true);
     let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
         let room = Room(Budget { amount: total.amount.saturating_mul(ENDS[part]) / 100, ..total });
         part += 1;
         // The first failure is worth all of a small budget.
         let first_room = if part == 1 { Room(total) } else { room };
-        fill(text, heading, blocks, (first_room, room))
+        let n_blocks = blocks.len();
+        let shown = fill(text, heading, blocks, (first_room, room));
+        has_all &= shown.len() == n_blocks;
+        shown
     };
     briefing.attempts = section(&mut text, "## Open Tasks\n", material.open.iter().map(open_task).collect());
     let errors = material.errors.iter().filter_map(|error| {
@@ -135,10 +168,14 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
         material.since.map_or_else(String::new, |since| format!("## New Since {}\n\n", since.format("%Y-%m-%d")));
     let new = section(&mut text, &heading, bullets(&material.recent, &briefing.entries));
     briefing.entries.extend(new);
-    if text != HEADING {
-        briefing.text = text + more;
-    }
-    briefing
+    briefing.text = text;
+    (briefing, has_all)
+}
+
+/// Says that there is more than what is shown, and how to find it.
+fn left_out(by_tools: bool) -> String {
+    let finds = if by_tools { "`search_memory` finds it" } else { "`ralph-memory list` shows all entries" };
+    format!("\nMore was left out for space; {finds}.\n")
 }
 
 /// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.

@@ -97,23 +97,23 @@ impl Budget {
         self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
     }
 
-    /// Refuses a budget under the minimum.
+    /// Refuses a budget under the minimum of a context.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`].
+    /// [`Error::BudgetTooSmall`].
     pub(crate) fn check(self, instructions: &Instructions) -> Result<()> {
-        let least = self.least(instructions);
-        if self.amount >= least {
-            return Ok(());
-        }
+        self.check_least("context", self.least(instructions))
+    }
+
+    /// Refuses a budget under what this text needs at least.
+    pub(super) fn check_least(self, text: &'static str, least: usize) -> Result<()> {
         let unit = match self.unit {
             Unit::Characters => "characters",
             Unit::Tokens => "tokens",
         };
-        let reason =
-            format!("{} {unit} are too few: the fixed instructions and the first section need {least}", self.amount);
-        Err(Error::invalid("budget", reason))
+        let given = self.amount;
+        if given >= least { Ok(()) } else { Err(Error::BudgetTooSmall { text, unit, given, least }) }
     }
 
     /// Returns the shares of `total`, the room beside the instructions: in full if there is enough, else in proportion,

@@ -1,7 +1,10 @@
 //! Facts of attempts, in the words of both sections that show attempts.
 
+use std::time::Duration;
+
 use super::escape;
 use crate::entry::attempt::{Attempt, Outcome};
+use crate::text::duration;
 
 /// How much of a command line is shown, in characters.
 const COMMAND_CHARACTERS: usize = 100;
@@ -12,7 +15,7 @@ const MAX_FILES: usize = 10;
 pub(super) fn outcome(attempt: &Attempt) -> String {
     let outcome = attempt.head.outcome.as_str();
     match duration_secs(attempt) {
-        Some(seconds) => format!("{outcome} after {:.0}ms", seconds * 1000.0),
+        Some(seconds) => format!("{outcome} after {}", duration(Duration::from_secs_f64(seconds))),
         None => outcome.to_owned(),
     }
 }

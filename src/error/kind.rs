@@ -37,11 +37,14 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
-            Error::Invalid { .. } | Error::Settings { .. } | Error::Unusable { .. } => ErrorKind::Usage,
+            Error::Invalid { .. } | Error::Settings { .. } | Error::BudgetTooSmall { .. } | Error::Unusable { .. } => {
+                ErrorKind::Usage
+            }
             Error::NoMemory { .. } => ErrorKind::NoMemory,
             Error::NewerFormat { .. }
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
+            | Error::SupersedesCycle { .. }
             | Error::Secret { .. }
             | Error::StillWorking { .. }
             | Error::ForeignOwner { .. }

@@ -107,6 +107,28 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// A budget has no room for what a text always has.
+    #[error("a {text} needs at least {least} {unit}, and the budget is {given}")]
+    BudgetTooSmall {
+        /// The text: "context" or "briefing".
+        text: &'static str,
+        /// The unit of the budget: "characters" or "tokens".
+        unit: &'static str,
+        /// The budget.
+        given: usize,
+        /// The least that is enough.
+        least: usize,
+    },
+    /// An entry cannot replace one that replaces it.
+    #[error("`{new}` cannot replace `{old}`: `{link}` replaces `{new}`")]
+    SupersedesCycle {
+        /// The entry that was to replace the other one.
+        new: String,
+        /// The other one.
+        old: String,
+        /// The entry whose `supersedes` names `new`: `old`, or one that `old` replaces.
+        link: String,
+    },
     /// A file changed between reading and replacing it.
     #[error("`{path}` was changed by another program at the same time")]
     Conflict {

@@ -11,6 +11,7 @@ use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, NumberedAttempt, OpenTask, Reference};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Scope, read};
+use crate::error::Result;
 use crate::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::journal::{self, both_areas};
 use crate::knowledge::beyond_caps;
@@ -28,7 +29,9 @@ const RECENT_ATTEMPTS: usize = 500;
 const DECISION: &str = "decision";
 
 /// Returns the briefing.
-pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Briefing {
+pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Result<Briefing> {
+    let budget = request.budget.unwrap_or_else(|| Budget::tokens(context::DEFAULT_TOKENS));
+    context::check_budget(budget, request.by_tools)?;
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let attempts = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.journal_rows().collect());
@@ -43,21 +46,25 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Brie
         let key = |id: &Id, head: &Head| (Reverse(succeeded(id)), Reverse(head.importance), Reverse(head.recency()));
         key(one_id, one).cmp(&key(other_id, other)).then_with(|| one_id.cmp(other_id))
     });
+    let mut has_more = heads.len() > MAX_KNOWLEDGE;
     let knowledge = references(workspace, catalogs[0], heads.iter().take(MAX_KNOWLEDGE));
     heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
     heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
+    let mut open = open_tasks(workspace, &catalogs, &attempts);
+    has_more |= open.len() > MAX_OPEN;
+    open.truncate(MAX_OPEN);
     let material = BriefingMaterial {
-        open: open_tasks(workspace, &catalogs, &attempts),
+        open,
         errors: errors.map(|error| context_error(workspace, &catalogs, &error)).collect(),
         knowledge,
         recent: references(workspace, catalogs[0], heads.iter().take(MAX_RECENT)),
         since,
+        has_more,
     };
-    let budget = request.budget.unwrap_or_else(|| Budget::tokens(context::DEFAULT_TOKENS));
     let mut briefing = context::brief(&material, budget, request.by_tools);
     briefing.problems = catalogs[0].problems();
     briefing.problems.extend(workspace.settings_problems.clone());
-    briefing
+    Ok(briefing)
 }
 
 /// Returns the knowledge that concerns the whole project, with its row: no events but decisions, none over the limits of the
@@ -105,7 +112,8 @@ fn is_gone(workspace: &Workspace, file: &str) -> bool {
     std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure.
+/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure; one more
+/// than is shown.
 fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<OpenTask> {
     let mut of_task: HashMap<&str, Vec<AttemptSummary>> = HashMap::new();
     for attempt in attempts {
@@ -126,5 +134,5 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
             last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
         })
     });
-    open.take(MAX_OPEN).collect()
+    open.take(MAX_OPEN + 1).collect()
 }

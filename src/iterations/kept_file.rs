@@ -281,8 +281,7 @@ impl KeptAttempt {
     /// Returns whether it is unknown which task it belongs to. The open iteration may be another one by now.
     fn needs_task(&self) -> bool {
         match &self.file.which {
-            IterationRef::Begun(_) => false,
-            IterationRef::Named { run: Some(_), number: Some(_), .. } => false,
+            IterationRef::Begun(_) | IterationRef::Named { run: Some(_), number: Some(_), .. } => false,
             IterationRef::Named { .. } => self.task_id().is_none(),
         }
     }

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::supersede::refuse_circle;
 use super::write::{edited, write_entry};
 use crate::catalog::{Catalog, RowId};
 use crate::dedup;
@@ -181,12 +182,13 @@ fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Kno
         };
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");
+        let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+        refuse_circle(workspace, catalog, &id, &knowledge.supersedes)?;
         // A folder or a link can have the name of an entry.
         if workspace.store.create(lock, &path, file.as_bytes())? == Created::Exists {
             taken.insert(stem);
             continue;
         }
-        let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
         let title = knowledge.title.clone();
         return Ok(Added {
             id,
@@ -205,6 +207,9 @@ fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, kno
     let (path, id) = (catalog.path(row), catalog.id(row));
     let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
     let (text, entry) = workspace.read_entry(&path)?;
+    let is_new = |old: &&Id| !entry.head.supersedes.contains(old);
+    let replaced: Vec<Id> = knowledge.supersedes.iter().filter(is_new).cloned().collect();
+    refuse_circle(workspace, catalog, &id, &replaced)?;
     let mut changes = knowledge.changes_to(&entry.head, &entry.body);
     changes.extend(knowledge.details_change(&text));
     if changes.is_empty() {

@@ -8,6 +8,7 @@ use crate::entry::edit::Change;
 use crate::entry::path::EntryPath;
 use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result};
+use crate::retrieve::replacements;
 use crate::store::Lock;
 use crate::workspace::{Workspace, no_such_entry};
 
@@ -50,6 +51,35 @@ pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Sup
     Ok(superseded)
 }
 
+/// Refuses that the entry `new` replaces one of the `old` ones, if that one replaces `new`, itself or through others:
+/// nobody would know which of them holds.
+pub(super) fn refuse_circle(workspace: &Workspace, catalog: &Catalog, new: &Id, old: &[Id]) -> Result<()> {
+    if old.contains(new) {
+        return Err(Error::invalid("supersedes", format!("`{new}` cannot replace itself")));
+    }
+    if old.is_empty() {
+        return Ok(());
+    }
+    let pairs = replacements(&[catalog], workspace.now());
+    for old in old {
+        let mut reached = vec![old];
+        let mut at = 0;
+        while let Some(replacing) = reached.get(at).copied() {
+            for (_, replaced) in pairs.iter().filter(|(id, _)| id == replacing) {
+                if replaced == new {
+                    let (new, old, link) = (new.to_string(), old.to_string(), replacing.to_string());
+                    return Err(Error::SupersedesCycle { new, old, link });
+                }
+                if !reached.contains(&replaced) {
+                    reached.push(replaced);
+                }
+            }
+            at += 1;
+        }
+    }
+    Ok(())
+}
+
 /// Also returns the path that was written; `None` if the entry has that record already.
 fn mark_superseded(
     workspace: &Workspace,
@@ -67,6 +97,7 @@ fn mark_superseded(
     if entry.head.supersedes.contains(old) {
         return Ok((Superseded { changed: false, problems: Vec::new() }, None));
     }
+    refuse_circle(workspace, catalog, new, std::slice::from_ref(old))?;
     let edited = edited(&path, &text, &[Change::AddItems("supersedes", vec![old.to_string()])])?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
     Ok((Superseded { changed: true, problems }, Some(EntryPath::new(&path))))

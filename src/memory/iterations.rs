@@ -72,7 +72,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty, an id is not one, or the budget is too small;
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or an id is not one;
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall);
     /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
@@ -84,8 +85,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty, the task's id is not one, or the budget is
-    /// under what the instructions and the first section need, and those of [`Memory::search`].
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or the task's id is not one;
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall) where the budget is under what the instructions and the first
+    /// section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
         iterations::context(&self.workspace, &self.semantic, request)
     }
@@ -93,7 +95,11 @@ impl Memory {
     /// Returns what someone should know at the start of a session, before there is a task: tasks that failed last,
     /// recurring errors, decisions and learnings, and what changed since the last attempt. Empty if there is nothing to
     /// report. It opens only the files that it shows, asks no server, and runs no git.
-    pub fn briefing(&self, request: &BriefingRequest) -> Briefing {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
+    pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
         iterations::briefing(&self.workspace, request)
     }
 

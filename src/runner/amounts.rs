@@ -9,12 +9,7 @@ use std::time::Duration;
 /// assert_eq!(ralph_memory::runner::duration(Duration::from_secs(61)), "1 min 1 s");
 /// ```
 pub fn duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
+    crate::text::duration(duration)
 }
 
 /// Returns an amount of US dollars.

@@ -90,6 +90,8 @@ pub enum RunEvent<'a> {
         duration: Duration,
         /// What was recorded.
         recorded: &'a Recorded,
+        /// Why the task is not done, in a few words and without secrets, where the outcome does not say it all.
+        reason: Option<&'a str>,
     },
     /// The iteration does not say what it cost, so that [`max_cost`](super::RunOptions::max_cost) cannot count it. Reported
     /// once a run.

@@ -88,6 +88,7 @@ impl RunningIteration<'_> {
         if let Some(line) = not_found(Some(output.exit_code), &output.stderr.text) {
             return Err(no_command(verify, line));
         }
+        report.timed_out = output.timed_out;
         report.validation = Some(validated(verify, output));
         Ok(())
     }

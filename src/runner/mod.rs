@@ -47,6 +47,7 @@ mod progress;
 mod prompt;
 mod prompt_file;
 mod random_name;
+mod reason;
 mod recorder;
 mod report;
 mod resume;

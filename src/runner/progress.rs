@@ -61,6 +61,8 @@ pub struct RunIteration {
     pub number: u32,
     /// How it ended.
     pub outcome: Outcome,
+    /// Why its task is not done, in a few words and without secrets, where the outcome does not say it all.
+    pub reason: Option<String>,
     /// The model that worked on it.
     pub model: String,
     /// What it cost, in US dollars, where that is known.
@@ -157,7 +159,13 @@ impl RunProgress {
     }
 
     /// Counts an iteration of a task.
-    pub(super) fn note(&mut self, task: &Task, iteration: Iteration, duration: Duration, recorded: Recorded) {
+    pub(super) fn note(
+        &mut self,
+        task: &Task,
+        iteration: Iteration,
+        (duration, reason): (Duration, Option<String>),
+        recorded: Recorded,
+    ) {
         let cost_usd = recorded.attempt.head.cost_usd;
         self.spending.add(&recorded.attempt.head);
         self.refused.extend(recorded.refused);
@@ -171,7 +179,7 @@ impl RunProgress {
             }
         }
         let (number, model, learned) = (iteration.number, iteration.model, recorded.knowledge);
-        self.iterations.push(RunIteration { number, outcome, model, cost_usd, duration, learned });
+        self.iterations.push(RunIteration { number, outcome, reason, model, cost_usd, duration, learned });
     }
 }
 

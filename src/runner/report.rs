@@ -26,6 +26,8 @@ pub(super) struct AgentReport {
     pub(super) duration: Duration,
     /// The outcome, where it is not for the agent to say: `Error`, `Interrupted`, and `Blocked` where it took too long.
     pub(super) outcome: Option<Outcome>,
+    /// The time-out that ended the agent, or its verification.
+    pub(super) timed_out: Option<Duration>,
     /// How verification went.
     pub(super) validation: Option<Validated>,
     /// What the person wrote who stopped it.
@@ -42,6 +44,7 @@ impl AgentReport {
                 Some(_) => Some(Outcome::Blocked),
                 None => output.interrupted.then_some(Outcome::Interrupted),
             },
+            timed_out: output.timed_out,
             transcript,
             errors: with_timeout(output.stderr.text, "the agent", output.timed_out),
             ..AgentReport::default()

@@ -6,12 +6,23 @@ pub(crate) mod words;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use self::invisible::is_invisible;
 
 pub(crate) use self::invisible::invisible;
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
+
+/// Returns a length of time as a person writes it: `42 s`, `1 min 1 s`, `2 h 5 min`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
 
 /// Cuts `text` between words to at most `limit` characters, marked with `…` if it was cut.
 pub fn shorten(text: &str, limit: usize) -> String {

@@ -46,7 +46,7 @@ fn tasks_that_failed_last_are_open_until_they_are_done() {
     attempt(&base, 1, "Keep connections open", &failed("the server closes them"));
     attempt(&base, 2, "Rotate the keys", &failed("the vault is sealed"));
     attempt(&base, 3, "Keep connections open", &failed("the proxy closes them"));
-    let briefing = memory(&base).briefing(&BriefingRequest::default());
+    let briefing = memory(&base).briefing(&BriefingRequest::default()).unwrap();
     assert_eq!(
         ids(&briefing.attempts),
         ["journal/run-1/0003", "journal/run-1/0002"],
@@ -55,7 +55,7 @@ fn tasks_that_failed_last_are_open_until_they_are_done() {
     assert!(briefing.text.contains("- **Why it failed:** the proxy closes them"), "{}", briefing.text);
     assert!(briefing.text.contains("failed 2 times in a row, last on 2026-11-19"), "{}", briefing.text);
     attempt(&base, 4, "Keep connections open", &Report { outcome: Some(Outcome::Done), ..Report::default() });
-    assert_eq!(ids(&memory(&base).briefing(&BriefingRequest::default()).attempts), ["journal/run-1/0002"]);
+    assert_eq!(ids(&memory(&base).briefing(&BriefingRequest::default()).unwrap().attempts), ["journal/run-1/0002"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_refuted_claim_is_not_repeated() {
         "Sort the ids",
         &Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() },
     );
-    let text = memory(&base).briefing(&BriefingRequest::default()).text;
+    let text = memory(&base).briefing(&BriefingRequest::default()).unwrap().text;
     assert!(text.contains("`cargo test` failed with exit code 101") && !text.contains("Everything works"), "{text}");
 }
 
@@ -94,7 +94,7 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     let iteration = memory_now.begin(&Task::new("Something that helped once"), &Run::named("run-1")).unwrap();
     assert!(iteration.entries.contains(&helped), "{:?}", iteration.entries);
     memory_now.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
-    let briefing = later.briefing(&BriefingRequest::default());
+    let briefing = later.briefing(&BriefingRequest::default()).unwrap();
     let at = |id: &Id| briefing.entries.iter().position(|shown| shown == id).unwrap();
     assert!(at(&helped) < at(&newer), "{}", briefing.text);
     for (text, is_shown) in [
@@ -115,7 +115,7 @@ fn knowledge_of_a_file_that_is_gone_is_unverified() {
     let files = vec!["src/a.rs".to_owned()];
     base.write("src/a.rs", "");
     memory(&base).add(&Knowledge { files, ..Knowledge::new("A file", ["x"], "It parses.") }).unwrap();
-    let text = || memory(&base).briefing(&BriefingRequest::default()).text;
+    let text = || memory(&base).briefing(&BriefingRequest::default()).unwrap().text;
     assert!(!text().contains("unverified"), "{}", text());
     std::fs::remove_file(base.at("src/a.rs")).unwrap();
     assert!(text().contains("It parses. (`knowledge/a-file`, unverified)"), "{}", text());
@@ -126,7 +126,7 @@ fn decisions_over_the_limits_of_the_settings_are_not_shown() {
     let base = TestBase::new();
     base.write(".ralph/config.toml", "format = 1\nevents.per_project = 0\n");
     memory(&base).note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
-    assert_eq!(memory(&base).briefing(&BriefingRequest::default()).text, "");
+    assert_eq!(memory(&base).briefing(&BriefingRequest::default()).unwrap().text, "");
 }
 
 #[test]
@@ -155,7 +155,39 @@ fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
     assert!(Budget::tokens(1_200).cost(&first) <= 1_200 && Budget::tokens(1_100).cost(&first) > 1_000, "{first}");
     let short = base.run(["context", "--tokens", "200"]).answer(0);
     assert!(Budget::tokens(200).cost(&short) <= 200 && short.contains("the server closes them"), "{short}");
-    assert_eq!(base.run(["context", "--tokens", "10"]).answer(0), "");
+    assert!(short.contains("More was left out for space; `ralph-memory list` shows all entries.\n"), "{short}");
+    let large = base.run(["context", "--tokens", "9000"]).answer(0);
+    assert!(large.contains("about 39") && !large.contains("left out for space"), "{large}");
+    base.entry("n40", "Note 40", "x", "It is about 40. More.");
+    base.run(["context", "--tokens", "9000"]).says(0, "More was left out for space");
+}
+
+#[test]
+fn a_budget_in_which_nothing_fits_is_refused() {
+    let base = TestBase::new();
+    for is_empty in [true, false] {
+        for (option, amount, unit) in
+            [("--tokens", "1", "tokens"), ("--tokens", "0", "tokens"), ("--budget", "5", "characters")]
+        {
+            let refused = base.run(["context", option, amount]);
+            assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+            assert!(
+                refused.stderr.contains("a briefing needs at least ") && refused.stderr.contains(unit),
+                "{refused}"
+            );
+            let hint = refused.stderr.split(&format!("give `{option} ")).nth(1).unwrap();
+            let least = hint.split('`').next().unwrap();
+            let shown = base.run(["context", option, least]).answer(0);
+            assert_eq!(shown.is_empty(), is_empty, "{least}: {shown}");
+            assert!(is_empty || shown.contains("More was left out for space"), "{shown}");
+        }
+        // No entry is so short that it fits beside the rest.
+        base.entry("long", "A long note", "x", &format!("It is about {}.", "something ".repeat(40)));
+        attempt(&base, 1, &"Keep connections open ".repeat(9), &failed(&"the server closes them ".repeat(20)));
+    }
+    let refused = base.run(["context", "--task", "x", "--tokens", "1"]);
+    assert!(refused.stderr.starts_with("error: a context needs at least ") && refused.code == Some(2), "{refused}");
+    assert!(refused.stderr.contains("hint: give `--tokens "), "{refused}");
 }
 
 #[test]

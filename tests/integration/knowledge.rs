@@ -282,3 +282,36 @@ fn equal_events_are_one_whatever_their_case_and_white_space() {
     assert_ne!(rejection("Details of the parser are missing.", "t-2").id, first.id);
     assert_ne!(rejection("Details of the lexer are missing.", "t-1").id, first.id);
 }
+
+#[test]
+fn entries_never_replace_each_other_in_a_circle() {
+    let base = TestBase::new();
+    for name in ["a", "b", "c"] {
+        base.entry(name, &format!("Title {name}"), "x", &format!("The text of {name} alone."));
+    }
+    base.run(["supersede", "a", "b"]).says(0, "");
+    base.run(["supersede", "b", "c"]).says(0, "");
+    let files = |base: &TestBase| base.files(".ralph/knowledge");
+    let before = files(&base);
+    // `c` replaces `b`, and that replaces `a`.
+    for (arguments, link) in [
+        (&["supersede", "c", "a"][..], "knowledge/b` replaces `knowledge/a"),
+        (&["supersede", "b", "a"], "knowledge/b` replaces `knowledge/a"),
+        (&["supersede", "c", "b"], "knowledge/c` replaces `knowledge/b"),
+    ] {
+        let ran = base.run(arguments);
+        assert!(ran.code == Some(4) && ran.stderr.contains(link) && ran.stderr.contains("take it out of"), "{ran}");
+    }
+    let add = |title: &str, old: &str| {
+        base.run(["add", "--title", title, "--tags", "x", "--body", "New.", "--supersedes", old])
+    };
+    add("Title c", "knowledge/c").says(2, "`knowledge/c` cannot replace itself");
+    add("D", "knowledge/d").says(2, "cannot replace itself");
+    // A new entry takes the name that another one replaces already.
+    base.write(".ralph/knowledge/e.md", "---\ntitle: E\ntags: [x]\nsupersedes: [f]\n---\n\nIt replaces f.\n");
+    add("F", "knowledge/e").says(4, "`knowledge/f` cannot replace `knowledge/e`: `knowledge/e` replaces `knowledge/f`");
+    std::fs::remove_file(base.at(".ralph/knowledge/e.md")).unwrap();
+    assert_eq!(files(&base), before, "nothing was written");
+    base.run(["check", "--strict"]).says(0, "no problems in ");
+    base.run(["supersede", "a", "c"]).says(0, "");
+}

@@ -187,7 +187,7 @@ fn two_loops_in_two_worktrees_merge() {
     assert_eq!((count("journal"), count("knowledge")), (6, 6));
     // Both runs' attempts are those of the one task.
     let context = base.run(["context", "--task", "one task", "--dry-run", "--json"]).json(0);
-    assert!(context["context"].as_str().unwrap().contains("This task has been attempted 6 time(s) before."));
+    assert!(context["context"].as_str().unwrap().contains("This task has been attempted 6 times before."));
 }
 
 #[test]

@@ -173,6 +173,44 @@ fn a_run_with_nothing_to_do_says_why() {
 }
 
 #[test]
+fn a_run_says_why_an_iteration_did_not_finish_its_task() {
+    let base = TestBase::new();
+    let done = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
+    let check = |script: &str, more: &[&str], expected: &str| {
+        base.write("agent.sh", script);
+        let task = format!("task {expected}");
+        let arguments = [&["--task", &task, "--agent", "sh agent.sh", "--max-iterations", "1"], more].concat();
+        let ran = run(&base, &arguments);
+        let end = ran.stderr.lines().rfind(|line| line.starts_with("iteration 1 of 1 · ")).unwrap();
+        let parts: Vec<&str> = end.split(" · ").collect();
+        assert_eq!((parts[2], parts[parts.len() - 1]), expected.split_once(": ").unwrap(), "{ran}");
+        let answer = run(&base, &[&arguments[..], &["--json"]].concat()).json(1);
+        let end = &answer["iterations"][0];
+        assert_eq!(format!("{}: {}", end["outcome"].as_str().unwrap(), end["reason"].as_str().unwrap()), expected);
+    };
+    check("echo one >&2; echo 'error: invalid API key' >&2; exit 3", &[], "error: exit code 3: error: invalid API key");
+    check("echo Working.; exit 3", &[], "error: exit code 3");
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    check(&format!("echo 'no {token}' >&2; exit 1"), &[], "error: exit code 1: no [redacted: github-token]");
+    check("sleep 600", &["--timeout", "1s"], "blocked: timed out after 1 s");
+    check("true", &[], "blocked: its answer is empty");
+    check("echo I am done.", &["--verify", "true"], "blocked: no <task-done> in its answer");
+    check(
+        "echo '<task-failed>t</task-failed>'; echo x",
+        &["--task-id", "t"],
+        "failed: the agent gave up without a report",
+    );
+    let report = "echo '<failure-report>\nwhat_tried: a\nwhy_failed: It is locked.\n</failure-report>\n<task-failed>t</task-failed>'";
+    check(report, &["--task-id", "t"], "failed: It is locked.");
+    check(done, &["--verify", "sh -c 'exit 101'"], "retried: `sh -c 'exit 101'` failed with exit code 101");
+    check(done, &["--verify", "sleep 600", "--verify-timeout", "1s"], "retried: `sleep 600` timed out after 1 s");
+    let other = "echo '<task-done>other</task-done>'";
+    check(other, &["--task-id", "t"], "blocked: line 1: <task-done> names the task `other`, and this one is `t`");
+    let limit = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
+    check(limit, &["--format", "claude"], "blocked: error_max_turns");
+}
+
+#[test]
 fn a_command_in_the_settings_is_named_as_such() {
     let base = TestBase::new();
     let check = |variable: &str, command: &str, expected: &str| {

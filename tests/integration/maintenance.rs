@@ -102,7 +102,7 @@ fn finished_entries_are_archived_and_restored() {
     assert_eq!(done.moved[2].to, ".ralph/archive/knowledge/events/2026-01-01-for-some-days.md");
     // Archived attempts are still shown, and count.
     let iteration = memory.begin(&Task::new("Write the parser"), &Run::named("run-2")).unwrap();
-    assert!(iteration.context.contains("attempted 2 time(s) before"), "{}", iteration.context);
+    assert!(iteration.context.contains("attempted 2 times before"), "{}", iteration.context);
     it.pass(30);
     assert_eq!(ids(&it.tend(Memory::prune)), [old.as_str()]);
     let back = memory.restore(&old).unwrap();

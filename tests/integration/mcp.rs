@@ -30,7 +30,7 @@ const TOOLS: [&str; 9] = [
 const LOCK_TIMEOUT_MS: u64 = 600_000;
 /// How often the program may list entries while the server ends: a second's worth of a machine that does nothing else, and
 /// no more of a busy one.
-const MOST_LISTS: usize = 40;
+const MOST_LISTS: usize = 400;
 
 /// A memory with two entries of knowledge and a failed attempt, all of which try to end a task.
 fn sample() -> TestBase {

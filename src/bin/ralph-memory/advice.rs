@@ -47,6 +47,8 @@ impl Advice {
                 },
                 "call read_entry to see its current text, and call again if needed",
             ),
+            Error::BudgetTooSmall { unit, least, .. } => larger_budget(unit, *least),
+            Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
             Error::Locked { .. } => both(
                 "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",
@@ -59,13 +61,7 @@ impl Advice {
             Error::Invalid { .. } => {
                 Advice { agent: Some("change that argument, and call again".to_owned()), person: None }
             }
-            Error::NotRecorded { root, kept, source } => {
-                let then = format!("`{}` records it", record_command(root, kept));
-                let first = Advice::of(source).person;
-                // Running the same command again gives no second answer of the agent.
-                let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
-                person(first.map_or_else(|| then.clone(), |first| format!("{first}; then {then}")))
-            }
+            Error::NotRecorded { root, kept, source } => not_recorded(root, kept, source),
             Error::NotKept { source, .. } => {
                 let then = "the attempt follows: put it into a file, which `ralph-memory record --kept FILE` \
                             takes later";
@@ -115,6 +111,27 @@ fn person(text: impl Into<String>) -> Advice {
 
 fn both(person: impl Into<String>, agent: impl Into<String>) -> Advice {
     Advice { person: Some(person.into()), agent: Some(agent.into()) }
+}
+
+fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {
+    let then = format!("`{}` records it", record_command(root, kept));
+    let first = Advice::of(source).person;
+    // Running the same command again gives no second answer of the agent.
+    let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
+    person(first.map_or_else(|| then.clone(), |first| format!("{first}; then {then}")))
+}
+
+fn larger_budget(unit: &str, least: usize) -> Advice {
+    let option = if unit == "tokens" { "--tokens" } else { "--budget" };
+    both(
+        format!("give `{option} {least}` or more, or leave the option out"),
+        format!("give a `max_characters` of {least} or more, or leave it out"),
+    )
+}
+
+fn supersedes_cycle(new: &str, link: &str) -> Advice {
+    let first = format!("if `{new}` is the one that holds, take it out of `supersedes` in `{link}` first");
+    both(first.clone(), format!("{first}, which a person does; else leave that id out"))
 }
 
 fn no_such_entry(similar: &[String]) -> Advice {

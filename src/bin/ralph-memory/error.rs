@@ -133,12 +133,14 @@ mod tests {
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
         check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
+        check(Error::BudgetTooSmall { text: "context", unit: "tokens", given: 1, least: 2 }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);
         check(Error::NoMemory { start: "a".into(), above: None }, Exit::NoMemory);
         check(Error::NewerFormat { path: "a".into(), found: 2, known: 1 }, Exit::Refused);
         check(Error::Uneditable { path: "a".into(), reason: "b".into() }, Exit::Refused);
         check(Error::Conflict { path: "a".into(), kept: None }, Exit::Refused);
         check(Error::OutsideRoot { path: "a".into() }, Exit::Refused);
+        check(Error::SupersedesCycle { new: "a".into(), old: "b".into(), link: "b".into() }, Exit::Refused);
         check(Error::ForeignOwner { path: "a".into(), owner: 1, user: 2 }, Exit::Refused);
         check(Error::Secret { what: "a", line: 1, pattern: "b", fingerprint: "c".into() }, Exit::Refused);
         check(Error::Locked { path: "a".into(), waited_ms: 1, holder: None }, Exit::Locked);

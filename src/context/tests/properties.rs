@@ -330,8 +330,10 @@ proptest! {
             knowledge: knowledge.clone(),
             recent,
             since: Some(DateTime::UNIX_EPOCH),
+            has_more: false,
         };
         let budget = if in_tokens { Budget::tokens(amount) } else { Budget::characters(amount) };
+        prop_assume!(context::check_budget(budget, by_tools).is_ok());
         let briefing = context::brief(&material, budget, by_tools);
         prop_assert!(budget.cost(&briefing.text) <= amount, "{}", briefing.text);
         prop_assert_eq!(defuse(&briefing.text), briefing.text.clone());
@@ -344,5 +346,9 @@ proptest! {
         // Nothing that fits whole is left out for want of room.
         let all = context::brief(&material, Budget::characters(1_000_000), by_tools);
         prop_assert_eq!(all.attempts.len(), material.open.len());
+        prop_assert!(!all.text.contains("More was left out"), "{}", all.text);
+        // What is left out is not passed over in silence.
+        let is_whole = briefing.text == all.text;
+        prop_assert_eq!(is_whole, !briefing.text.contains("More was left out for space"), "{}", briefing.text);
     }
 }

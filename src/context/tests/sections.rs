@@ -377,9 +377,9 @@ fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
         assert_eq!((count("ť"), count("š")), expected, "{text}");
     };
     check(100, 100, 3_000, (100, 100));
-    check(2_000, 2_000, 998, (191, 202));
-    check(2_000, 20, 998, (374, 20));
-    check(20, 2_000, 998, (20, 381));
+    check(2_000, 2_000, 993, (191, 202));
+    check(2_000, 20, 993, (374, 20));
+    check(20, 2_000, 993, (20, 381));
 }
 
 #[test]
@@ -397,6 +397,23 @@ fn a_suggestion_that_is_shorter_whole_than_cut_always_fits() {
 }
 
 #[test]
+fn only_approaches_that_failed_are_warned_of() {
+    use Outcome::{Blocked, Done, Error, Failed, Interrupted, Partial, Retried};
+    let check = |outcomes: &[Outcome], expected: &str| {
+        let attempts = (1..).zip(outcomes).map(|(number, outcome)| telling(number, *outcome, |_| {}));
+        let text = attempts_in(&of_task(attempts.collect()), room(3_000)).1;
+        let line = text.lines().find_map(|line| line.strip_prefix("This task has been attempted ")).unwrap();
+        assert_eq!(line, expected, "{outcomes:?}");
+    };
+    check(&[Error], "once before.");
+    check(&[Interrupted, Error, Done, Partial], "4 times before.");
+    for outcome in [Failed, Blocked, Retried] {
+        check(&[outcome], "once before. **Do not repeat these approaches.**");
+        check(&[outcome, Interrupted], "2 times before. **Do not repeat the approaches that failed.**");
+    }
+}
+
+#[test]
 fn feedback_is_cut_last() {
     let attempt = telling(1, Outcome::Failed, |attempt| {
         attempt.sections.tried = "tried ".repeat(100);
@@ -404,12 +421,12 @@ fn feedback_is_cut_last() {
         attempt.sections.feedback = "Please use the other table.".into();
     });
     let material = of_task(vec![attempt]);
-    for (amount, has_output) in [(3_000, true), (240, false), (215, false)] {
+    for (amount, has_output) in [(3_000, true), (235, false), (210, false)] {
         let text = attempts_in(&material, room(amount)).1;
         assert!(text.contains("\n- **Feedback from a person:** Please use the other table.\n"), "{text}");
         assert_eq!(text.contains("Error output"), has_output, "{text}");
     }
-    let text = attempts_in(&material, room(198)).1;
+    let text = attempts_in(&material, room(193)).1;
     assert!(text.contains("- **Feedback from a person:** Please use…\n\n_(truncated)_\n"), "{text}");
 }
 

@@ -7,6 +7,7 @@ use super::io::{RunEvent, RunIo};
 use super::iteration::RunningIteration;
 use super::options::{Assignment, RunEnd, RunOptions};
 use super::progress::RunProgress;
+use super::reason::reason;
 use super::recorder::Recorder;
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
@@ -105,13 +106,18 @@ impl<'a> RunLoop<'a> {
         .run();
         let (report, failed) = ended.inspect_err(|_| self.recorder.abandon(&iteration))?;
         let recorded = self.recorder.finish(&iteration, &report)?;
-        io.event(RunEvent::IterationEnded { duration: report.duration, recorded: &recorded });
+        let reason = reason(&report, &recorded, &self.memory.settings().allowed_secrets);
+        io.event(RunEvent::IterationEnded {
+            duration: report.duration,
+            recorded: &recorded,
+            reason: reason.as_deref(),
+        });
         for problem in &recorded.problems {
             io.event(RunEvent::Warning(&problem.to_string()));
         }
         self.report_unknown(iteration.number, &recorded.attempt.head, io);
         let outcome = recorded.outcome;
-        progress.note(task, iteration, report.duration, recorded);
+        progress.note(task, iteration, (report.duration, reason), recorded);
         if let Some(error) = failed {
             return Err(error);
         }

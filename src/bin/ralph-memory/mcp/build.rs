@@ -91,7 +91,7 @@ impl Build {
             return Err(unfit("the task is missing".to_owned(), "give `task`, or no argument for a briefing"));
         }
         let budget = self.max_characters.map(Budget::characters);
-        let briefing = memory.briefing(&BriefingRequest { budget, by_tools: true });
+        let briefing = memory.briefing(&BriefingRequest { budget, by_tools: true })?;
         Ok(Built {
             context: briefing.text,
             entries: shown::ids(&briefing.entries),

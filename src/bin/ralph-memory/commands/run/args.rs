@@ -13,6 +13,9 @@ use crate::error::UsageError;
 use crate::parse::{self, OutputFormat};
 
 /// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
+///
+/// A task is done when its agent reports `<task-done>` and the command of `--verify`, if there is one, exits with 0. The
+/// line at the end of an iteration says why its task is not done.
 #[derive(Debug, Clone, clap::Args)]
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
@@ -72,8 +75,8 @@ pub(crate) struct RunArgs {
     /// The command of the agent [default: the setting `run.agent` of your own settings]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) agent: Option<String>,
-    /// The command that says whether a task is done: its exit code is 0 [default: the setting `run.verify`;
-    /// without one the agent's word counts]
+    /// The command that confirms that a task is done, if its agent reports `<task-done>`: its exit code is 0 [default: the
+    /// setting `run.verify`; without one the agent's word counts]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) verify: Option<String>,
     /// The command that summarises an iteration, for `llm-summarized` and `hybrid` [default: the setting

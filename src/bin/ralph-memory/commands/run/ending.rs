@@ -112,6 +112,7 @@ mod tests {
         RunIteration {
             number: 1,
             outcome: Outcome::Blocked,
+            reason: None,
             model: "sonnet".into(),
             cost_usd: None,
             duration: Duration::from_secs(1),

@@ -52,7 +52,7 @@ pub(crate) struct Live {
 
 /// How an iteration ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct IterationEnd {
+pub(crate) struct IterationEnd<'a> {
     /// Its outcome.
     pub(crate) outcome: Outcome,
     /// How long it took.
@@ -63,11 +63,13 @@ pub(crate) struct IterationEnd {
     pub(crate) tokens: Option<u64>,
     /// How many of its agent's sigils were refused.
     pub(crate) refused: usize,
+    /// Why its task is not done.
+    pub(crate) reason: Option<&'a str>,
 }
 
-impl IterationEnd {
+impl IterationEnd<'_> {
     /// Returns the display of a recorded attempt.
-    pub(super) fn of(duration: Duration, recorded: &Recorded) -> IterationEnd {
+    pub(super) fn of<'a>(duration: Duration, recorded: &Recorded, reason: Option<&'a str>) -> IterationEnd<'a> {
         let head = &recorded.attempt.head;
         IterationEnd {
             outcome: recorded.outcome,
@@ -75,6 +77,7 @@ impl IterationEnd {
             cost_usd: head.cost_usd,
             tokens: head.tokens(),
             refused: recorded.refused.len(),
+            reason,
         }
     }
 }
@@ -130,7 +133,7 @@ impl Live {
     }
 
     /// Shows how the iteration ended.
-    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &IterationEnd) {
+    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &IterationEnd<'_>) {
         self.clear();
         if self.visibility == Visibility::Nothing {
             return;
@@ -144,6 +147,9 @@ impl Live {
         }
         if ended.refused > 0 {
             let _ = write!(line, " · {} not taken over", ended.refused);
+        }
+        if let Some(reason) = ended.reason {
+            let _ = write!(line, " · {}", one_line(reason));
         }
         let _ = writeln!(err, "{line}");
     }
@@ -275,6 +281,7 @@ mod tests {
                 cost_usd: None,
                 tokens: Some(12_340),
                 refused: 2,
+                reason: None,
             },
         );
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
@@ -295,12 +302,13 @@ mod tests {
             cost_usd: Some(0.314),
             tokens: Some(12_340),
             refused: 0,
+            reason: Some("`cargo test` failed\u{1b} with exit code 101"),
         };
         live.end(&mut err, &ended);
         live.begin(&mut err, 4, None, "opus");
         assert_eq!(
             String::from_utf8(err).unwrap(),
-            "iteration 3 of 10 · son\\u{1b}net\niteration 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31\niteration 4 · opus\n"
+            "iteration 3 of 10 · son\\u{1b}net\niteration 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31 · `cargo test` failed\\u{1b} with exit code 101\niteration 4 · opus\n"
         );
     }
 
@@ -313,7 +321,7 @@ mod tests {
         let duration = Duration::from_secs(1);
         live.end(
             &mut err,
-            &IterationEnd { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0 },
+            &IterationEnd { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0, reason: None },
         );
         assert_eq!(String::from_utf8(err).unwrap(), "");
     }

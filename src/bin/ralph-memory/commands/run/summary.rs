@@ -22,6 +22,9 @@ pub(crate) struct RunSummary {
     /// How many iterations there were.
     #[serde(rename = "iteration_count")]
     pub(crate) iterations: usize,
+    /// How each of them ended, in order.
+    #[serde(rename = "iterations")]
+    pub(crate) ends: Vec<EndAnswer>,
     /// How many of them ended in which way.
     pub(crate) outcomes: BTreeMap<&'static str, usize>,
     /// The number of iterations of each model.
@@ -47,6 +50,36 @@ pub(crate) struct RunSummary {
     pub(crate) maintenance: Option<MaintenanceReport>,
 }
 
+/// The end of an iteration in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct EndAnswer {
+    /// Its number in the run.
+    number: u32,
+    /// How it ended.
+    outcome: &'static str,
+    /// Why its task is not done, where the outcome does not say it all.
+    reason: Option<String>,
+    /// The model that worked on it.
+    model: String,
+    /// Its cost in US dollars, if known.
+    cost_usd: Option<f64>,
+    /// How long the agent worked, in seconds.
+    duration_secs: f64,
+}
+
+impl EndAnswer {
+    fn of(iteration: &RunIteration) -> EndAnswer {
+        EndAnswer {
+            number: iteration.number,
+            outcome: iteration.outcome.as_str(),
+            reason: iteration.reason.clone(),
+            model: iteration.model.clone(),
+            cost_usd: iteration.cost_usd,
+            duration_secs: iteration.duration.as_secs_f64(),
+        }
+    }
+}
+
 /// The JSON form of the summary.
 #[derive(Serialize)]
 struct RunAnswer<'a> {
@@ -63,6 +96,7 @@ impl RunSummary {
             run_id: run_id.to_owned(),
             tasks,
             iterations: iterations.len(),
+            ends: iterations.iter().map(EndAnswer::of).collect(),
             outcomes: BTreeMap::new(),
             models: BTreeMap::new(),
             cost_usd: None,
@@ -171,6 +205,7 @@ mod tests {
         RunIteration {
             number,
             outcome,
+            reason: (outcome == Outcome::Failed).then(|| "the table is locked".to_owned()),
             model: model.into(),
             cost_usd,
             duration: Duration::from_millis(40_500),
@@ -215,10 +250,21 @@ run-1a2b3c4d  done
 
     #[test]
     fn a_program_gets_everything() {
+        let end = |number: u32, outcome: &str, reason: Option<&str>, model: &str, cost_usd: Option<f64>| {
+            serde_json::json!({
+                "number": number, "outcome": outcome, "reason": reason, "model": model, "cost_usd": cost_usd,
+                "duration_secs": 40.5,
+            })
+        };
         let expected = serde_json::json!({
             "run_id": "run-1a2b3c4d",
             "tasks": [{"id": "t-1", "title": "Add the tables", "iteration_count": 3, "done": true}],
             "iteration_count": 3,
+            "iterations": [
+                end(1, "failed", Some("the table is locked"), "haiku", Some(0.25)),
+                end(2, "retried", None, "sonnet", None),
+                end(3, "done", None, "sonnet", Some(0.25)),
+            ],
             "outcomes": {"done": 1, "failed": 1, "retried": 1},
             "models": {"haiku": 1, "sonnet": 2},
             "cost_usd": 0.5,

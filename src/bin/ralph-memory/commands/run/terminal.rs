@@ -45,8 +45,8 @@ impl RunIo for Terminal<'_> {
             RunEvent::Verifying => self.live.line("verifying"),
             RunEvent::Stopping => self.live.line("stopping; Ctrl-C again ends everything at once"),
             RunEvent::TimedOut => self.live.line("stopping: the time limit is reached"),
-            RunEvent::IterationEnded { duration, recorded } => {
-                self.live.end(self.err, &IterationEnd::of(duration, recorded));
+            RunEvent::IterationEnded { duration, recorded, reason } => {
+                self.live.end(self.err, &IterationEnd::of(duration, recorded, reason));
             }
             RunEvent::CostUnknown { number } => self.warn(&uncounted(number, "cost", "--max-cost")),
             RunEvent::TokensUnknown { number } => self.warn(&uncounted(number, "tokens", "--max-tokens")),
