@@ -28,7 +28,7 @@ const TOOLS: [&str; 9] = [
 ];
 /// How long calls of the server would wait for a lock, in milliseconds. It must end in a fraction of that.
 const LOCK_TIMEOUT_MS: u64 = 600_000;
-/// How often the program may list entries while the server ends: a second's worth of a machine that does nothing else, and
+/// How often the program may list entries while the server ends: a few seconds' worth of a machine that does nothing else, and
 /// no more of a busy one.
 const MOST_LISTS: usize = 400;
 
