@@ -6,10 +6,8 @@
 use std::path::Path;
 use std::{fs, io};
 
-use rustix::fs::{AtFlags, renameat, statat};
-
 use super::folder::Folder;
-use super::temp::{Durability, Temp};
+use super::outside::replace_in;
 
 /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`. Its mode stays the same, and so does
 /// its owner if the system allows it. Returns `false`, and changes nothing, if it no longer contains `expected`.
@@ -22,14 +20,5 @@ use super::temp::{Durability, Temp};
 pub(crate) fn replace_file(path: &Path, expected: &[u8], new: &[u8]) -> io::Result<bool> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = Folder::open_root(path.parent().unwrap_or(Path::new("/")))?;
-    let like = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let temp = Temp::write(&folder, new, Some(&like), Durability::Synced)?;
-    if fs::read(path)? != expected {
-        return Ok(false);
-    }
-    renameat(&folder, temp.name(), &folder, name)?;
-    temp.keep();
-    // The file is in place; the rest depends on the system.
-    let _ = folder.sync();
-    Ok(true)
+    replace_in(&folder, name, new, || Ok(fs::read(path)? == expected))
 }

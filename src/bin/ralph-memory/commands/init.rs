@@ -2,7 +2,9 @@
 
 use ralph_memory::Memory;
 use ralph_memory::memory::Initialised;
+use ralph_memory::setup::SetupScope;
 
+use crate::commands::setup;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -55,6 +57,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     }
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;
+        return Ok(Exit::Done);
+    }
+    let clients = setup::in_project(root)?.found(SetupScope::Project);
+    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
+    if !names.is_empty() {
+        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", names.join(", ")))?;
     }
     Ok(Exit::Done)
 }

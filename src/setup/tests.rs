@@ -1,0 +1,1 @@
+//! Set-up as a whole, in temporary folders.
