@@ -219,11 +219,16 @@ impl<'a> Parsed<'a> {
             allow_extended_string_escapes: false,
         };
         let parsed = parse_to_ast(text, &collect, &options).map_err(|error| error.to_string())?;
-        match parsed.value {
-            None | Some(Value::Object(_)) => {}
-            Some(_) => return Err("it is not an object".to_owned()),
+        let tokens = parsed.tokens.unwrap_or_default();
+        // The parser lets comments pass that it collects.
+        if let Some(comment) = tokens.iter().find(|token| !comments && is_comment(&token.token)) {
+            let line = text[..comment.range.start].matches('\n').count() + 1;
+            return Err(format!("Comments are not allowed on line {line}"));
         }
-        Ok(Parsed { text, value: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
+        match parsed.value {
+            None | Some(Value::Object(_)) => Ok(Parsed { text, value: parsed.value, tokens }),
+            Some(_) => Err("it is not an object".to_owned()),
+        }
     }
 
     /// Returns one step of the file's indentation.

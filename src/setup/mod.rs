@@ -45,9 +45,6 @@ mod table;
 mod toml_config;
 mod yaml;
 
-#[cfg(test)]
-mod tests;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -250,7 +250,7 @@ impl Setup {
                 done.insert(location.clone());
                 match draft.remove(&location, shown.clone(), client, &file.content) {
                     Ok(Removal::Edited) => edited.push(shown),
-                    Ok(Removal::Done) => {}
+                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location),
                     Err(reason) => return Err(unusable(shown, &reason)),
                 }
             }
@@ -351,6 +351,17 @@ impl Setup {
                 break;
             }
             draft.record.folders.insert((location.root.clone(), folder.to_owned()));
+            above = folder;
+        }
+    }
+
+    /// Lets the folders of set-up's own name go with a file of which there is no record.
+    fn remember_own_folders(draft: &mut Draft, location: &Location) {
+        let mut above = location.path.as_str();
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            if folder.split('/').any(|part| part == "ralph-memory") {
+                draft.record.folders.insert((location.root.clone(), folder.to_owned()));
+            }
             above = folder;
         }
     }

@@ -83,8 +83,10 @@ pub(super) fn without(text: &str) -> Result<Option<String>, String> {
     let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let own = depth(line);
     let after = start + line.len();
-    let rest = lines(&text[after..]).find(|(_, line)| !is_blank(line) && depth(line) <= own);
-    let stop = rest.map_or(text.len(), |(at, _)| after + at);
+    // Empty lines and comments behind it belong to what follows.
+    let below_it = lines(&text[after..]).take_while(|(_, line)| is_blank(line) || depth(line) > own);
+    let last = below_it.filter(|(_, line)| !is_blank(line)).last();
+    let stop = last.map_or(after, |(at, line)| after + at + line.len());
     let mut shorter = format!("{}{}", &text[..start], &text[stop..]);
     if parse(&shorter)?.get(SERVERS).is_some_and(serde_yaml::Value::is_null) {
         shorter = format!("{}{}", &shorter[..header], &shorter[below..]);

@@ -15,8 +15,9 @@ fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 18] = [
+const COMPLETE: [&[&str]; 19] = [
     &["init"],
+    &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
     &["note", "--event", "decision", "--summary", "One table per kind."],
     &["search", "nightly"],

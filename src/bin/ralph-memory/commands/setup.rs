@@ -118,7 +118,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if ui.json {
         let SetupPlan { clients, files, problems, steps, .. } = &done;
         let is_complete = (writes || done.is_empty()) && !clients.is_empty();
-        let connected = !args.remove && !is_refused && is_complete;
+        let is_certain = problems.iter().all(|problem| problem.code == CONNECTED);
+        let connected = !args.remove && is_certain && is_complete;
         ui.json(SetupAnswer { scope: args.scope, clients, files, written: writes, connected, steps }, problems)?;
     } else {
         if writes {

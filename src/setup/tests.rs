@@ -1,1 +1,0 @@
-//! Set-up as a whole, in temporary folders.
