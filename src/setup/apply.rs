@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::plan::{PlannedAction, PlannedFile, SetupPlan};
+use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
 use super::{Setup, SetupScope};
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::client::SetupClient;
 use super::insertion::{Insertion, insert, take_out};
 use super::json::{self, Mark, Presence, Want};
-use super::locate::Location;
+use super::locate::ClientPlace;
 use super::record::{FileRecord, SetupRecord, fingerprint};
 use super::table::Content;
 use super::{block, toml_config, yaml};
@@ -38,7 +38,7 @@ pub(super) struct DraftFile {
 /// All files that are being planned, and the record as it will be.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
-    pub(super) files: BTreeMap<Location, DraftFile>,
+    pub(super) files: BTreeMap<ClientPlace, DraftFile>,
     pub(super) record: SetupRecord,
     /// The record as it is.
     pub(super) known: SetupRecord,
@@ -58,7 +58,7 @@ impl Draft {
     /// # Errors
     ///
     /// Why it cannot be used.
-    pub(super) fn file(&mut self, location: &Location, shown: PathBuf) -> Result<&mut DraftFile, String> {
+    pub(super) fn file(&mut self, location: &ClientPlace, shown: PathBuf) -> Result<&mut DraftFile, String> {
         if !self.files.contains_key(location) {
             let original = read(location)?;
             let current = original.clone();
@@ -75,7 +75,7 @@ impl Draft {
     /// Why it cannot be added.
     pub(super) fn add(
         &mut self,
-        location: &Location,
+        location: &ClientPlace,
         shown: PathBuf,
         client: SetupClient,
         content: &Content,
@@ -147,7 +147,7 @@ impl Draft {
     /// Why it cannot be taken out.
     pub(super) fn remove(
         &mut self,
-        location: &Location,
+        location: &ClientPlace,
         shown: PathBuf,
         client: SetupClient,
         content: &Content,
@@ -253,7 +253,7 @@ impl DraftFile {
                 Ok((self.make(vec![insertion]), None))
             }
             block::BlockState::Outdated(range) => {
-                self.lacks.push("the present instructions".to_owned());
+                self.lacks.push("the current instructions".to_owned());
                 let whole = self.current.clone().unwrap_or_default();
                 let mark = &whole[..whole.len() - self.text().len()];
                 let updated = format!("{mark}{}", block::updated(self.text(), range));
@@ -273,7 +273,7 @@ impl DraftFile {
             Some(there) if is_own_file(there) => return Ok(None),
             Some(_) => return Err("there is another file of this name".to_owned()),
         }
-        self.lacks.push(if self.current.is_some() { "the present version" } else { "the file" }.to_owned());
+        self.lacks.push(if self.current.is_some() { "the current version" } else { "the file" }.to_owned());
         self.current = Some(text.to_owned());
         Ok(Some(vec![Insertion::new(0, text)]))
     }
@@ -333,7 +333,7 @@ fn described(want: &Want) -> Option<String> {
     }
 }
 
-fn read(location: &Location) -> Result<Option<String>, String> {
+fn read(location: &ClientPlace) -> Result<Option<String>, String> {
     let folder = OutsideFolder::open(&location.root).map_err(|error| error.to_string())?;
     match folder.read(&location.path, MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned()),
@@ -345,7 +345,7 @@ fn read(location: &Location) -> Result<Option<String>, String> {
     }
 }
 
-fn is_read_only(location: &Location) -> Result<bool, String> {
+fn is_read_only(location: &ClientPlace) -> Result<bool, String> {
     let read_only = OutsideFolder::open(&location.root).and_then(|folder| folder.is_read_only(&location.path));
     match read_only {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

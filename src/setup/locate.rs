@@ -32,12 +32,12 @@ pub(super) struct Bases {
 
 /// A file's place: a folder without links, and the path below it, in which nothing that exists is a link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Location {
+pub(super) struct ClientPlace {
     pub(super) root: PathBuf,
     pub(super) path: String,
 }
 
-impl Location {
+impl ClientPlace {
     pub(super) fn full(&self) -> PathBuf {
         self.root.join(&self.path)
     }
@@ -87,7 +87,7 @@ impl Bases {
     /// # Errors
     ///
     /// Why the place must not, or cannot, be used.
-    pub(super) fn locate(&self, base: Base, path: &str) -> Result<Location, String> {
+    pub(super) fn locate(&self, base: Base, path: &str) -> Result<ClientPlace, String> {
         let (folder, path) = self.start(base, path).ok_or("the variable HOME is not set to a full path")?;
         let canonical = |folder: &Path| {
             folder.canonicalize().map_err(|error| format!("the folder `{}` cannot be used: {error}", folder.display()))
@@ -121,7 +121,7 @@ impl Bases {
             return Err("a link in its path leads into `.git`".to_owned());
         }
         let path = below.to_str().ok_or("its path is not UTF-8")?.to_owned();
-        Ok(Location { root, path })
+        Ok(ClientPlace { root, path })
     }
 }
 

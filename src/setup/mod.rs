@@ -34,12 +34,15 @@ mod client;
 mod config_value;
 mod draft;
 mod hook_line;
+mod hooks;
 mod insertion;
 mod json;
 mod locate;
 mod plan;
+mod planned;
 mod program;
 mod record;
+mod registered;
 mod status;
 mod table;
 mod toml_config;
@@ -52,7 +55,7 @@ use serde::Serialize;
 
 pub use self::client::SetupClient;
 use self::locate::Bases;
-pub use self::plan::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
+pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
 use crate::iterations::StateFolders;
 
@@ -97,6 +100,18 @@ pub struct SetupOptions {
 }
 
 /// What set-up knows of its surroundings: the folders, this program, and what the environment says.
+///
+/// ```
+/// use ralph_memory::memory::StateFolders;
+/// use ralph_memory::setup::{Setup, SetupClient, SetupScope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let project = folder.path();
+/// std::fs::write(project.join("opencode.jsonc"), "{}\n")?;
+/// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), StateFolders::default(), &|_| None);
+/// assert_eq!(setup.found(SetupScope::Project), [SetupClient::OpenCode]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Setup {
     bases: Bases,

@@ -5,101 +5,18 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use similar::TextDiff;
 
 use super::client::SetupClient;
 use super::draft::{Draft, Removal};
-use super::json::Presence;
-use super::locate::{Base, Location};
+use super::locate::{Base, ClientPlace};
+use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
 use super::status::ClaudeSettings;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
-use super::{Setup, SetupOptions, SetupScope, json, toml_config, yaml};
+use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Problem, Result};
-
-/// What happens to a file.
-///
-/// ```
-/// use ralph_memory::setup::PlannedAction;
-/// assert_eq!(serde_json::to_string(&PlannedAction::Create)?, "\"create\"");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PlannedAction {
-    /// It is created.
-    Create,
-    /// It is there, and gets or loses what is set-up's.
-    Edit,
-    /// It is deleted: nothing but set-up's own is in it.
-    Delete,
-    /// It is as it should be.
-    Keep,
-}
-
-/// A file of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlannedFile {
-    /// The file: relative to the project if it is in there.
-    pub path: PathBuf,
-    /// The clients that use it.
-    pub clients: Vec<SetupClient>,
-    /// What happens to it.
-    pub action: PlannedAction,
-    /// What it lacks, in words.
-    pub lacks: Vec<String>,
-    /// The change as a unified diff; empty if it stays as it is.
-    pub diff: String,
-    #[serde(skip)]
-    pub(super) location: Location,
-    #[serde(skip)]
-    pub(super) before: Option<String>,
-    #[serde(skip)]
-    pub(super) after: Option<String>,
-}
-
-/// Something that only a person can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct SetupStep {
-    /// The client.
-    pub client: SetupClient,
-    /// What to do in it, as an imperative.
-    pub step: &'static str,
-}
-
-/// What a set-up or a removal will do.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct SetupPlan {
-    /// All files that were looked at, in order of their paths.
-    pub files: Vec<PlannedFile>,
-    /// The clients that are not refused.
-    pub clients: Vec<SetupClient>,
-    /// An error for each client that is refused, and warnings.
-    pub problems: Vec<Problem>,
-    /// What only a person can do, once the plan is applied.
-    pub steps: Vec<SetupStep>,
-    pub(super) scope: SetupScope,
-    pub(super) record: SetupRecord,
-    pub(super) is_removal: bool,
-}
-
-impl SetupPlan {
-    /// Returns whether all clients are connected, by these files or in another way, and nothing is doubtful.
-    pub fn is_connected(&self) -> bool {
-        self.is_empty() && self.problems.iter().all(|problem| problem.code == CONNECTED)
-    }
-
-    /// Returns whether it changes no file.
-    pub fn is_empty(&self) -> bool {
-        self.files.iter().all(|file| file.action == PlannedAction::Keep)
-    }
-}
-
-/// The code of a client that is connected in another way.
-const CONNECTED: &str = "connected-otherwise";
 
 /// Why a client is refused.
 struct Refused {
@@ -266,7 +183,7 @@ impl Setup {
     fn is_shared(
         &self,
         draft: &Draft,
-        location: &Location,
+        location: &ClientPlace,
         scope: SetupScope,
         removed: &BTreeSet<SetupClient>,
     ) -> bool {
@@ -280,40 +197,6 @@ impl Setup {
                 |file: &ClientFile| self.bases.locate(file.base, self.chosen(file)).is_ok_and(|used| used == *location);
             table.iter().any(uses) && table.iter().any(|file| self.has_server(file))
         })
-    }
-
-    /// Returns whether a file registers the server.
-    pub(super) fn has_server(&self, file: &ClientFile) -> bool {
-        let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return false };
-        let mut draft = Draft::default();
-        let Ok(found) = draft.file(&location, PathBuf::new()) else { return false };
-        let text = found.original.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
-        match &file.content {
-            Content::Json { comments, wants } => {
-                let server = wants.iter().find(|want| want.mark == json::Mark::Server);
-                server.is_some_and(|want| matches!(json::presence(text, *comments, want), Ok(Presence::Present(_))))
-            }
-            Content::Toml { .. } => matches!(toml_config::presence(text), Ok(Presence::Present(_))),
-            Content::Yaml { .. } => matches!(yaml::presence(text), Ok(Presence::Present(_))),
-            _ => false,
-        }
-    }
-
-    /// Returns which of a file's paths is used.
-    pub(super) fn chosen(&self, file: &ClientFile) -> &'static str {
-        if matches!(file.content, Content::ClaudeBlock) {
-            let own = file.paths[0];
-            let text = std::fs::read_to_string(self.bases.shown(file.base, own)).ok();
-            // Claude Code reads `AGENTS.md` by itself only if there is no `CLAUDE.md`.
-            let imports =
-                |text: &String| text.split_whitespace().any(|word| word == "@AGENTS.md" || word == "@./AGENTS.md");
-            return if self.bases.exists(file.base, own) && !text.as_ref().is_some_and(imports) {
-                own
-            } else {
-                "AGENTS.md"
-            };
-        }
-        file.paths.iter().copied().find(|path| self.bases.exists(file.base, path)).unwrap_or(file.paths[0])
     }
 
     /// Refuses to wire Claude Code twice: the plugin's hooks and those of the settings would both run.
@@ -344,7 +227,7 @@ impl Setup {
         }
     }
 
-    fn remember_folders(draft: &mut Draft, location: &Location) {
+    fn remember_folders(draft: &mut Draft, location: &ClientPlace) {
         let mut above = location.path.as_str();
         while let Some((folder, _)) = above.rsplit_once('/') {
             if location.root.join(folder).exists() {
@@ -356,7 +239,7 @@ impl Setup {
     }
 
     /// Lets the folders of set-up's own name go with a file of which there is no record.
-    fn remember_own_folders(draft: &mut Draft, location: &Location) {
+    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace) {
         let mut above = location.path.as_str();
         while let Some((folder, _)) = above.rsplit_once('/') {
             if folder.split('/').any(|part| part == "ralph-memory") {

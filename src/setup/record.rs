@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use super::SetupScope;
 use super::client::SetupClient;
 use super::insertion::Insertion;
-use super::locate::Location;
+use super::locate::ClientPlace;
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
 use crate::store::{private_names, read_if_begins, write_private};
@@ -101,6 +101,9 @@ impl SetupRecord {
                     return Ok(());
                 }
                 Err(source) => {
+                    for made in state.ancestors().take(record.own_folders.len() - self.own_folders.len()) {
+                        let _ = fs::remove_dir(made);
+                    }
                     failed.get_or_insert(Error::Io { action: "write", path: state.join(&name), source });
                 }
             }
@@ -129,7 +132,7 @@ impl SetupRecord {
     }
 
     /// Returns the record of a file.
-    pub(super) fn of(&self, location: &Location) -> Option<&FileRecord> {
+    pub(super) fn of(&self, location: &ClientPlace) -> Option<&FileRecord> {
         self.files.iter().find(|file| file.is_at(location))
     }
 
@@ -139,12 +142,12 @@ impl SetupRecord {
         self.files.push(record);
     }
 
-    pub(super) fn forget(&mut self, location: &Location) {
+    pub(super) fn forget(&mut self, location: &ClientPlace) {
         self.files.retain(|file| !file.is_at(location));
     }
 
     /// Notes that a client no longer uses a file that others use.
-    pub(super) fn leave(&mut self, location: &Location, client: SetupClient) {
+    pub(super) fn leave(&mut self, location: &ClientPlace, client: SetupClient) {
         for file in self.files.iter_mut().filter(|file| file.is_at(location)) {
             file.clients.remove(client.as_str());
         }
@@ -152,9 +155,9 @@ impl SetupRecord {
     }
 
     /// Returns the places of the files that a client uses.
-    pub(super) fn places_of(&self, client: SetupClient) -> Vec<Location> {
+    pub(super) fn places_of(&self, client: SetupClient) -> Vec<ClientPlace> {
         let of_client = self.files.iter().filter(|file| file.clients.contains(client.as_str()));
-        of_client.map(|file| Location { root: file.root.clone(), path: file.path.clone() }).collect()
+        of_client.map(|file| ClientPlace { root: file.root.clone(), path: file.path.clone() }).collect()
     }
 
     /// Groups the recorded folders by depth, the deepest first.
@@ -173,7 +176,7 @@ impl FileRecord {
         self.clients.contains(client.as_str())
     }
 
-    fn is_at(&self, location: &Location) -> bool {
+    fn is_at(&self, location: &ClientPlace) -> bool {
         self.root == location.root && self.path == location.path
     }
 }

@@ -6,6 +6,9 @@
 use super::client::SetupClient;
 use super::config_value::ConfigValue;
 use super::hook_line::{HookEvent, hook_line};
+use super::hooks::{
+    CLAUDE, CODEX, COPILOT, CURSOR, DEVIN, GEMINI, GOOSE, HookForm, Hooks, HooksVersion, KIRO, QWEN, VSCODE,
+};
 use super::json::{Mark, Want};
 use super::locate::Base;
 use super::{SetupOptions, SetupScope};
@@ -58,96 +61,8 @@ enum ServerForm {
     Copilot,
 }
 
-/// The form of a hook's entry.
-#[derive(Debug, Clone, Copy)]
-enum HookForm {
-    /// A group with a list of handlers, as in Claude Code.
-    Group,
-    /// As in Cursor.
-    Flat,
-    /// As in VS Code.
-    Command,
-    /// As in the Copilot CLI.
-    Bash,
-    /// A list of all hooks with their triggers, as in Kiro.
-    Trigger,
-}
-
-/// The version that a file of hooks names.
-#[derive(Debug, Clone, Copy)]
-enum Version {
-    Number,
-    /// As in Kiro.
-    Name,
-}
-
-/// The hooks of a client: the list of events with its names for them and their limits, in the client's unit.
-struct Hooks {
-    form: HookForm,
-    agent: Option<&'static str>,
-    /// The key that holds the events; the root if there is none.
-    key: Option<&'static str>,
-    events: &'static [(HookEvent, &'static str, u32)],
-}
-
-use HookEvent::{Prompt, SessionEnd, SessionStart, Stop};
-
-const CLAUDE_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10),
-    (Prompt, "UserPromptSubmit", 10),
-    (Stop, "Stop", 10),
-    (SessionEnd, "SessionEnd", 10),
-];
-/// Codex gives the last one 3 s at most.
-const CODEX_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10),
-    (Prompt, "UserPromptSubmit", 10),
-    (Stop, "Stop", 10),
-    (SessionEnd, "SessionEnd", 3),
-];
-const CURSOR_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "sessionStart", 10), (Stop, "stop", 10), (SessionEnd, "sessionEnd", 10)];
-const COPILOT_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "sessionStart", 10), (Stop, "agentStop", 10), (SessionEnd, "sessionEnd", 10)];
-const VSCODE_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "SessionStart", 10), (Prompt, "UserPromptSubmit", 10), (Stop, "Stop", 10)];
-/// In milliseconds.
-const GEMINI_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10_000),
-    (Prompt, "BeforeAgent", 10_000),
-    (Stop, "AfterAgent", 10_000),
-    (SessionEnd, "SessionEnd", 10_000),
-];
-/// In milliseconds.
-const QWEN_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10_000),
-    (Prompt, "UserPromptSubmit", 10_000),
-    (Stop, "Stop", 10_000),
-    (SessionEnd, "SessionEnd", 10_000),
-];
-
-const fn hooks(
-    form: HookForm,
-    agent: Option<&'static str>,
-    key: Option<&'static str>,
-    events: &'static [(HookEvent, &'static str, u32)],
-) -> Hooks {
-    Hooks { form, agent, key, events }
-}
-
-const CLAUDE: Hooks = hooks(HookForm::Group, None, Some("hooks"), CLAUDE_EVENTS);
-const CODEX: Hooks = hooks(HookForm::Group, Some("codex"), Some("hooks"), CODEX_EVENTS);
-const CURSOR: Hooks = hooks(HookForm::Flat, None, Some("hooks"), CURSOR_EVENTS);
-const COPILOT: Hooks = hooks(HookForm::Bash, Some("copilot"), Some("hooks"), COPILOT_EVENTS);
-const VSCODE: Hooks = hooks(HookForm::Command, Some("vscode"), Some("hooks"), VSCODE_EVENTS);
-const GEMINI: Hooks = hooks(HookForm::Group, Some("gemini"), Some("hooks"), GEMINI_EVENTS);
-const QWEN: Hooks = hooks(HookForm::Group, Some("qwen"), Some("hooks"), QWEN_EVENTS);
-const KIRO: Hooks = hooks(HookForm::Trigger, Some("kiro"), Some("hooks"), CLAUDE_EVENTS);
-const DEVIN: Hooks = hooks(HookForm::Group, Some("devin"), None, CLAUDE_EVENTS);
-const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), Some("hooks"), CLAUDE_EVENTS);
-
 /// What a row is made with.
-struct Row<'a> {
+struct ClientRow<'a> {
     program: &'a str,
     options: SetupOptions,
 }
@@ -156,14 +71,14 @@ struct Row<'a> {
 pub(super) fn files(client: SetupClient, scope: SetupScope, program: &str, options: SetupOptions) -> Vec<ClientFile> {
     // What is committed must work on every machine.
     let program = if scope == SetupScope::Project { PROGRAM } else { program };
-    let row = Row { program, options };
+    let row = ClientRow { program, options };
     match scope {
         SetupScope::Project => row.of_project(client),
         SetupScope::User => row.of_user(client),
     }
 }
 
-impl Row<'_> {
+impl ClientRow<'_> {
     fn of_project(&self, client: SetupClient) -> Vec<ClientFile> {
         use Base::Project as P;
         use ServerForm::{Copilot, OpenCode, Plain, Stdio};
@@ -183,7 +98,7 @@ impl Row<'_> {
             ],
             SetupClient::Cursor => vec![
                 self.server(P, &[".cursor/mcp.json"], true, servers, Plain),
-                self.hooks(P, &[".cursor/hooks.json"], &CURSOR, Some(Version::Number)),
+                self.hooks(P, &[".cursor/hooks.json"], &CURSOR, Some(HooksVersion::Number)),
                 block(),
                 skill(),
             ],
@@ -195,13 +110,13 @@ impl Row<'_> {
             ],
             SetupClient::Copilot => vec![
                 self.server(P, &[".github/mcp.json"], true, servers, Copilot),
-                self.hooks(P, &[".github/hooks/ralph-memory.json"], &COPILOT, Some(Version::Number)),
+                self.hooks(P, &[".github/hooks/ralph-memory.json"], &COPILOT, Some(HooksVersion::Number)),
                 block(),
                 skill(),
             ],
             SetupClient::VsCode => vec![
                 self.server(P, &[".vscode/mcp.json"], true, "servers", Stdio),
-                self.hooks(P, &[".github/hooks/ralph-memory-vscode.json"], &VSCODE, Some(Version::Number)),
+                self.hooks(P, &[".github/hooks/ralph-memory-vscode.json"], &VSCODE, Some(HooksVersion::Number)),
                 block(),
                 skill(),
             ],
@@ -228,7 +143,7 @@ impl Row<'_> {
             ],
             SetupClient::Kiro => vec![
                 self.server(P, &[".kiro/settings/mcp.json"], true, servers, Plain),
-                self.hooks(P, &[".kiro/hooks/ralph-memory.json"], &KIRO, Some(Version::Name)),
+                self.hooks(P, &[".kiro/hooks/ralph-memory.json"], &KIRO, Some(HooksVersion::Name)),
                 block(),
                 skill_at(P, &[".kiro/skills/ralph-memory/SKILL.md"]),
             ],
@@ -261,7 +176,7 @@ impl Row<'_> {
             ],
             SetupClient::Cursor => vec![
                 self.server(Home, &[".cursor/mcp.json"], true, servers, Plain),
-                self.hooks(Home, &[".cursor/hooks.json"], &CURSOR, Some(Version::Number)),
+                self.hooks(Home, &[".cursor/hooks.json"], &CURSOR, Some(HooksVersion::Number)),
                 skill(),
             ],
             SetupClient::OpenCode => vec![
@@ -271,7 +186,7 @@ impl Row<'_> {
             ],
             SetupClient::Copilot => vec![
                 self.server(Home, &[".copilot/mcp-config.json"], true, servers, Copilot),
-                self.hooks(Home, &[".copilot/hooks/ralph-memory.json"], &COPILOT, Some(Version::Number)),
+                self.hooks(Home, &[".copilot/hooks/ralph-memory.json"], &COPILOT, Some(HooksVersion::Number)),
                 skill(),
             ],
             other => self.more_of_user(other),
@@ -294,7 +209,7 @@ impl Row<'_> {
             ],
             SetupClient::Kiro => vec![
                 self.server(Home, &[".kiro/settings/mcp.json"], true, servers, Plain),
-                self.hooks(Home, &[".kiro/hooks/ralph-memory.json"], &KIRO, Some(Version::Name)),
+                self.hooks(Home, &[".kiro/hooks/ralph-memory.json"], &KIRO, Some(HooksVersion::Name)),
                 skill_at(Home, &[".kiro/skills/ralph-memory/SKILL.md"]),
             ],
             SetupClient::Devin => {
@@ -381,10 +296,16 @@ impl Row<'_> {
         ClientFile { base, paths, content: Content::Json { comments: false, wants } }
     }
 
-    fn hooks(&self, base: Base, paths: &'static [&'static str], hooks: &Hooks, version: Option<Version>) -> ClientFile {
+    fn hooks(
+        &self,
+        base: Base,
+        paths: &'static [&'static str],
+        hooks: &Hooks,
+        version: Option<HooksVersion>,
+    ) -> ClientFile {
         let version = version.map(|version| match version {
-            Version::Number => ConfigValue::Number(1),
-            Version::Name => ConfigValue::text("v1"),
+            HooksVersion::Number => ConfigValue::Number(1),
+            HooksVersion::Name => ConfigValue::text("v1"),
         });
         let version = version.map(|value| Want { path: Vec::new(), key: Some("version"), value, mark: Mark::Any });
         let wants = version.into_iter().chain(self.hook_wants(hooks)).collect();
@@ -394,7 +315,7 @@ impl Row<'_> {
     }
 
     fn hook_wants(&self, hooks: &Hooks) -> Vec<Want> {
-        let events = hooks.events.iter().filter(|(event, ..)| *event != Prompt || self.options.each_prompt);
+        let events = hooks.events.iter().filter(|(event, ..)| *event != HookEvent::Prompt || self.options.each_prompt);
         let want = |(event, name, timeout): &(HookEvent, &'static str, u32)| {
             let is_listed = matches!(hooks.form, HookForm::Trigger);
             let path = hooks.key.into_iter().chain((!is_listed).then_some(*name)).collect();
@@ -403,26 +324,6 @@ impl Row<'_> {
             Want { path, key: None, value, mark: Mark::Hook(*event) }
         };
         events.map(want).collect()
-    }
-}
-
-impl HookForm {
-    fn value(self, line: ConfigValue, event: HookEvent, name: &'static str, timeout: u32) -> ConfigValue {
-        let (kind, timeout) = (("type", ConfigValue::text("command")), ConfigValue::Number(timeout));
-        let command = vec![kind.clone(), ("command", line.clone()), ("timeout", timeout.clone())];
-        ConfigValue::Map(match self {
-            HookForm::Group => vec![("hooks", ConfigValue::List(vec![ConfigValue::Map(command)]))],
-            HookForm::Command => command,
-            HookForm::Flat => vec![("command", line), ("timeout", timeout)],
-            HookForm::Bash => vec![kind, ("bash", line), ("timeoutSec", timeout)],
-            HookForm::Trigger => vec![
-                ("name", ConfigValue::Text(format!("ralph-memory {}", event.as_str()))),
-                ("trigger", ConfigValue::text(name)),
-                ("action", ConfigValue::Map(vec![kind, ("command", line)])),
-                ("timeout", timeout),
-                ("enabled", ConfigValue::Flag(true)),
-            ],
-        })
     }
 }
 

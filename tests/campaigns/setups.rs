@@ -137,7 +137,7 @@ fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
     outcome.clients += clients.len();
     if random.below(4) == 0 && !configs.is_empty() {
         outcome.broken += 1;
-        return broken(&place, configs, &clients, scope, options, random);
+        return broken(&place, &configs, &clients, scope, options, random);
     }
     let before = place.tree();
     place.apply(&clients, scope, options);
@@ -192,7 +192,7 @@ fn assert_foreign(place: &Place, configs: &BTreeMap<PathBuf, Config>, template: 
 /// Breaks a file, whose clients are then refused.
 fn broken(
     place: &Place,
-    configs: BTreeMap<PathBuf, Config>,
+    configs: &BTreeMap<PathBuf, Config>,
     clients: &[SetupClient],
     scope: SetupScope,
     options: SetupOptions,

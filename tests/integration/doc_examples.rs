@@ -126,7 +126,9 @@ fn every_command_is_understood() {
             let expand = |word: String| word.replace("$?", "0").replace("~/src/project", ".");
             let arguments: Vec<String> = arguments.into_iter().map(expand).collect();
             let ran = base.run(&arguments);
-            assert!(ran.code == Some(0) || ran.code == Some(3), "{}: {arguments:?}: {ran}", block.place);
+            // Set-up needs no memory, and finds no client in an empty home.
+            let is_no = arguments[0] == "setup" && ran.code == Some(1);
+            assert!(is_no || ran.code == Some(0) || ran.code == Some(3), "{}: {arguments:?}: {ran}", block.place);
             n_run += 1;
         }
     }

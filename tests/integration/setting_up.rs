@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
+use std::process::Command;
 
 use insta::assert_snapshot;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
+use crate::pty::Terminal;
 use crate::setups;
 use crate::support::{PROGRAM, Ran, Run, TestBase};
 
@@ -318,7 +320,7 @@ fn instructions_of_another_version_are_updated() {
     assert!(!base.at("AGENTS.md").exists());
     let current = base.read("CLAUDE.md");
     base.write("CLAUDE.md", current.replace("Before a task", "First"));
-    setup(&base, &["claude", "--check"]).says(1, "CLAUDE.md lacks the present instructions (Claude Code)");
+    setup(&base, &["claude", "--check"]).says(1, "CLAUDE.md lacks the current instructions (Claude Code)");
     setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
     assert_eq!(base.read("CLAUDE.md"), current);
     setup(&base, &["claude", "--remove"]).says(0, "edited   CLAUDE.md");
@@ -370,19 +372,59 @@ fn a_program_that_no_shell_finds_is_named_by_its_path() {
     setup(&base, &["cursor", "--check"]).says(1, "it runs `/gone/ralph-memory`, which does not exist");
 }
 
+/// Runs `setup` where no file may get larger than this, in units of 512 bytes.
+fn with_limit(base: &TestBase, limit: u32, arguments: &[&str]) -> (Option<i32>, String) {
+    let full = with(base, arguments).command();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &format!("ulimit -f {limit} && exec \"$0\" \"$@\"")]).arg(full.get_program());
+    command.args(full.get_args()).current_dir(base.root()).env_clear();
+    command.envs(full.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = command.output().unwrap();
+    (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+}
+
 #[test]
 fn a_failed_write_names_what_was_written() {
     let base = TestBase::new();
-    base.write(".claude/settings.json", "{}\n");
-    // The folder is made in the place of the file once all is planned, which takes a link that is replaced.
-    fs::create_dir_all(base.at(".claude/skills")).unwrap();
-    fs::set_permissions(base.at(".claude/skills"), fs::Permissions::from_mode(0o555)).unwrap();
-    if rustix::process::geteuid().is_root() {
-        return;
-    }
-    let ran = setup(&base, &["claude"]);
-    assert!(ran.stderr.contains("set-up has stopped half-way; it has written"), "{ran}");
-    ran.says(6, ".claude/settings.json");
+    let long = "A rule.\n".repeat(100_000);
+    base.write("AGENTS.md", &long);
+    let before = base.files("");
+    // Not even the record can be written.
+    let (code, stderr) = with_limit(&base, 0, &["claude"]);
+    assert!(code == Some(6) && stderr.starts_with("error: cannot write `"), "{code:?}: {stderr}");
+    assert_eq!(base.files(""), before);
+    // The record can, and the files before the large one.
+    let (code, stderr) = with_limit(&base, 200, &["claude"]);
+    let expected = "error: set-up has stopped half-way; it has written `.claude/settings.json`, \
+                    `.claude/skills/ralph-memory/SKILL.md`, `.mcp.json`\n";
+    assert!(code == Some(6) && stderr.starts_with(expected), "{code:?}: {stderr}");
+    assert!(stderr.contains("the same command completes it, and with `--remove` it undoes it"), "{stderr}");
+    assert_eq!(base.read("AGENTS.md"), long);
+    setup(&base, &["claude"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["claude", "--remove"]).says(0, "edited   AGENTS.md");
+    assert_eq!((base.files(""), base.read("AGENTS.md")), (before, long));
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let answer = |answers: &[(&str, &str)]| {
+        let base = TestBase::new();
+        base.write(".claude/settings.json", "{}\n");
+        let mut terminal = Terminal::start(with(&base, &[]).command());
+        for (question, answer) in answers {
+            terminal.wait_for(question);
+            terminal.type_in(answer);
+        }
+        let ended = terminal.ended();
+        (ended.code(), base.read(".claude/settings.json"))
+    };
+    let (tools, changes) = ("without asking each time? [y/N]", "Make these changes? [y/N]");
+    assert_eq!(answer(&[(tools, "\n"), (changes, "\n")]), (Some(1), "{}\n".to_owned()));
+    let (code, settings) = answer(&[(tools, "y\n"), (changes, "y\n")]);
+    assert!(code == Some(0) && settings.contains("\"mcp__ralph-memory\""), "{settings}");
+    let (code, settings) = answer(&[(tools, "n\n"), (changes, "yes\n")]);
+    assert!(code == Some(0) && settings.contains("hook stop") && !settings.contains("permissions"), "{settings}");
 }
 
 #[test]

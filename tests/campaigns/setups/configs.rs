@@ -61,10 +61,10 @@ impl Config {
             "md" => (lines(random.pick::<&[&str]>(MARKDOWN), random), Value::Null),
             _ => {
                 let style = Style {
-                    indent: *random.pick(&["  ", "    ", "\t", " ", ""]),
+                    indent: random.pick::<&str>(&["  ", "    ", "\t", " ", ""]),
                     line_end,
                     comments: !is_strict(path) && random.below(2) == 0,
-                    colon: *random.pick(&[": ", ":", " : "]),
+                    colon: random.pick::<&str>(&[": ", ":", " : "]),
                 };
                 let value = foreign(&serde_json::from_str(own).unwrap(), random, 0);
                 let last = if random.below(3) > 0 { line_end } else { "" };
