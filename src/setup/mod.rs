@@ -19,7 +19,7 @@
 //! let program = std::path::Path::new("/usr/local/bin/ralph-memory");
 //! let setup = Setup::new(&project, program, StateFolders::of_user(&variable), &variable);
 //! let plan = setup.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default())?;
-//! assert!(plan.files[0].diff.contains("+    \"ralph-memory\": {"));
+//! assert!(plan.files.iter().any(|file| file.diff.contains("+    \"ralph-memory\": {")));
 //! setup.apply(plan)?;
 //! assert!(project.join(".cursor/mcp.json").exists());
 //!

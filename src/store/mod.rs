@@ -14,11 +14,11 @@ mod layout;
 mod lock;
 mod make_folders;
 mod name;
-#[cfg(any(feature = "runner", feature = "setup"))]
+#[cfg(feature = "setup")]
 mod outside;
 mod private;
 mod read;
-#[cfg(feature = "runner")]
+#[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
 mod survey;
 mod sweep;

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, OFlags, fstat, mkdirat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
 use super::folder::{FileKind, FileStat, Folder, check_path};
 use super::layout::{Abilities, is_missing};
 use super::make_folders::NEW_FOLDER;
 use super::read::Unreadable;
+use super::replace_file::replace_in;
 use super::temp::{Durability, Temp, rename_new};
 
 /// A folder outside of a memory, and everything below it.
@@ -139,24 +140,4 @@ impl OutsideFolder {
             Err(_) => Ok(false),
         }
     }
-}
-
-/// Replaces the bytes of a file in this folder with `new`, if `is_unchanged` still says so when they are on the disk.
-/// Its mode stays the same, and so does its owner if the system allows it.
-pub(super) fn replace_in(
-    folder: &Folder,
-    name: &OsStr,
-    new: &[u8],
-    is_unchanged: impl FnOnce() -> io::Result<bool>,
-) -> io::Result<bool> {
-    let like = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let temp = Temp::write(folder, new, Some(&like), Durability::Synced)?;
-    if !is_unchanged()? {
-        return Ok(false);
-    }
-    renameat(folder, temp.name(), folder, name)?;
-    temp.keep();
-    // The file is in place; the rest depends on the system.
-    let _ = folder.sync();
-    Ok(true)
 }
