@@ -129,6 +129,8 @@ pub mod runner;
 pub mod secret;
 mod semantic;
 pub mod settings;
+#[cfg(feature = "setup")]
+pub mod setup;
 mod sigil;
 mod store;
 mod strategy;

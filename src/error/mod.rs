@@ -224,6 +224,14 @@ pub enum Error {
         /// What to give instead.
         hint: String,
     },
+    /// Some files of clients were set up before one could not be written.
+    #[error("set-up has stopped half-way; it has written {}", list(.written))]
+    PartlySetUp {
+        /// The files that were written.
+        written: Vec<PathBuf>,
+        /// Why the next one was not.
+        source: Box<Error>,
+    },
     /// A bug ended the call.
     #[error("a bug stopped the call: {message}")]
     Panicked {
@@ -249,6 +257,10 @@ impl Error {
 
 fn elsewhere(above: Option<&Path>) -> String {
     above.map_or_else(|| " or above it".to_owned(), |above| format!("; the one above it is in `{}`", above.display()))
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }
 
 fn holder_suffix(holder: Option<&String>) -> String {

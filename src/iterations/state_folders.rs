@@ -43,6 +43,12 @@ impl StateFolders {
         StateFolders(state.map(|state| state.join(NAME)).into_iter().chain([temporary.join(own)]).collect())
     }
 
+    /// Returns the folders, in the order in which they are tried.
+    #[cfg(feature = "setup")]
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.0
+    }
+
     /// Returns whether a file is in one of them: only such files were saved by this program, for its user.
     pub fn hold(&self, path: &Path) -> bool {
         let folder = path.parent().and_then(|folder| if folder == Path::new("") { None } else { Some(folder) });

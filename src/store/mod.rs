@@ -14,9 +14,11 @@ mod layout;
 mod lock;
 mod make_folders;
 mod name;
+#[cfg(feature = "setup")]
+mod outside;
 mod private;
 mod read;
-#[cfg(feature = "runner")]
+#[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
 mod survey;
 mod sweep;
@@ -33,6 +35,8 @@ pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+#[cfg(feature = "setup")]
+pub(crate) use outside::OutsideFolder;
 pub(crate) use private::{private_names, read_if_begins, write_private};
 pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]

@@ -3,8 +3,10 @@
 //! A reader sees the old bytes or the new ones, and only bytes that the caller has read are replaced. This file knows
 //! nothing of their meaning.
 
+use std::ffi::OsStr;
+use std::io;
+#[cfg(feature = "runner")]
 use std::path::Path;
-use std::{fs, io};
 
 use rustix::fs::{AtFlags, renameat, statat};
 
@@ -19,15 +21,27 @@ use super::temp::{Durability, Temp};
 /// # Errors
 ///
 /// That of the file system; the file is then unchanged.
+#[cfg(feature = "runner")]
 pub(crate) fn replace_file(path: &Path, expected: &[u8], new: &[u8]) -> io::Result<bool> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = Folder::open_root(path.parent().unwrap_or(Path::new("/")))?;
-    let like = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let temp = Temp::write(&folder, new, Some(&like), Durability::Synced)?;
-    if fs::read(path)? != expected {
+    replace_in(&folder, name, new, || Ok(std::fs::read(path)? == expected))
+}
+
+/// Replaces the bytes of a file in this folder with `new`, if `is_unchanged` still says so when they are on the disk.
+/// Its mode stays the same, and so does its owner if the system allows it.
+pub(super) fn replace_in(
+    folder: &Folder,
+    name: &OsStr,
+    new: &[u8],
+    is_unchanged: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<bool> {
+    let like = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let temp = Temp::write(folder, new, Some(&like), Durability::Synced)?;
+    if !is_unchanged()? {
         return Ok(false);
     }
-    renameat(&folder, temp.name(), &folder, name)?;
+    renameat(folder, temp.name(), folder, name)?;
     temp.keep();
     // The file is in place; the rest depends on the system.
     let _ = folder.sync();

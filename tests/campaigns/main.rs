@@ -38,6 +38,7 @@ mod random;
 mod report;
 mod saves;
 mod secrets;
+mod setups;
 mod soak;
 mod storms;
 mod year;
@@ -53,7 +54,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 23] = [
+const CAMPAIGNS: [Campaign; 24] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
@@ -79,6 +80,7 @@ const CAMPAIGNS: [Campaign; 23] = [
     Campaign { name: "last-step", arguments: "", run: last_steps },
     counted("frames", frames),
     counted("merges", |order| order.report(1_000, |at| merges::run(at.place, at.program, at.size, at.seed))),
+    counted("setup", |order| order.report(2_000, |at| setups::run(at.place, at.size, at.seed))),
     Campaign { name: "secrets", arguments: "[--show] [SECRETS [CLEAN [SEED]]]", run: report::secrets },
     Campaign { name: "soak", arguments: "[MINUTES [SEED]]", run: soak::run },
     Campaign { name: "year", arguments: "[SEED]", run: year_of_a_project },

@@ -62,6 +62,9 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
         told
     };
     ask("init", 0, &["init"]);
+    ask("setup", 0, &["setup", "agents-md", "cursor"]);
+    ask("setup", 1, &["setup", "agents-md", "cursor", "--check"]);
+    ask("setup", 0, &["setup", "--remove", "--yes"]);
     ask("add", 0, &["add", "--title", "T", "--tags", "a", "--body", "b"]);
     ask("add", 0, &["add", "--title", "T", "--tags", "a", "--body", "c"]);
     ask("note", 0, &["note", "--event", "decision", "--summary", "Sessions stay in SQLite."]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 29] = [
+const ORDER: [(&str, bool); 30] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -35,6 +35,7 @@ const ORDER: [(&str, bool); 29] = [
     ("diagnostics", false),
     ("memory", false),
     ("runner", false),
+    ("setup", false),
     // What tests, benches and the fuzzer of the crate see of the rest.
     ("internals", false),
 ];
@@ -42,9 +43,10 @@ const ORDER: [(&str, bool); 29] = [
 const PURE_PARTS: [&str; 4] =
     ["src/diagnostics/check/", "src/diagnostics/doctor/", "src/maintenance/plan/", "src/watch/changes.rs"];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 21] = [
+const CRATES: [(&str, &[&str]); 22] = [
     ("tantivy", &["src/index/"]),
-    ("serde_yaml", &["src/entry/frontmatter.rs"]),
+    ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
+    ("jsonc_parser", &["src/setup/json.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
@@ -59,7 +61,10 @@ const CRATES: [(&str, &[&str]); 21] = [
     ("handlebars", &["src/runner/template.rs"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
-    ("shlex", &["src/runner/command.rs", "src/iterations/kept_file.rs", "src/transcript/codex.rs"]),
+    (
+        "shlex",
+        &["src/runner/command.rs", "src/iterations/kept_file.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"],
+    ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/"]),

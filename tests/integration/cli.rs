@@ -15,8 +15,9 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 18] = [
+const COMPLETE: [&[&str]; 19] = [
     &["init"],
+    &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
     &["note", "--event", "decision", "--summary", "One table per kind."],
     &["search", "nightly"],
@@ -997,7 +998,7 @@ fn the_memory_is_the_nearest_one_upward() {
 #[test]
 fn without_a_memory_is_3() {
     let base = TestBase::without_memory();
-    for arguments in COMPLETE.iter().filter(|arguments| arguments[0] != "init") {
+    for arguments in COMPLETE.iter().filter(|arguments| !["init", "setup"].contains(&arguments[0])) {
         let ran = base.run(*arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{arguments:?}: {ran}");
     }

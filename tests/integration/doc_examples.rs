@@ -139,7 +139,9 @@ fn every_command_is_understood() {
                 base.write(file, "");
             }
             let ran = base.run(&arguments);
-            assert!(ran.code == Some(0) || ran.code == Some(3), "{}: {arguments:?}: {ran}", block.place);
+            // Set-up needs no memory, and finds no client in an empty home.
+            let is_no = arguments[0] == "setup" && ran.code == Some(1);
+            assert!(is_no || ran.code == Some(0) || ran.code == Some(3), "{}: {arguments:?}: {ran}", block.place);
             n_run += 1;
         }
     }

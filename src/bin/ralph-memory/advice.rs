@@ -62,12 +62,8 @@ impl Advice {
                 Advice { agent: Some("change that argument, and call again".to_owned()), person: None }
             }
             Error::NotRecorded { root, kept, source } => not_recorded(root, kept, source),
-            Error::NotKept { source, .. } => {
-                let then = "the attempt follows: put it into a file, which `ralph-memory record --kept FILE` \
-                            takes later";
-                let first = Advice::of(source).person;
-                person(first.map_or_else(|| then.to_owned(), |hint| format!("{hint}; {then}")))
-            }
+            Error::NotKept { source, .. } => not_kept(source),
+            Error::PartlySetUp { source, .. } => partly_set_up(source),
             Error::StillWorking { pid, .. } => person(format!(
                 "its changes would be attributed to the new agent; wait until it has ended, or `kill {pid}`"
             )),
@@ -146,6 +142,17 @@ fn no_such_entry(similar: &[String]) -> Advice {
         format!("did you mean {}?", similar.join(" or ")),
         format!("call again with one of these similar ids: {}; or call search_memory", similar.join(", ")),
     )
+}
+
+fn not_kept(source: &Error) -> Advice {
+    let then = "the attempt follows: put it into a file, which `ralph-memory record --kept FILE` takes later";
+    let first = Advice::of(source).person;
+    person(first.map_or_else(|| then.to_owned(), |hint| format!("{hint}; {then}")))
+}
+
+fn partly_set_up(source: &Error) -> Advice {
+    let first = Advice::of(source).person.map(|hint| format!("{hint}; ")).unwrap_or_default();
+    person(format!("{first}the same command completes it, and with `--remove` it undoes it"))
 }
 
 fn secret(fingerprint: &str) -> Advice {

@@ -9,7 +9,7 @@ use ralph_memory::text::for_terminal;
 
 use crate::commands::{
     add, check, completions, consolidate, context, doctor, index, init, list, man, mcp, merge_driver, note, promote,
-    prune, record, restore, run as run_command, search, show, status, supersede, watch,
+    prune, record, restore, run as run_command, search, setup, show, status, supersede, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -50,6 +50,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::InitArgs),
+    Setup(setup::SetupArgs),
     Add(add::AddArgs),
     Note(note::NoteArgs),
     Search(search::SearchArgs),
@@ -111,6 +112,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
     let globals = &cli.globals;
     match cli.command {
         Command::Init(args) => init::run(ui, globals, &args),
+        Command::Setup(args) => setup::run(ui, globals, &args),
         Command::Add(args) => add::run(ui, globals, args),
         Command::Note(args) => note::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),

@@ -148,6 +148,8 @@ mod tests {
         check(Error::Git { command: "a".into(), reason: "b".into() }, Exit::Io);
         check(Error::Index { path: "a".into(), source: "b".into() }, Exit::Io);
         check(Error::Unusable { message: "a".into(), hint: "b".into() }, Exit::Usage);
+        let source = Box::new(Error::Conflict { path: "a".into(), kept: None });
+        check(Error::PartlySetUp { written: vec!["a".into()], source }, Exit::Refused);
         check(Error::Panicked { message: "a".into() }, Exit::Bug);
         assert_eq!(exit(&io().into()), Exit::Io);
         assert_eq!(exit(&io::Error::from(io::ErrorKind::BrokenPipe).into()), Exit::Done);

@@ -3,6 +3,7 @@
 use ralph_memory::memory::{AppliedFix, Diagnosis, FindingState, MergeDriverRegistration};
 use serde::Serialize;
 
+use crate::commands::setup;
 use crate::exit::Exit;
 use crate::report;
 use crate::session::Globals;
@@ -64,7 +65,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyh
     }
     let fixes = if args.fix { Some(memory.fix()?) } else { None };
     let problems = fixes.as_ref().map_or(&[][..], |fixes| &fixes.problems);
-    let diagnosis = memory.doctor();
+    let mut diagnosis = memory.doctor();
+    diagnosis.findings.extend(setup::in_project(memory.root().to_owned())?.findings());
     if ui.json {
         let fixed = fixes.as_ref().map(|fixes| fixes.fixed.as_slice());
         ui.json(DoctorAnswer { diagnosis: &diagnosis, fixed }, problems)?;

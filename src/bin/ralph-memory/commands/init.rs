@@ -1,9 +1,11 @@
 //! `init`: creates a memory.
 
 use ralph_memory::memory::Initialised;
+use ralph_memory::setup::SetupScope;
 use ralph_memory::{Error, Memory, Problem};
 
 use crate::advice::Advice;
+use crate::commands::setup;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::project_paths;
@@ -59,6 +61,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     }
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;
+        return Ok(Exit::Done);
+    }
+    let clients = setup::in_project(root)?.found(SetupScope::Project);
+    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
+    if !names.is_empty() {
+        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", names.join(", ")))?;
     }
     ui.problems(&problems);
     Ok(Exit::Done)

@@ -19,6 +19,7 @@ pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod search;
+pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod supersede;

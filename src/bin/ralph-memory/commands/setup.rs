@@ -1,0 +1,279 @@
+//! `setup`: connects the memory to the clients of coding agents.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use ralph_memory::error::{Problem, Severity};
+use ralph_memory::setup::{
+    PlannedAction, PlannedFile, Setup, SetupClient, SetupOptions, SetupPlan, SetupScope, SetupStep,
+};
+use ralph_memory::{Error, Memory};
+use serde::Serialize;
+
+use crate::error::ErrorReport;
+use crate::exit::Exit;
+use crate::session::{self, Globals};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui};
+
+/// The code of the problem that a client is connected in another way.
+const CONNECTED: &str = "connected-otherwise";
+
+/// Connect the memory to Claude Code, Codex and other clients; exit code 1 of --check: something is not connected
+///
+/// Registers the MCP server and the hooks of a session, and adds a short block of instructions and a skill. Files that
+/// are there keep everything that is in them, comments and form included. A file that cannot be edited safely is refused,
+/// and nothing of its client is changed.
+///
+/// Without a name, the clients that are found here are set up: those with a file in the project or in your home, or with
+/// a program in PATH. This asks first; without a terminal it needs --yes.
+#[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+#[command(after_help = "Examples:
+  ralph-memory setup
+  ralph-memory setup claude codex
+  ralph-memory setup codex --scope user --dry-run
+  ralph-memory setup --check
+  ralph-memory setup claude --remove")]
+pub(crate) struct SetupArgs {
+    /// The clients [default: those that are found; with --remove, all]
+    #[arg(value_name = "AGENT", value_parser = client())]
+    agents: Vec<SetupClient>,
+    /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
+    /// apply to every project
+    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = scope())]
+    scope: SetupScope,
+    /// Show the changes, and make none
+    #[arg(long)]
+    dry_run: bool,
+    /// Show what is missing, and change nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "remove", "yes"])]
+    check: bool,
+    /// Undo what setup did. Files that nobody has changed since get the bytes back that they had before
+    #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools"])]
+    remove: bool,
+    /// Also search the memory at each prompt, in clients whose hooks can add text there
+    #[arg(long)]
+    each_prompt: bool,
+    /// Let Claude Code call the memory's tools without asking each time
+    #[arg(long)]
+    allow_tools: bool,
+    /// Answer every question with yes, the one about the tools included
+    #[arg(long, short)]
+    yes: bool,
+}
+
+fn client() -> impl clap::builder::TypedValueParser<Value = SetupClient> {
+    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str)).try_map(|name| name.parse::<SetupClient>())
+}
+
+fn scope() -> impl clap::builder::TypedValueParser<Value = SetupScope> {
+    let scopes = [SetupScope::Project, SetupScope::User];
+    PossibleValuesParser::new(scopes.map(SetupScope::as_str))
+        .map(move |name| scopes.into_iter().find(|scope| scope.as_str() == name).unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct SetupAnswer<'a> {
+    scope: SetupScope,
+    clients: &'a [SetupClient],
+    files: &'a [PlannedFile],
+    /// Whether the changes were made.
+    written: bool,
+    /// Whether nothing is missing and nothing is doubtful.
+    connected: bool,
+    steps: &'a [SetupStep],
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyhow::Result<Exit> {
+    let (project, has_memory) = project(globals)?;
+    let setup = in_project(project)?;
+    let is_named = !args.agents.is_empty();
+    let clients = match args.remove {
+        _ if is_named => args.agents.clone(),
+        true => SetupClient::ALL.to_vec(),
+        false => setup.found(args.scope),
+    };
+    if clients.is_empty() {
+        ui.note("no client is found here; name one, such as `ralph-memory setup claude`");
+    }
+    let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let plan = plan(ui, args, &setup, &clients, asks && !args.yes)?;
+    if args.check {
+        return checked(ui, args.scope, &plan);
+    }
+    let shows = !ui.json && (args.dry_run || !(is_named || args.yes));
+    if shows {
+        show_diffs(ui, &plan)?;
+    }
+    let writes =
+        !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && confirmed(ui, "Make these changes?")?);
+    let is_pending = !args.dry_run && !writes && !plan.is_empty();
+    // What is printed after the files are written; an error ends the command before that.
+    let done = plan.clone();
+    if writes {
+        setup.apply(plan)?;
+    }
+    let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
+    if ui.json {
+        let SetupPlan { clients, files, problems, steps, .. } = &done;
+        let is_complete = (writes || done.is_empty()) && !clients.is_empty();
+        let is_certain = problems.iter().all(|problem| problem.code == CONNECTED);
+        let connected = !args.remove && is_certain && is_complete;
+        ui.json(SetupAnswer { scope: args.scope, clients, files, written: writes, connected, steps }, problems)?;
+    } else {
+        if writes {
+            show_files(ui, &done.files)?;
+        } else if !done.clients.is_empty() && done.is_empty() {
+            ui.line(if args.remove { "nothing to do: nothing of it is here" } else { "nothing to do: connected" })?;
+        }
+        show_problems(ui, &done.problems);
+        if writes {
+            show_steps(ui, &done.steps, has_memory || args.remove)?;
+        }
+        if is_pending && !asks {
+            ui.note("nothing was changed; `--yes` makes these changes, or name the clients");
+        }
+    }
+    Ok(match is_refused {
+        true => Exit::Refused,
+        false if is_pending || clients.is_empty() => Exit::No,
+        false => Exit::Done,
+    })
+}
+
+/// Returns set-up for the folder, with the environment of this process.
+pub(crate) fn in_project(project: PathBuf) -> anyhow::Result<Setup> {
+    let project =
+        std::path::absolute(&project).map_err(|source| Error::Io { action: "find", path: project, source })?;
+    let started = std::env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
+    let program = match started.map(std::path::absolute) {
+        Some(Ok(path)) => path,
+        _ => std::env::current_exe().map_err(|source| Error::Io {
+            action: "find",
+            path: env!("CARGO_PKG_NAME").into(),
+            source,
+        })?,
+    };
+    let variable = |name: &str| std::env::var_os(name);
+    Ok(Setup::new(&project, &program, session::state_folders(), &variable))
+}
+
+/// Returns the folder of the memory, else the named or the working one, and whether there is a memory.
+fn project(globals: &Globals) -> anyhow::Result<(PathBuf, bool)> {
+    let start = globals.start()?;
+    if start.join(".ralph").is_dir() {
+        return Ok((start, true));
+    }
+    if globals.names_root() || Memory::above(&start).is_none() {
+        return Ok((start, false));
+    }
+    // A memory of another user does not decide whose files are edited.
+    Ok((globals.open()?.root().to_owned(), true))
+}
+
+fn plan(
+    ui: &mut Ui<'_>,
+    args: &SetupArgs,
+    setup: &Setup,
+    clients: &[SetupClient],
+    asks: bool,
+) -> anyhow::Result<SetupPlan> {
+    if args.remove {
+        return Ok(setup.plan_removal(clients, args.scope)?);
+    }
+    let options = SetupOptions { each_prompt: args.each_prompt, allow_tools: args.allow_tools || args.yes };
+    let plan = setup.plan(clients, args.scope, options)?;
+    let is_open = plan.clients.contains(&SetupClient::Claude) && !options.allow_tools;
+    if !asks || args.check || args.dry_run || !is_open {
+        return Ok(plan);
+    }
+    let with_tools = setup.plan(clients, args.scope, SetupOptions { allow_tools: true, ..options })?;
+    let is_new = with_tools.files.iter().any(|file| file.lacks.iter().any(|lack| lack == "the permission"));
+    let question = "Let Claude Code call the memory's tools without asking each time?";
+    Ok(if is_new && confirmed(ui, question)? { with_tools } else { plan })
+}
+
+/// Says what is missing.
+fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Result<Exit> {
+    let connected = plan.is_connected() && !(plan.clients.is_empty() && plan.problems.is_empty());
+    if ui.json {
+        let SetupPlan { clients, files, problems, steps, .. } = plan;
+        ui.json(SetupAnswer { scope, clients, files, written: false, connected, steps }, problems)?;
+    } else {
+        for file in plan.files.iter().filter(|file| !file.lacks.is_empty()) {
+            let path = ui.styled(ID, &file.path.display().to_string());
+            let names: Vec<&str> = file.clients.iter().map(|client| client.title()).collect();
+            ui.line(format_args!("{path} lacks {} ({})", file.lacks.join(", "), names.join(", ")))?;
+        }
+        let (otherwise, others): (Vec<Problem>, Vec<Problem>) =
+            plan.problems.iter().cloned().partition(|problem| problem.code == CONNECTED);
+        show_problems(ui, &others);
+        for problem in otherwise {
+            let text = ui.styled(PLAIN, &problem.to_string());
+            ui.line(text)?;
+        }
+        if connected && !plan.clients.is_empty() {
+            let names: Vec<&str> = plan.clients.iter().map(|client| client.title()).collect();
+            ui.line(format_args!("connected: {}", names.join(", ")))?;
+        }
+    }
+    Ok(if connected { Exit::Done } else { Exit::No })
+}
+
+fn show_diffs(ui: &mut Ui<'_>, plan: &SetupPlan) -> io::Result<()> {
+    for file in plan.files.iter().filter(|file| file.action != PlannedAction::Keep) {
+        ui.text(&file.diff)?;
+    }
+    Ok(())
+}
+
+fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {
+    for file in files {
+        let action = match file.action {
+            PlannedAction::Create => "created",
+            PlannedAction::Edit => "edited",
+            PlannedAction::Delete => "deleted",
+            PlannedAction::Keep => continue,
+        };
+        // The first two lines name the file.
+        let count = |sign: char| file.diff.lines().skip(2).filter(|line| line.starts_with(sign)).count();
+        let path = ui.styled(ID, &file.path.display().to_string());
+        let counts = ui.styled(QUIET, &format!("+{} -{}", count('+'), count('-')));
+        ui.line(format_args!("{action:<8} {path} {counts}"))?;
+    }
+    Ok(())
+}
+
+fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], has_memory: bool) -> io::Result<()> {
+    if !has_memory {
+        ui.line("next: create the memory of this folder with `ralph-memory init`")?;
+    }
+    for SetupStep { client, step } in steps {
+        let title = ui.styled(TITLE, client.title());
+        ui.line(format_args!("next: {title}: {step}"))?;
+    }
+    Ok(())
+}
+
+fn show_problems(ui: &mut Ui<'_>, problems: &[Problem]) {
+    for problem in problems {
+        if problem.severity == Severity::Error {
+            let (message, hint) = (problem.to_string(), Some(problem.hint.to_string()));
+            // In text, the report goes to standard error alone.
+            let _ = ui.error(&ErrorReport { message, causes: Vec::new(), hint, exit_code: Exit::Refused as u8 });
+        } else {
+            ui.problems(std::slice::from_ref(problem));
+        }
+    }
+}
+
+/// Asks a person.
+fn confirmed(ui: &mut Ui<'_>, question: &str) -> io::Result<bool> {
+    ui.out.flush()?;
+    write!(ui.err, "{question} [y/N] ")?;
+    ui.err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}

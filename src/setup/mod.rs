@@ -1,0 +1,163 @@
+//! Connects a memory to the clients of coding agents: registers the server and the hooks, and adds instructions.
+//!
+//! A file that is there already only gets insertions, at places that a parser names, so comments, order and form
+//! survive. All clients are planned before anything is written; a file that cannot be edited safely is refused, with
+//! everything else of that client. A removal restores the bytes of each file that nobody has changed since.
+//!
+//! This module knows the files of clients, and nothing of memories. It starts no program.
+//!
+//! ```
+//! use ralph_memory::memory::StateFolders;
+//! use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (project, home) = (folder.path().join("project"), folder.path().join("home"));
+//! # std::fs::create_dir(&project)?;
+//! # std::fs::create_dir(&home)?;
+//! // A program passes `&|name| std::env::var_os(name)`.
+//! let variable = |name: &str| (name == "HOME").then(|| home.clone().into_os_string());
+//! let program = std::path::Path::new("/usr/local/bin/ralph-memory");
+//! let setup = Setup::new(&project, program, StateFolders::of_user(&variable), &variable);
+//! let plan = setup.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default())?;
+//! assert!(plan.files.iter().any(|file| file.diff.contains("+    \"ralph-memory\": {")));
+//! setup.apply(plan)?;
+//! assert!(project.join(".cursor/mcp.json").exists());
+//!
+//! setup.apply(setup.plan_removal(&[SetupClient::Cursor], SetupScope::Project)?)?;
+//! assert_eq!(std::fs::read_dir(&project)?.count(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod apply;
+mod block;
+mod client;
+mod config_value;
+mod draft;
+mod hook_line;
+mod hooks;
+mod insertion;
+mod json;
+mod locate;
+mod plan;
+mod planned;
+mod program;
+mod record;
+mod registered;
+mod status;
+mod table;
+mod toml_config;
+mod yaml;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub use self::client::SetupClient;
+use self::locate::Bases;
+pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
+use self::program::find_in;
+use crate::iterations::StateFolders;
+
+/// Whose files are set up.
+///
+/// ```
+/// use ralph_memory::setup::SetupScope;
+/// assert_eq!(SetupScope::default().as_str(), "project");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetupScope {
+    /// Those of the project, which a team commits.
+    #[default]
+    Project,
+    /// The user's own, which apply to every project.
+    User,
+}
+
+impl SetupScope {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SetupScope::Project => "project",
+            SetupScope::User => "user",
+        }
+    }
+}
+
+/// What is set up beside the server, the hooks of a session, the instructions and the skill.
+///
+/// ```
+/// use ralph_memory::setup::SetupOptions;
+/// assert!(!SetupOptions::default().each_prompt);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SetupOptions {
+    /// A hook at each prompt.
+    pub each_prompt: bool,
+    /// The permission for Claude Code to call the server's tools without asking.
+    pub allow_tools: bool,
+}
+
+/// What set-up knows of its surroundings: the folders, this program, and what the environment says.
+///
+/// ```
+/// use ralph_memory::memory::StateFolders;
+/// use ralph_memory::setup::{Setup, SetupClient, SetupScope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let project = folder.path();
+/// std::fs::write(project.join("opencode.jsonc"), "{}\n")?;
+/// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), StateFolders::default(), &|_| None);
+/// assert_eq!(setup.found(SetupScope::Project), [SetupClient::OpenCode]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Setup {
+    bases: Bases,
+    /// This program, as it was started.
+    program: PathBuf,
+    path: Option<OsString>,
+    state: StateFolders,
+}
+
+impl Setup {
+    /// Takes the project's folder, the full path of this program as it was started, the folders for the record of what
+    /// is inserted, and the environment `variable`s: `HOME`, `PATH`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME` and
+    /// `XDG_CONFIG_HOME`.
+    pub fn new(
+        project: &Path,
+        program: &Path,
+        state: StateFolders,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Setup {
+        Setup {
+            bases: Bases::new(project.to_owned(), variable),
+            program: program.to_owned(),
+            path: variable("PATH"),
+            state,
+        }
+    }
+
+    /// Returns the clients that are here: those with a file in the project or in the user's folders, or with a program
+    /// in `PATH`. Only those that have files in the scope are listed.
+    pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
+        let is_here = |client: &SetupClient| {
+            let traces = client.traces();
+            let has_files = !table::files(*client, scope, table::PROGRAM, SetupOptions::default()).is_empty();
+            let is_traced = traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
+                || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some());
+            has_files && is_traced
+        };
+        SetupClient::ALL.into_iter().filter(is_here).collect()
+    }
+
+    /// Returns the folder that a scope is about.
+    fn folder(&self, scope: SetupScope) -> PathBuf {
+        let folder = match scope {
+            SetupScope::Project => self.bases.project.clone(),
+            SetupScope::User => self.bases.home.clone().unwrap_or_default(),
+        };
+        folder.canonicalize().unwrap_or(folder)
+    }
+}

@@ -1,0 +1,358 @@
+//! Plans a set-up or a removal: reads every file, and decides what each will contain.
+//!
+//! Nothing is written here. A client of which one file cannot be edited is refused as a whole.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
+
+use super::client::SetupClient;
+use super::draft::{Draft, Removal};
+use super::locate::{Base, ClientPlace};
+use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
+use super::program::{program_name, runs};
+use super::record::SetupRecord;
+use super::status::ClaudeSettings;
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
+use super::{Setup, SetupOptions, SetupScope};
+use crate::error::{Error, Problem, Result};
+
+/// Why a client is refused.
+struct Refused {
+    code: &'static str,
+    shown: PathBuf,
+    reason: String,
+    hint: String,
+}
+
+impl Setup {
+    /// Plans to set up clients. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where a client that is named has no files in this scope, and where the path of this program
+    /// cannot be written into a file.
+    pub fn plan(&self, clients: &[SetupClient], scope: SetupScope, options: SetupOptions) -> Result<SetupPlan> {
+        let program =
+            program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))?;
+        let mut problems = Vec::new();
+        if !program.is_found && scope == SetupScope::Project {
+            problems.push(Problem::warning(
+                "PATH",
+                "program-not-in-path",
+                "a shell does not find `ralph-memory`, by which files of a project call it",
+                "install it in a folder of `PATH`",
+            ));
+        } else if let Some(doubt) = program.doubt {
+            problems.push(Problem::warning(
+                program.name.clone(),
+                "program-may-move",
+                "clients will run this path",
+                doubt,
+            ));
+        }
+        let mut draft = self.draft(scope);
+        let mut planned = Vec::new();
+        for client in in_order(clients) {
+            let table = files(client, scope, &program.name, options);
+            if table.is_empty() {
+                let reason = format!("{} has no files of the {}", client.title(), scope.as_str());
+                return Err(Error::invalid(client.as_str(), format!("{reason}; use `--scope project`")));
+            }
+            let saved = draft.clone();
+            match self.add_client(&mut draft, client, scope, &table) {
+                Ok(edited) => {
+                    problems.extend(edited.iter().map(|path| self.edited(path)));
+                    planned.push(client);
+                }
+                Err(refused) => {
+                    draft = saved;
+                    problems.push(self.refusal(client, &refused));
+                }
+            }
+        }
+        problems.extend(self.stale(&draft));
+        let is_project = scope == SetupScope::Project;
+        let step = |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project)? });
+        let steps = planned.iter().filter_map(step).collect();
+        Ok(self.finished(draft, planned, problems, steps, scope, false))
+    }
+
+    /// Plans to remove what set-up has done for these clients. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where the path of this program cannot be written into a file.
+    pub fn plan_removal(&self, clients: &[SetupClient], scope: SetupScope) -> Result<SetupPlan> {
+        let program =
+            program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))?;
+        let all = SetupOptions { each_prompt: true, allow_tools: true };
+        let mut draft = self.draft(scope);
+        let mut problems = Vec::new();
+        let mut planned = Vec::new();
+        let clients: BTreeSet<SetupClient> = clients.iter().copied().collect();
+        for client in in_order(&clients.iter().copied().collect::<Vec<_>>()) {
+            let table = files(client, scope, &program.name, all);
+            let saved = draft.clone();
+            match self.remove_client(&mut draft, client, scope, &table, &clients) {
+                Ok(edited) => {
+                    problems.extend(edited.iter().map(|path| self.edited(path)));
+                    planned.push(client);
+                }
+                Err(refused) => {
+                    draft = saved;
+                    problems.push(self.refusal(client, &refused));
+                }
+            }
+        }
+        let steps = Self::steps_after_removal(&draft, &planned);
+        Ok(self.finished(draft, planned, problems, steps, scope, true))
+    }
+
+    fn draft(&self, scope: SetupScope) -> Draft {
+        let known = SetupRecord::read(&self.state, scope, &self.folder(scope));
+        Draft { record: known.clone(), known, ..Draft::default() }
+    }
+
+    fn add_client(
+        &self,
+        draft: &mut Draft,
+        client: SetupClient,
+        scope: SetupScope,
+        table: &[ClientFile],
+    ) -> std::result::Result<Vec<PathBuf>, Refused> {
+        if client == SetupClient::Claude {
+            self.check_wired_once(scope)?;
+        }
+        let mut edited = Vec::new();
+        for file in table {
+            let path = self.chosen(file);
+            let shown = self.bases.shown(file.base, path);
+            let added = self.bases.locate(file.base, path).and_then(|location| {
+                let removal = draft.add(&location, shown.clone(), client, &file.content)?;
+                Self::remember_folders(draft, &location);
+                Ok(removal)
+            });
+            match added {
+                Ok(Removal::Edited) => edited.push(shown),
+                Ok(Removal::Done) => {}
+                Err(reason) => return Err(unusable(shown, &reason)),
+            }
+        }
+        Ok(edited)
+    }
+
+    fn remove_client(
+        &self,
+        draft: &mut Draft,
+        client: SetupClient,
+        scope: SetupScope,
+        table: &[ClientFile],
+        removed: &BTreeSet<SetupClient>,
+    ) -> std::result::Result<Vec<PathBuf>, Refused> {
+        let mut edited = Vec::new();
+        let mut done = BTreeSet::new();
+        for file in table {
+            let extra: &[&'static str] =
+                if matches!(file.content, Content::ClaudeBlock) { &["AGENTS.md"] } else { &[] };
+            for path in file.paths.iter().chain(extra) {
+                let shown = self.bases.shown(file.base, path);
+                // What cannot be located was not written by set-up.
+                let Ok(location) = self.bases.locate(file.base, path) else { continue };
+                if self.is_shared(draft, &location, scope, removed) {
+                    draft.record.leave(&location, client);
+                    continue;
+                }
+                done.insert(location.clone());
+                match draft.remove(&location, shown.clone(), client, &file.content) {
+                    Ok(Removal::Edited) => edited.push(shown),
+                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location),
+                    Err(reason) => return Err(unusable(shown, &reason)),
+                }
+            }
+        }
+        // Files that this version would not write any more are of no use to the record.
+        for location in draft.record.places_of(client).into_iter().filter(|location| !done.contains(location)) {
+            draft.record.leave(&location, client);
+        }
+        Ok(edited)
+    }
+
+    /// Returns whether clients that stay use a file: by the record, else if their server is registered here.
+    fn is_shared(
+        &self,
+        draft: &Draft,
+        location: &ClientPlace,
+        scope: SetupScope,
+        removed: &BTreeSet<SetupClient>,
+    ) -> bool {
+        let stays = |client: &SetupClient| !removed.contains(client);
+        if let Some(record) = draft.known.of(location) {
+            return SetupClient::ALL.iter().filter(|client| stays(client)).any(|client| record.has(*client));
+        }
+        SetupClient::ALL.into_iter().filter(stays).any(|client| {
+            let table = files(client, scope, "ralph-memory", SetupOptions::default());
+            let uses =
+                |file: &ClientFile| self.bases.locate(file.base, self.chosen(file)).is_ok_and(|used| used == *location);
+            table.iter().any(uses) && table.iter().any(|file| self.has_server(file))
+        })
+    }
+
+    /// Refuses to wire Claude Code twice: the plugin's hooks and those of the settings would both run.
+    fn check_wired_once(&self, scope: SetupScope) -> std::result::Result<(), Refused> {
+        let settings = ClaudeSettings::read(&self.bases);
+        match scope {
+            SetupScope::Project if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => Err(Refused {
+                code: CONNECTED,
+                shown: self.bases.shown(Base::ClaudeHome, "skills/ralph-memory"),
+                reason: "connected already, as a plugin for every project".to_owned(),
+                hint: "keep it; or remove it with `ralph-memory setup claude --scope user --remove` first".to_owned(),
+            }),
+            SetupScope::User if settings.has_hooks => Err(Refused {
+                code: CONNECTED,
+                shown: self.bases.shown(Base::Project, ".claude/settings.json"),
+                reason: "connected already, by its settings; the hooks of the plugin would run, too".to_owned(),
+                hint: "keep them; or remove them with `ralph-memory setup claude --remove` first".to_owned(),
+            }),
+            _ => match settings.enabled_plugin {
+                Some(plugin) => Err(Refused {
+                    code: CONNECTED,
+                    shown: self.bases.shown(Base::ClaudeHome, "settings.json"),
+                    reason: format!("connected already, by the plugin `{plugin}`"),
+                    hint: format!("keep it; or remove it with `claude plugin uninstall {plugin}` first"),
+                }),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn remember_folders(draft: &mut Draft, location: &ClientPlace) {
+        let mut above = location.path.as_str();
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            if location.root.join(folder).exists() {
+                break;
+            }
+            draft.record.folders.insert((location.root.clone(), folder.to_owned()));
+            above = folder;
+        }
+    }
+
+    /// Lets the folders of set-up's own name go with a file of which there is no record.
+    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace) {
+        let mut above = location.path.as_str();
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            if folder.split('/').any(|part| part == "ralph-memory") {
+                draft.record.folders.insert((location.root.clone(), folder.to_owned()));
+            }
+            above = folder;
+        }
+    }
+
+    /// Warns of entries whose program is not there.
+    fn stale(&self, draft: &Draft) -> Vec<Problem> {
+        let stale = |(shown, program): (&PathBuf, &String)| {
+            let is_gone = program.contains('/') && !runs(program, self.path.as_deref());
+            is_gone.then(|| {
+                Problem::warning(
+                    self.relative(shown).display().to_string(),
+                    "program-is-gone",
+                    format!("it runs `{program}`, which does not exist"),
+                    "`ralph-memory setup --remove` for this client, and then set it up again",
+                )
+            })
+        };
+        let entries = draft.files.values().flat_map(|file| file.programs.iter().map(|program| (&file.shown, program)));
+        entries.filter_map(stale).collect()
+    }
+
+    fn edited(&self, shown: &Path) -> Problem {
+        Problem::warning(
+            self.relative(shown).display().to_string(),
+            "edited-by-hand",
+            "somebody has edited this file of ralph-memory, so it is left as it is",
+            "delete it if it is not needed",
+        )
+    }
+
+    fn refusal(&self, client: SetupClient, refused: &Refused) -> Problem {
+        Problem::error(
+            self.relative(&refused.shown).display().to_string(),
+            refused.code,
+            format!("{}: {}", client.title(), refused.reason),
+            refused.hint.clone(),
+        )
+    }
+
+    fn steps_after_removal(draft: &Draft, planned: &[SetupClient]) -> Vec<SetupStep> {
+        let was_wired = draft
+            .files
+            .values()
+            .any(|file| file.clients.contains(&SetupClient::Codex) && file.current != file.original);
+        let codex = SetupStep {
+            client: SetupClient::Codex,
+            step: "`[hooks.state]` in its `config.toml` keeps the trust that you gave to the hooks; delete it if you like",
+        };
+        if was_wired && planned.contains(&SetupClient::Codex) { vec![codex] } else { Vec::new() }
+    }
+
+    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.bases.project).unwrap_or(path)
+    }
+
+    fn finished(
+        &self,
+        draft: Draft,
+        clients: Vec<SetupClient>,
+        problems: Vec<Problem>,
+        steps: Vec<SetupStep>,
+        scope: SetupScope,
+        is_removal: bool,
+    ) -> SetupPlan {
+        let planned = draft.files.into_iter().map(|(location, file)| {
+            let action = match (&file.original, &file.current) {
+                (None, Some(_)) => PlannedAction::Create,
+                (Some(_), None) => PlannedAction::Delete,
+                (before, after) if before == after => PlannedAction::Keep,
+                _ => PlannedAction::Edit,
+            };
+            let path = self.relative(&file.shown).to_owned();
+            let (before, after) = (file.original, file.current);
+            let diff = diff(&path, before.as_deref(), after.as_deref());
+            let clients = file.clients.into_iter().collect();
+            PlannedFile { path, clients, action, lacks: file.lacks, diff, location, before, after }
+        });
+        let mut files: Vec<PlannedFile> = planned.filter(|file| !file.clients.is_empty()).collect();
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        SetupPlan { files, clients, problems, steps, scope, record: draft.record, is_removal }
+    }
+}
+
+/// Returns the clients once each, in the order of the table.
+fn in_order(clients: &[SetupClient]) -> impl Iterator<Item = SetupClient> {
+    let named: BTreeSet<SetupClient> = clients.iter().copied().collect();
+    SetupClient::ALL.into_iter().filter(move |client| named.contains(client))
+}
+
+fn unusable(shown: PathBuf, reason: &str) -> Refused {
+    let hint = "fix or move the file, and run the command again; no file of this client was changed".to_owned();
+    Refused {
+        code: "setup-refused",
+        shown,
+        reason: format!("not set up, since this file cannot be edited: {reason}"),
+        hint,
+    }
+}
+
+/// Returns the change as a unified diff.
+fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    if before == after {
+        return String::new();
+    }
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{}", path.display()),
+        None => "/dev/null".to_owned(),
+    };
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().context_radius(3).header(&name("a", before), &name("b", after)).to_string()
+}

@@ -1,0 +1,137 @@
+//! What a plan says of itself: files with their changes, steps for a person, problems.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::SetupScope;
+use super::client::SetupClient;
+use super::locate::ClientPlace;
+use super::record::SetupRecord;
+use crate::error::Problem;
+
+/// What happens to a file.
+///
+/// ```
+/// use ralph_memory::setup::PlannedAction;
+/// assert_eq!(serde_json::to_string(&PlannedAction::Create)?, "\"create\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlannedAction {
+    /// It is created.
+    Create,
+    /// It is there, and gets or loses what is set-up's.
+    Edit,
+    /// It is deleted: nothing but set-up's own is in it.
+    Delete,
+    /// It is as it should be.
+    Keep,
+}
+
+/// A file of a plan.
+///
+/// ```
+/// use ralph_memory::memory::StateFolders;
+/// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope, PlannedAction};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let project = folder.path();
+/// # let program = project.join("ralph-memory");
+/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+/// let plan = setup.plan(&[SetupClient::AgentsMd], SetupScope::Project, SetupOptions::default())?;
+/// let file = &plan.files[0];
+/// assert_eq!((file.path.to_str(), file.action), (Some("AGENTS.md"), PlannedAction::Create));
+/// assert!(file.diff.starts_with("--- /dev/null\n+++ b/AGENTS.md\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedFile {
+    /// The file: relative to the project if it is in there.
+    pub path: PathBuf,
+    /// The clients that use it.
+    pub clients: Vec<SetupClient>,
+    /// What happens to it.
+    pub action: PlannedAction,
+    /// What it lacks, in words.
+    pub lacks: Vec<String>,
+    /// The change as a unified diff; empty if it stays as it is.
+    pub diff: String,
+    #[serde(skip)]
+    pub(super) location: ClientPlace,
+    #[serde(skip)]
+    pub(super) before: Option<String>,
+    #[serde(skip)]
+    pub(super) after: Option<String>,
+}
+
+/// Something that only a person can do.
+///
+/// ```
+/// use ralph_memory::memory::StateFolders;
+/// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let project = folder.path();
+/// # let program = project.join("ralph-memory");
+/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+/// let plan = setup.plan(&[SetupClient::Codex], SetupScope::Project, SetupOptions::default())?;
+/// assert!(plan.steps[0].step.contains("trust the new hooks"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SetupStep {
+    /// The client.
+    pub client: SetupClient,
+    /// What to do in it, as an imperative.
+    pub step: &'static str,
+}
+
+/// What a set-up or a removal will do.
+///
+/// ```
+/// use ralph_memory::memory::StateFolders;
+/// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let project = folder.path();
+/// # let program = project.join("ralph-memory");
+/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+/// let plan = setup.plan(&[SetupClient::Kiro], SetupScope::Project, SetupOptions::default())?;
+/// assert!(!plan.is_empty() && !plan.is_connected());
+/// for problem in &plan.problems {
+///     eprintln!("{problem} ({})", problem.hint);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct SetupPlan {
+    /// All files that were looked at, in order of their paths.
+    pub files: Vec<PlannedFile>,
+    /// The clients that are not refused.
+    pub clients: Vec<SetupClient>,
+    /// An error for each client that is refused, and warnings.
+    pub problems: Vec<Problem>,
+    /// What only a person can do, once the plan is applied.
+    pub steps: Vec<SetupStep>,
+    pub(super) scope: SetupScope,
+    pub(super) record: SetupRecord,
+    pub(super) is_removal: bool,
+}
+
+impl SetupPlan {
+    /// Returns whether all clients are connected, by these files or in another way, and nothing is doubtful.
+    pub fn is_connected(&self) -> bool {
+        self.is_empty() && self.problems.iter().all(|problem| problem.code == CONNECTED)
+    }
+
+    /// Returns whether it changes no file.
+    pub fn is_empty(&self) -> bool {
+        self.files.iter().all(|file| file.action == PlannedAction::Keep)
+    }
+}
+
+/// The code of a client that is connected in another way.
+pub(super) const CONNECTED: &str = "connected-otherwise";

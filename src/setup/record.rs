@@ -1,0 +1,182 @@
+//! The record of what set-up has inserted, and where, in the user's state folder.
+//!
+//! With it, a removal restores the bytes of each file that nobody has changed since. Without it, set-up's own parts are
+//! recognised instead, so a lost record costs an empty line at most.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use super::SetupScope;
+use super::client::SetupClient;
+use super::insertion::Insertion;
+use super::locate::ClientPlace;
+use crate::error::{Error, IoContext as _, Result};
+use crate::iterations::StateFolders;
+use crate::store::{private_names, read_if_begins, write_private};
+
+/// How every record begins: the version of its form.
+const START: &[u8] = b"{\"format\":1,";
+/// The largest record that is read, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What set-up has done to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRecord {
+    pub(super) root: PathBuf,
+    pub(super) path: String,
+    /// The names of the clients that use it.
+    pub(super) clients: BTreeSet<String>,
+    /// Whether set-up has created the file.
+    pub(super) created: bool,
+    /// In the order in which they were made.
+    pub(super) insertions: Vec<Insertion>,
+    /// The fingerprint of the file as set-up has left it.
+    pub(super) after: String,
+}
+
+/// What set-up has done in a project, or for a user.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SetupRecord {
+    format: u32,
+    pub(super) files: Vec<FileRecord>,
+    /// The folders that set-up has created.
+    pub(super) folders: BTreeSet<(PathBuf, String)>,
+    /// The folders above this file that set-up has created, outermost first.
+    own_folders: Vec<PathBuf>,
+}
+
+/// Returns a fingerprint of a file's bytes.
+pub(super) fn fingerprint(text: &str) -> String {
+    format!("{:032x}", xxh3_128(text.as_bytes()))
+}
+
+/// Returns the name of the record of a project, or of a home.
+fn file_name(scope: SetupScope, folder: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    format!("setup-{}-{:016x}.json", scope.as_str(), xxh3_64(folder.as_os_str().as_bytes()))
+}
+
+impl SetupRecord {
+    /// Reads the record; an empty one if there is none that can be read.
+    pub(super) fn read(state: &StateFolders, scope: SetupScope, folder: &Path) -> SetupRecord {
+        let name = file_name(scope, folder);
+        let read = |state: &PathBuf| {
+            // Only a folder of this user's is trusted.
+            if !private_names(state).unwrap_or_default().contains(&name) {
+                return None;
+            }
+            let bytes = read_if_begins(&state.join(&name), START, MAX_BYTES).ok()??;
+            serde_json::from_slice::<SetupRecord>(&bytes).ok()
+        };
+        state.paths().iter().find_map(read).unwrap_or_default()
+    }
+
+    /// Writes the record, or removes it with its folder if it is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if no folder takes it.
+    pub(super) fn save(&mut self, state: &StateFolders, scope: SetupScope, folder: &Path) -> Result<()> {
+        let name = file_name(scope, folder);
+        if self.files.is_empty() && self.folders.is_empty() {
+            return self.remove(state, &name);
+        }
+        self.format = 1;
+        let mut failed = None;
+        for state in state.paths() {
+            let missing: Vec<PathBuf> =
+                state.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+            let mut own = self.own_folders.clone();
+            own.extend(missing.into_iter().rev());
+            let record = SetupRecord { own_folders: own, ..self.clone() };
+            let write = |file: &mut dyn io::Write| Ok(serde_json::to_writer(file, &record)?);
+            match write_private(state, &name, write) {
+                Ok(_) => {
+                    *self = record;
+                    return Ok(());
+                }
+                Err(source) => {
+                    for made in state.ancestors().take(record.own_folders.len() - self.own_folders.len()) {
+                        let _ = fs::remove_dir(made);
+                    }
+                    failed.get_or_insert(Error::Io { action: "write", path: state.join(&name), source });
+                }
+            }
+        }
+        Err(failed.unwrap_or_else(|| Error::invalid("state folder", "there is none to keep the record of set-up in")))
+    }
+
+    fn remove(&self, state: &StateFolders, name: &str) -> Result<()> {
+        for folder in state.paths() {
+            let path = folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound || error.kind() == io::ErrorKind::NotADirectory =>
+                {
+                    continue;
+                }
+                result => result.io("remove", path)?,
+            }
+            // Each is removed only if it is empty.
+            let _ = fs::remove_dir(folder);
+            for own in self.own_folders.iter().rev() {
+                let _ = fs::remove_dir(own);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the record of a file.
+    pub(super) fn of(&self, location: &ClientPlace) -> Option<&FileRecord> {
+        self.files.iter().find(|file| file.is_at(location))
+    }
+
+    /// Puts the record of a file in the place of an older one.
+    pub(super) fn put(&mut self, record: FileRecord) {
+        self.files.retain(|file| (&file.root, &file.path) != (&record.root, &record.path));
+        self.files.push(record);
+    }
+
+    pub(super) fn forget(&mut self, location: &ClientPlace) {
+        self.files.retain(|file| !file.is_at(location));
+    }
+
+    /// Notes that a client no longer uses a file that others use.
+    pub(super) fn leave(&mut self, location: &ClientPlace, client: SetupClient) {
+        for file in self.files.iter_mut().filter(|file| file.is_at(location)) {
+            file.clients.remove(client.as_str());
+        }
+        self.files.retain(|file| !file.clients.is_empty());
+    }
+
+    /// Returns the places of the files that a client uses.
+    pub(super) fn places_of(&self, client: SetupClient) -> Vec<ClientPlace> {
+        let of_client = self.files.iter().filter(|file| file.clients.contains(client.as_str()));
+        of_client.map(|file| ClientPlace { root: file.root.clone(), path: file.path.clone() }).collect()
+    }
+
+    /// Groups the recorded folders by depth, the deepest first.
+    pub(super) fn folders_inside_out(&self) -> Vec<(PathBuf, String)> {
+        let mut by_depth: BTreeMap<usize, Vec<(PathBuf, String)>> = BTreeMap::new();
+        for folder in &self.folders {
+            by_depth.entry(folder.1.matches('/').count()).or_default().push(folder.clone());
+        }
+        by_depth.into_values().rev().flatten().collect()
+    }
+}
+
+impl FileRecord {
+    /// Returns whether a client uses the file.
+    pub(super) fn has(&self, client: SetupClient) -> bool {
+        self.clients.contains(client.as_str())
+    }
+
+    fn is_at(&self, location: &ClientPlace) -> bool {
+        self.root == location.root && self.path == location.path
+    }
+}

@@ -1,0 +1,124 @@
+//! What `doctor` says of the clients: whether each is connected, by which file, and what is doubtful.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::client::SetupClient;
+use super::draft::Draft;
+use super::locate::{Base, Bases};
+use super::program::runs;
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
+use super::{Setup, SetupOptions, SetupScope};
+use crate::diagnostics::doctor::{Finding, FindingState};
+
+/// What Claude Code's settings say that set-up has to know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ClaudeSettings {
+    /// The plugin of a marketplace that is this program.
+    pub(super) enabled_plugin: Option<String>,
+    /// Whether the project's or the user's settings have the hooks.
+    pub(super) has_hooks: bool,
+    pub(super) hooks_disabled: bool,
+}
+
+impl ClaudeSettings {
+    pub(super) fn read(bases: &Bases) -> ClaudeSettings {
+        let places = [
+            (Base::ClaudeHome, "settings.json"),
+            (Base::Project, ".claude/settings.json"),
+            (Base::Project, ".claude/settings.local.json"),
+        ];
+        let mut found = ClaudeSettings::default();
+        for (base, path) in places {
+            let Ok(location) = bases.locate(base, path) else { continue };
+            let mut draft = Draft::default();
+            let Ok(file) = draft.file(&location, location.full()) else { continue };
+            let text = file.original.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
+            let Ok(settings) = serde_json::from_str::<Value>(text) else { continue };
+            let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
+            let mut own = plugins.filter(|(name, on)| name.starts_with("ralph-memory@") && on.as_bool() == Some(true));
+            found.enabled_plugin = found.enabled_plugin.or_else(|| own.next().map(|(name, _)| name.clone()));
+            found.hooks_disabled |= settings["disableAllHooks"].as_bool() == Some(true);
+            // The command is part of no other program's line.
+            found.has_hooks |= settings["hooks"].to_string().contains("ralph-memory hook ");
+        }
+        found
+    }
+}
+
+impl Setup {
+    /// Returns a finding for each client that is connected or found here.
+    ///
+    /// ```
+    /// use ralph_memory::memory::StateFolders;
+    /// use ralph_memory::setup::Setup;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (project, program) = (folder.path(), folder.path().join("ralph-memory"));
+    /// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+    /// std::fs::create_dir(project.join(".cursor"))?;
+    /// assert_eq!(setup.findings()[0].detail, "Cursor: not connected");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn findings(&self) -> Vec<Finding> {
+        let found: BTreeSet<SetupClient> = self.found(SetupScope::Project).into_iter().collect();
+        let findings = SetupClient::ALL.into_iter().filter(|client| *client != SetupClient::AgentsMd);
+        findings.filter_map(|client| self.finding(client, found.contains(&client))).collect()
+    }
+
+    fn finding(&self, client: SetupClient, is_found: bool) -> Option<Finding> {
+        let scopes = [SetupScope::Project, SetupScope::User];
+        let tables = scopes.map(|scope| files(client, scope, PROGRAM, SetupOptions::default()));
+        let servers: Vec<&ClientFile> = tables.iter().flatten().filter(|file| self.has_server(file)).collect();
+        let title = client.title();
+        let settings =
+            if client == SetupClient::Claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
+        if servers.is_empty() && settings.enabled_plugin.is_none() {
+            let detail = format!("{title}: not connected");
+            let hint = format!("`ralph-memory setup {client}` connects it");
+            return is_found.then(|| finding(FindingState::Ok, detail, Some(hint)));
+        }
+        let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
+        paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
+        let detail = format!("{title}: connected by {}", paths.join(", "));
+        let again = format!("`ralph-memory setup {client} --remove`");
+        let gone =
+            servers.iter().flat_map(|file| self.programs(file)).find(|program| !runs(program, self.path.as_deref()));
+        if let Some(program) = gone {
+            let hint = format!("{again}, then set it up again; or install `ralph-memory` in a folder of `PATH`");
+            let detail = format!("{detail}; it runs `{program}`, which is not found");
+            return Some(finding(FindingState::Warning, detail, Some(hint)));
+        }
+        let has_plugin = self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) || settings.enabled_plugin.is_some();
+        if has_plugin && settings.has_hooks && client == SetupClient::Claude {
+            let detail = format!("{detail}; both the plugin and the settings have the hooks, which run twice");
+            return Some(finding(FindingState::Warning, detail, Some(format!("{again}, or remove the plugin"))));
+        }
+        if settings.hooks_disabled {
+            let detail = format!("{detail}; `disableAllHooks` is set, so sessions begin without the memory");
+            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
+        }
+        Some(finding(FindingState::Ok, detail, None))
+    }
+
+    fn shown(&self, file: &ClientFile) -> String {
+        let shown = self.bases.shown(file.base, self.chosen(file));
+        shown.strip_prefix(&self.bases.project).unwrap_or(&shown).display().to_string()
+    }
+
+    /// Returns the programs that the entries in a file run.
+    fn programs(&self, file: &ClientFile) -> BTreeSet<String> {
+        let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return BTreeSet::new() };
+        let mut draft = Draft::default();
+        let is_server = matches!(file.content, Content::Json { .. } | Content::Toml { .. } | Content::Yaml { .. });
+        if !is_server || draft.add(&location, location.full(), SetupClient::AgentsMd, &file.content).is_err() {
+            return BTreeSet::new();
+        }
+        draft.files.remove(&location).map(|file| file.programs).unwrap_or_default()
+    }
+}
+
+fn finding(state: FindingState, detail: String, hint: Option<String>) -> Finding {
+    Finding { what: "client", state, detail: detail.into(), hint: hint.map(Into::into) }
+}

@@ -1,0 +1,443 @@
+//! `setup` from end to end: what each client gets, what is refused, and that nothing of others is lost.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::Value;
+
+use crate::pty::Terminal;
+use crate::setups;
+use crate::support::{PROGRAM, Ran, Run, TestBase};
+
+const CLIENTS: [&str; 14] = [
+    "claude",
+    "codex",
+    "cursor",
+    "opencode",
+    "copilot",
+    "vscode",
+    "agents-md",
+    "gemini",
+    "qwen",
+    "kiro",
+    "devin",
+    "goose",
+    "zed",
+    "amp",
+];
+
+/// Prepares `setup` in a home in which a shell finds the program.
+fn with<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
+    let bin = base.home().parent().unwrap().join("bin");
+    if !bin.exists() {
+        fs::create_dir(&bin).unwrap();
+        symlink(PROGRAM, bin.join("ralph-memory")).unwrap();
+    }
+    base.with([&["setup"], arguments].concat()).env("PATH", bin)
+}
+
+fn setup(base: &TestBase, arguments: &[&str]) -> Ran {
+    with(base, arguments).run()
+}
+
+/// Returns the diffs for each client, the text of the skill once.
+fn diffs(scope: &str, clients: &[&str]) -> String {
+    let mut all = String::new();
+    for client in clients {
+        let base = TestBase::without_memory();
+        let diff = setup(&base, &[client, "--scope", scope, "--dry-run"]).answer(0);
+        assert!(
+            base.files("").is_empty() && fs::read_dir(base.home()).unwrap().count() == 0,
+            "a dry run writes nothing"
+        );
+        let diff = diff.replace(&base.home().display().to_string(), "~");
+        let is_skill = |file: &&str| !(all.contains("+# The memory of") && file.contains("+# The memory of"));
+        let files: Vec<&str> = diff.split("--- /dev/null\n").filter(is_skill).collect();
+        all.push_str(&format!("================ {client}\n{}", files.concat()));
+    }
+    all
+}
+
+#[test]
+fn each_client_gets_its_files_in_a_project() {
+    assert_snapshot!("setup-project", diffs("project", &CLIENTS));
+}
+
+#[test]
+fn each_client_gets_its_files_in_a_home() {
+    let clients: Vec<&str> = CLIENTS.into_iter().filter(|client| !["vscode", "agents-md"].contains(client)).collect();
+    assert_snapshot!("setup-user", diffs("user", &clients));
+}
+
+#[test]
+fn configurations_of_all_forms_survive() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = setups::run(folder.path(), 200, 7);
+    let kinds = [outcome.broken, outcome.exact, outcome.without_record, outcome.changed];
+    assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");
+}
+
+#[test]
+fn the_integrations_are_what_set_up_writes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let base = TestBase::without_memory();
+    setup(&base, &["claude", "opencode", "--scope", "user"]).says(0, "next: Claude Code");
+    let plugin = base.home().join(".claude/skills/ralph-memory");
+    for path in [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json", "skills/ralph-memory/SKILL.md"] {
+        let written = fs::read_to_string(plugin.join(path)).unwrap();
+        assert_eq!(written, fs::read_to_string(root.join("integrations/claude").join(path)).unwrap(), "{path}");
+    }
+    let script = base.home().join(".config/opencode/plugins/ralph-memory.js");
+    let expected = fs::read(root.join("integrations/opencode/ralph-memory.js")).unwrap();
+    assert_eq!(fs::read(script).unwrap(), expected);
+    let json = |path: &str| -> Value { serde_json::from_slice(&fs::read(root.join(path)).unwrap()).unwrap() };
+    assert_eq!(json("integrations/claude/.claude-plugin/plugin.json")["version"], env!("CARGO_PKG_VERSION"));
+    let marketplace = json(".claude-plugin/marketplace.json");
+    let source = marketplace["plugins"][0]["source"].as_str().unwrap();
+    assert!(root.join(source).join(".claude-plugin/plugin.json").exists(), "{source}");
+    assert_eq!(marketplace["plugins"][0]["name"], "ralph-memory");
+}
+
+#[test]
+fn a_set_up_client_is_connected_until_it_is_removed() {
+    let base = TestBase::new();
+    let before = base.files("");
+    assert_snapshot!(setup(&base, &["claude", "--check"]), @r"
+    exit 1
+    --- stdout
+    .claude/settings.json lacks the hook `session-start`, the hook `stop`, the hook `session-end` (Claude Code)
+    .claude/skills/ralph-memory/SKILL.md lacks the file (Claude Code)
+    .mcp.json lacks the server (Claude Code)
+    AGENTS.md lacks the instructions (Claude Code)
+    ");
+    assert_snapshot!(setup(&base, &["claude", "--allow-tools"]), @r"
+    exit 0
+    --- stdout
+    created  .claude/settings.json +40 -0
+    created  .claude/skills/ralph-memory/SKILL.md +26 -0
+    created  .mcp.json +8 -0
+    created  AGENTS.md +9 -0
+    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state
+    ");
+    assert_snapshot!(setup(&base, &["claude"]), @r"
+    exit 0
+    --- stdout
+    nothing to do: connected
+    ");
+    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+    let settings: Value = serde_json::from_str(&base.read(".claude/settings.json")).unwrap();
+    assert_eq!(settings["permissions"]["allow"], serde_json::json!(["mcp__ralph-memory"]));
+    setup(&base, &["claude", "--each-prompt"]).says(0, "edited   .claude/settings.json");
+    assert!(base.read(".claude/settings.json").contains("\"ralph-memory hook prompt || exit 0\""));
+    assert_snapshot!(setup(&base, &["claude", "--remove"]), @r"
+    exit 0
+    --- stdout
+    deleted  .claude/settings.json +0 -51
+    deleted  .claude/skills/ralph-memory/SKILL.md +0 -26
+    deleted  .mcp.json +0 -8
+    deleted  AGENTS.md +0 -9
+    ");
+    assert_eq!(base.files(""), before);
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone, too");
+    setup(&base, &["claude", "--remove"]).says(0, "nothing to do: nothing of it is here");
+}
+
+#[test]
+fn without_names_and_a_terminal_nothing_is_written() {
+    let base = TestBase::new();
+    setup(&base, &[]).says(1, "no client is found here; name one, such as `ralph-memory setup claude`");
+    base.write(".cursor/mcp.json", "{}\n");
+    let shown = setup(&base, &[]);
+    assert!(shown.stdout.contains("+    \"ralph-memory\": {"), "{shown}");
+    shown.says(1, "nothing was changed; `--yes` makes these changes, or name the clients");
+    assert_eq!(base.read(".cursor/mcp.json"), "{}\n");
+    setup(&base, &["--yes"]).says(0, "edited   .cursor/mcp.json");
+    let shown = setup(&base, &["--remove"]);
+    shown.says(1, "nothing was changed");
+    setup(&base, &["--remove", "--yes"]).says(0, "edited   .cursor/mcp.json");
+    assert_eq!(base.read(".cursor/mcp.json"), "{}\n");
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    let base = TestBase::new();
+    setup(&base, &["codx"]).says(2, "a similar value exists: 'codex'");
+    setup(&base, &["vim"]).says(2, "possible values: claude, codex, cursor, opencode, copilot, vscode, agents-md");
+    setup(&base, &["vscode", "--scope", "user"]).says(2, "vscode: VS Code has no files of the user");
+    setup(&base, &["--check", "--remove"]).says(2, "cannot be used with");
+    setup(&base, &["--remove", "--each-prompt"]).says(2, "cannot be used with");
+    setup(&base, &["claude", "--scope", "machine"]).says(2, "possible values: project, user");
+    assert!(!base.at(".mcp.json").exists());
+}
+
+/// Fails unless the client is refused for this reason, and nothing of it was written.
+#[track_caller]
+fn refused(base: &TestBase, client: &str, path: &str, reason: &str) {
+    let files = || base.files("").into_iter().filter(|file| !file.starts_with(".ralph/")).collect::<Vec<_>>();
+    let before = files();
+    let ran = setup(base, &[client]);
+    assert!(ran.stderr.starts_with(&format!("error: {path}: ")), "{ran}");
+    ran.says(4, reason);
+    assert_eq!(files(), before);
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn files_that_cannot_be_edited_are_refused() {
+    let check = |client: &str, path: &str, text: &[u8], reason: &str| {
+        let base = TestBase::new();
+        base.write(path, text);
+        refused(&base, client, path, reason);
+        assert_eq!(fs::read(base.at(path)).unwrap(), text);
+    };
+    check("claude", ".claude/settings.json", b"{\n  // mine\n}\n", "omments are not allowed");
+    check("claude", ".mcp.json", b"{\"mcpServers\": []}", "`mcpServers` is not an object");
+    check("claude", ".mcp.json", b"{\"mcpServers\": {}, \"mcpServers\": {}}", "the key `mcpServers` occurs twice");
+    check("claude", ".claude/settings.json", b"{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is not a list");
+    let other = b"{\"mcpServers\": {\"ralph-memory\": {\"command\": \"npx\"}}}";
+    check("cursor", ".cursor/mcp.json", other, "`mcpServers.ralph-memory` is there already and runs another program");
+    check("cursor", ".cursor/mcp.json", b"{} caf\xe9", "it is not UTF-8");
+    check("codex", ".codex/config.toml", b"mcp_servers = { a = { command = \"b\" } }\n", "is written on one line");
+    check("codex", ".codex/config.toml", b"a = \n", "on line 1");
+    check("codex", "AGENTS.md", b"<!-- ralph-memory:end -->\n", "do not form one pair");
+    check("codex", ".agents/skills/ralph-memory/SKILL.md", b"# Mine\n", "there is another file of this name");
+    check("cursor", ".cursor/mcp.json", &vec![b' '; (4 << 20) + 1], "it has 4194305 bytes; the limit is 4194304");
+    let base = TestBase::new();
+    base.write(".cursor", "");
+    refused(&base, "cursor", ".cursor/mcp.json", "a part of its path is not a folder");
+}
+
+#[test]
+fn odd_files_are_refused() {
+    let base = TestBase::new();
+    base.write(".cursor/mcp.json", "{}");
+    fs::set_permissions(base.at(".cursor/mcp.json"), fs::Permissions::from_mode(0o444)).unwrap();
+    refused(&base, "cursor", ".cursor/mcp.json", "it is read-only");
+
+    fs::remove_file(base.at(".cursor/mcp.json")).unwrap();
+    mknodat(CWD, base.at(".cursor/mcp.json"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    refused(&base, "cursor", ".cursor/mcp.json", "it is not a regular file");
+
+    let base = TestBase::new();
+    fs::create_dir(base.home().parent().unwrap().join("elsewhere")).unwrap();
+    symlink("../elsewhere", base.at(".cursor")).unwrap();
+    refused(&base, "cursor", ".cursor/mcp.json", "a link in its path leads outside");
+    base.write(".git/config", "[core]\n");
+    symlink(".git/config", base.at("AGENTS.md")).unwrap();
+    refused(&base, "codex", "AGENTS.md", "a link in its path leads into `.git`");
+    assert_eq!(base.read(".git/config"), "[core]\n");
+}
+
+#[test]
+fn a_link_inside_of_the_project_stays_a_link() {
+    let base = TestBase::new();
+    base.write("docs/agents.md", "# Rules\n");
+    fs::set_permissions(base.at("docs/agents.md"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("docs/agents.md", base.at("AGENTS.md")).unwrap();
+    setup(&base, &["agents-md"]).says(0, "edited   AGENTS.md");
+    assert!(fs::symlink_metadata(base.at("AGENTS.md")).unwrap().is_symlink());
+    assert!(base.read("docs/agents.md").starts_with("# Rules\n\n<!-- ralph-memory:begin -->\n"));
+    assert_eq!(fs::metadata(base.at("docs/agents.md")).unwrap().permissions().mode() & 0o777, 0o640);
+    setup(&base, &["agents-md", "--remove"]).says(0, "edited   AGENTS.md");
+    assert_eq!(base.read("docs/agents.md"), "# Rules\n");
+    assert!(fs::symlink_metadata(base.at("AGENTS.md")).unwrap().is_symlink());
+}
+
+#[test]
+fn other_clients_are_set_up_beside_a_refused_one() {
+    let base = TestBase::new();
+    base.write(".cursor/mcp.json", "{");
+    let ran = setup(&base, &["cursor", "codex"]);
+    assert!(ran.stdout.contains("created  .codex/config.toml") && !ran.stdout.contains(".cursor"), "{ran}");
+    ran.says(4, "error: .cursor/mcp.json: Cursor: not set up");
+    assert_eq!(base.files(".cursor"), [".cursor/mcp.json"]);
+    assert!(base.at("AGENTS.md").exists(), "both use it");
+    let answer = setup(&base, &["cursor", "codex", "--json"]).json(4);
+    assert_eq!((&answer["connected"], &answer["clients"]), (&Value::Bool(false), &serde_json::json!(["codex"])));
+    assert_eq!(answer["problems"][0]["code"], "setup-refused");
+}
+
+#[test]
+fn claude_code_is_connected_in_one_way() {
+    let base = TestBase::new();
+    setup(&base, &["claude", "--scope", "user"]).says(0, "next: Claude Code: restart it");
+    setup(&base, &["claude"]).says(4, "connected already, as a plugin for every project");
+    setup(&base, &["claude", "--check"]).says(0, "connected already, as a plugin");
+    assert!(!base.at(".mcp.json").exists());
+    setup(&base, &["claude", "--scope", "user", "--remove"]).says(0, "deleted");
+    setup(&base, &["claude"]).says(0, "created  .mcp.json");
+    setup(&base, &["claude", "--scope", "user"]).says(4, "connected already, by its settings");
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 1, "the record alone");
+    setup(&base, &["claude", "--remove"]).says(0, "deleted");
+    let settings = base.home().join(".claude/settings.json");
+    fs::create_dir(base.home().join(".claude")).unwrap();
+    fs::write(settings, "{\"enabledPlugins\": {\"ralph-memory@ralph-memory\": true}}").unwrap();
+    setup(&base, &["claude"]).says(4, "connected already, by the plugin `ralph-memory@ralph-memory`");
+}
+
+#[test]
+fn a_file_that_several_clients_use_stays_until_the_last() {
+    for has_record in [true, false] {
+        let base = TestBase::new();
+        base.write("AGENTS.md", "# Rules\n");
+        let forget = || {
+            if !has_record {
+                fs::remove_dir_all(base.home().join(".local")).unwrap();
+            }
+        };
+        setup(&base, &["codex", "cursor"]).says(0, "edited   AGENTS.md");
+        forget();
+        setup(&base, &["codex", "--remove"]).says(0, "deleted  .codex/config.toml");
+        assert!(base.read("AGENTS.md").contains("ralph-memory:begin"), "{has_record}");
+        assert!(base.at(".agents/skills/ralph-memory/SKILL.md").exists());
+        setup(&base, &["cursor", "--check"]).says(0, "connected: Cursor");
+        setup(&base, &["cursor", "--remove"]).says(0, "edited   AGENTS.md");
+        assert_eq!(base.read("AGENTS.md"), "# Rules\n", "{has_record}");
+        assert!(!base.at(".agents/skills/ralph-memory").exists(), "{has_record}");
+    }
+}
+
+#[test]
+fn what_a_person_edited_is_reported_and_left() {
+    let base = TestBase::new();
+    setup(&base, &["codex"]).says(0, "created  .agents/skills/ralph-memory/SKILL.md");
+    let skill = format!("{}More.\n", base.read(".agents/skills/ralph-memory/SKILL.md"));
+    base.write(".agents/skills/ralph-memory/SKILL.md", &skill);
+    setup(&base, &["codex"]).says(0, "somebody has edited this file of ralph-memory");
+    setup(&base, &["codex", "--remove"]).says(0, "somebody has edited this file of ralph-memory");
+    assert_eq!(base.read(".agents/skills/ralph-memory/SKILL.md"), skill);
+}
+
+#[test]
+fn instructions_of_another_version_are_updated() {
+    let base = TestBase::new();
+    base.write("CLAUDE.md", "# Rules");
+    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
+    assert!(!base.at("AGENTS.md").exists());
+    let current = base.read("CLAUDE.md");
+    base.write("CLAUDE.md", current.replace("Before a task", "First"));
+    setup(&base, &["claude", "--check"]).says(1, "CLAUDE.md lacks the current instructions (Claude Code)");
+    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
+    assert_eq!(base.read("CLAUDE.md"), current);
+    setup(&base, &["claude", "--remove"]).says(0, "edited   CLAUDE.md");
+    assert_eq!(base.read("CLAUDE.md").trim_end(), "# Rules");
+
+    base.write("CLAUDE.md", "@AGENTS.md\n");
+    setup(&base, &["claude"]).says(0, "created  AGENTS.md");
+    assert_eq!(base.read("CLAUDE.md"), "@AGENTS.md\n");
+}
+
+#[test]
+fn the_users_folders_are_where_the_environment_says() {
+    let base = TestBase::without_memory();
+    let place = base.home().parent().unwrap().to_owned();
+    for folder in ["claude", "codex", "config"] {
+        fs::create_dir(place.join(folder)).unwrap();
+    }
+    let run = |arguments: &[&str]| {
+        with(&base, arguments)
+            .env("CLAUDE_CONFIG_DIR", place.join("claude"))
+            .env("CODEX_HOME", place.join("codex"))
+            .env("XDG_CONFIG_HOME", place.join("config"))
+            .run()
+    };
+    run(&["claude", "codex", "zed", "--scope", "user"]).says(0, "created");
+    for path in ["claude/skills/ralph-memory/.mcp.json", "codex/config.toml", "config/zed/settings.json"] {
+        assert!(place.join(path).exists(), "{path}");
+    }
+    run(&["claude", "codex", "zed", "--scope", "user", "--remove"]).says(0, "deleted");
+    for folder in ["claude", "codex", "config"] {
+        assert_eq!(fs::read_dir(place.join(folder)).unwrap().count(), 0, "{folder}");
+    }
+    fs::remove_dir(place.join("codex")).unwrap();
+    run(&["codex", "--scope", "user"]).says(4, "cannot be used");
+}
+
+#[test]
+fn a_program_that_no_shell_finds_is_named_by_its_path() {
+    let base = TestBase::new();
+    base.run(["setup", "cursor", "--scope", "user"]).says(0, "warning: ");
+    let written: Value = serde_json::from_slice(&fs::read(base.home().join(".cursor/mcp.json")).unwrap()).unwrap();
+    assert_eq!(written["mcpServers"]["ralph-memory"]["command"], PROGRAM);
+    let hooks = fs::read_to_string(base.home().join(".cursor/hooks.json")).unwrap();
+    assert!(hooks.contains(&format!("\"{PROGRAM} hook stop || exit 0\"")), "{hooks}");
+    base.run(["setup", "cursor"]).says(0, "a shell does not find `ralph-memory`");
+    let text = base.read(".cursor/mcp.json");
+    assert!(text.contains("\"command\": \"ralph-memory\""), "{text}");
+    base.write(".cursor/mcp.json", text.replace("\"ralph-memory\",", "\"/gone/ralph-memory\","));
+    setup(&base, &["cursor", "--check"]).says(1, "it runs `/gone/ralph-memory`, which does not exist");
+}
+
+/// Runs `setup` where no file may get larger than this, in units of 512 bytes.
+fn with_limit(base: &TestBase, limit: u32, arguments: &[&str]) -> (Option<i32>, String) {
+    let full = with(base, arguments).command();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &format!("ulimit -f {limit} && exec \"$0\" \"$@\"")]).arg(full.get_program());
+    command.args(full.get_args()).current_dir(base.root()).env_clear();
+    command.envs(full.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = command.output().unwrap();
+    (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+}
+
+#[test]
+fn a_failed_write_names_what_was_written() {
+    let base = TestBase::new();
+    let long = "A rule.\n".repeat(100_000);
+    base.write("AGENTS.md", &long);
+    let before = base.files("");
+    // Not even the record can be written.
+    let (code, stderr) = with_limit(&base, 0, &["claude"]);
+    assert!(code == Some(6) && stderr.starts_with("error: cannot write `"), "{code:?}: {stderr}");
+    assert_eq!(base.files(""), before);
+    // The record can, and the files before the large one.
+    let (code, stderr) = with_limit(&base, 200, &["claude"]);
+    let expected = "error: set-up has stopped half-way; it has written `.claude/settings.json`, \
+                    `.claude/skills/ralph-memory/SKILL.md`, `.mcp.json`\n";
+    assert!(code == Some(6) && stderr.starts_with(expected), "{code:?}: {stderr}");
+    assert!(stderr.contains("the same command completes it, and with `--remove` it undoes it"), "{stderr}");
+    assert_eq!(base.read("AGENTS.md"), long);
+    setup(&base, &["claude"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["claude", "--remove"]).says(0, "edited   AGENTS.md");
+    assert_eq!((base.files(""), base.read("AGENTS.md")), (before, long));
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let answer = |answers: &[(&str, &str)]| {
+        let base = TestBase::new();
+        base.write(".claude/settings.json", "{}\n");
+        let mut terminal = Terminal::start(with(&base, &[]).command());
+        for (question, answer) in answers {
+            terminal.wait_for(question);
+            terminal.type_in(answer);
+        }
+        let ended = terminal.ended();
+        (ended.code(), base.read(".claude/settings.json"))
+    };
+    let (tools, changes) = ("without asking each time? [y/N]", "Make these changes? [y/N]");
+    assert_eq!(answer(&[(tools, "\n"), (changes, "\n")]), (Some(1), "{}\n".to_owned()));
+    let (code, settings) = answer(&[(tools, "y\n"), (changes, "y\n")]);
+    assert!(code == Some(0) && settings.contains("\"mcp__ralph-memory\""), "{settings}");
+    let (code, settings) = answer(&[(tools, "n\n"), (changes, "yes\n")]);
+    assert!(code == Some(0) && settings.contains("hook stop") && !settings.contains("permissions"), "{settings}");
+}
+
+#[test]
+fn doctor_and_init_name_the_clients() {
+    let base = TestBase::without_memory();
+    base.write(".cursor/rules.txt", "");
+    base.run(["init"]).says(0, "next: `ralph-memory setup` connects it to Cursor");
+    base.run(["doctor"]).says(0, "client      Cursor: not connected");
+    setup(&base, &["cursor", "claude"]).says(0, "created");
+    base.run(["doctor"]).says(0, "it runs `ralph-memory`, which is not found");
+    let bin = base.home().parent().unwrap().join("bin");
+    base.with(["doctor"]).env("PATH", &bin).run().says(0, "ok       client      Cursor: connected by .cursor/mcp.json");
+    let settings = base.read(".claude/settings.json");
+    base.write(".claude/settings.json", settings.replacen('{', "{\"disableAllHooks\": true,", 1));
+    base.with(["doctor"]).env("PATH", &bin).run().says(0, "`disableAllHooks` is set");
+}
