@@ -25,6 +25,7 @@ mod fault_campaign;
 mod frames;
 mod full_disk;
 mod git_matrix;
+mod hook_inputs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
 mod kills;
@@ -53,7 +54,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 23] = [
+const CAMPAIGNS: [Campaign; 24] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
@@ -73,6 +74,7 @@ const CAMPAIGNS: [Campaign; 23] = [
     }),
     counted("git-matrix", |order| order.report(64, |at| git_matrix::run(at.place, at.program, at.size, at.seed))),
     counted("paths", |order| order.report(100_000, |at| paths::run(at.place, at.program, at.size, at.seed))),
+    counted("hooks", |order| order.report(10_000, |at| hook_inputs::run(at.place, at.program, at.size, at.seed))),
     counted("hostile-clone", |order| hostile_clones(order, 10_000, false)),
     counted("hostile-clone-whole", |order| hostile_clones(order, 500, true)),
     Campaign { name: "faults", arguments: "[all|SEED [COMMAND]]", run: faults },
