@@ -132,9 +132,19 @@ mod tests {
         let bad: Vec<_> = diagnosis.findings.iter().filter(|finding| finding.state != FindingState::Ok).collect();
         assert!(bad.is_empty() && diagnosis.worst() == FindingState::Ok, "{bad:?}");
         let whats: Vec<_> = diagnosis.findings.iter().map(|finding| finding.what).collect();
-        for what in
-            ["settings", "entries", "state", "cache", "index", "old-caches", "leftovers", "lock", "git", "clock", "hooks"]
-        {
+        for what in [
+            "settings",
+            "entries",
+            "state",
+            "cache",
+            "index",
+            "old-caches",
+            "leftovers",
+            "lock",
+            "git",
+            "clock",
+            "hooks",
+        ] {
             assert!(whats.contains(&what), "{what}");
         }
     }

@@ -44,6 +44,8 @@ const MAX_AT_END: u64 = 8 * 1024 * 1024;
 const MAX_AT_START: u64 = 64 * 1024 * 1024;
 /// How many sessions are recorded when the next one begins.
 const MAX_SESSIONS: usize = 2;
+/// How many sessions are looked at for that.
+const MAX_LOOKED_AT: usize = 1_000;
 /// How long a session without an end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
 
@@ -124,8 +126,7 @@ impl Firing<'_> {
             // Nothing can be written here, so nobody knows.
             Some(Err(_)) | None => source != "resume",
         };
-        self.record_kept();
-        if self.workspace.settings.sessions_record == SessionRecording::Changes {
+        if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
         }
         if gets_it { self.briefing() } else { None }
@@ -167,7 +168,7 @@ impl Firing<'_> {
 
     /// Records what the agent's last message says.
     fn stop(&mut self) {
-        self.record_kept();
+        let is_possible = self.record_kept();
         let payload = &self.call.payload;
         let wants_none = self.workspace.settings.sessions_record == SessionRecording::Nothing;
         let Some(text) = payload.message.as_ref().filter(|text| !payload.is_continued && says_anything(text)) else {
@@ -192,16 +193,23 @@ impl Firing<'_> {
             remove(kept);
             return;
         }
+        if let (false, Some(path)) = (is_possible, &kept) {
+            // One wait for the lock is enough.
+            self.notes
+                .push(format!("the agent's message is kept in `{}`, and a later hook records it", path.display()));
+            return;
+        }
         self.record(&message, kept);
     }
 
     /// Notes that the session has ended.
     fn session_end(&mut self) {
         self.has_acted = true;
-        self.record_kept();
+        let is_possible = self.record_kept();
         // Without a note, the session counts as ended when it is idle.
         let _ = self.update_session(|session| session.is_closed = true);
-        if self.workspace.settings.sessions_record == SessionRecording::Changes
+        if is_possible
+            && self.workspace.settings.sessions_record == SessionRecording::Changes
             && let Some(name) = self.session.clone()
         {
             self.record_session(&name, MAX_AT_END);
@@ -226,14 +234,15 @@ impl Firing<'_> {
         self.call.client.document(self.call.event, self.call.payload.event.as_deref(), text)
     }
 
-    /// Records messages that earlier hooks could not record.
-    fn record_kept(&mut self) {
+    /// Records messages that earlier hooks could not record. Returns whether that is possible now.
+    fn record_kept(&mut self) -> bool {
         for (path, message) in kept_messages(self.workspace, self.folders, MAX_KEPT) {
             self.has_acted = true;
             if !self.record(&message, Some(path)) {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// Records a message, and returns whether that was possible. It is kept in this file until then.
@@ -269,27 +278,26 @@ impl Firing<'_> {
     fn record_earlier_sessions(&mut self) {
         let now = self.workspace.now();
         let mut n_recorded = 0;
-        for name in kept_sessions(self.workspace) {
+        for name in kept_sessions(self.workspace).into_iter().take(MAX_LOOKED_AT) {
             let session = name.read(self.workspace);
             let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { continue };
             let written = path.metadata().and_then(|data| data.modified()).map(chrono::DateTime::from);
             let active = written.map_or(session.acted_at, |written| session.acted_at.max(written));
             let has_ended = session.is_closed || (now - active).num_hours() >= IDLE_HOURS;
             if has_ended && self.session.as_ref() != Some(&name) {
-                self.record_session(&name, MAX_AT_START);
                 n_recorded += 1;
-            }
-            if n_recorded >= MAX_SESSIONS {
-                return;
+                if !self.record_session(&name, MAX_AT_START) || n_recorded >= MAX_SESSIONS {
+                    return;
+                }
             }
         }
     }
 
     /// Records a session that changed files and reported no attempt. A transcript that is too large for now is left to
-    /// the next session's beginning.
-    fn record_session(&mut self, name: &SessionName, limit: u64) {
+    /// the next session's beginning. Returns whether the memory can be written.
+    fn record_session(&mut self, name: &SessionName, limit: u64) -> bool {
         let session = name.read(self.workspace);
-        let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return };
+        let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
         let shown = path.display();
         match work(self.workspace, path, limit) {
             Ok(TranscribedWork::Changes(title, report)) => {
@@ -297,11 +305,14 @@ impl Firing<'_> {
                 match record_work(self.workspace, &work) {
                     Ok(recorded) => self.report(recorded),
                     // The next session's beginning tries again.
-                    Err(error) => return self.notes.push(format!("the session is not recorded: {}", reason(&error))),
+                    Err(error) => {
+                        self.notes.push(format!("the session is not recorded: {}", reason(&error)));
+                        return false;
+                    }
                 }
             }
             Ok(TranscribedWork::Nothing) => {}
-            Ok(TranscribedWork::TooLarge(_)) if limit < MAX_AT_START => return,
+            Ok(TranscribedWork::TooLarge(_)) if limit < MAX_AT_START => return true,
             Ok(TranscribedWork::TooLarge(size)) => {
                 let limit = MAX_AT_START;
                 self.notes
@@ -311,7 +322,9 @@ impl Firing<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.notes.push(format!("the session is not recorded: cannot read `{shown}`: {error}")),
         }
+        // If this is not noted, the journal shows that it was recorded.
         let _ = name.update(self.workspace, |session| session.is_settled = true);
+        true
     }
 }
 

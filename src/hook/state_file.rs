@@ -23,8 +23,8 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Changes the content of a file, which is created if it is missing. Returns the result of `change`, which is told
-/// whether the file is new.
+/// Changes the content of a file, which is created if it is missing. Returns the result of `change`, which also
+/// gets whether the file is new.
 ///
 /// # Errors
 ///

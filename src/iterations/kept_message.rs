@@ -85,7 +85,7 @@ pub(crate) fn kept_messages(
     kept
 }
 
-/// Reads a saved message of the memory in `root`; `None` if it is none, or a process is recording it.
+/// Reads a saved message of the memory in `root`; `None` if the file is not one, or a process is recording it.
 fn read(path: &Path, root: &str) -> Option<SessionMessage> {
     let bytes = read_if_begins(path, START, MAX_BYTES).ok().flatten()?;
     let file: MessageFile = serde_json::from_slice(&bytes).ok()?;

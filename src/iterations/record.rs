@@ -185,7 +185,8 @@ fn write(
 
 /// Commits the files of the memory, if the settings ask for it. Returns why that failed; the files are written anyway.
 fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
-    if workspace.settings.git_commit != CommitPolicy::EachIteration {
+    // Git may take longer than a client waits; the next iteration's commit has these files as well.
+    if workspace.settings.git_commit != CommitPolicy::EachIteration || workspace.is_hurried {
         return None;
     }
     let head = &attempt.head;

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use ralph_memory::{Knowledge, Memory};
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ pub(crate) struct Outcome {
     pub(crate) inputs: usize,
     pub(crate) answers: usize,
     pub(crate) silent: usize,
+    /// The longest call while another process held the lock of the entries.
+    pub(crate) slowest_locked: Duration,
 }
 
 /// Gives `size` inputs to the hooks of a memory in `place`.
@@ -59,9 +62,34 @@ pub(crate) fn run(place: &Path, program: &Path, size: usize, seed: u64) -> Outco
         outcome.inputs += 1;
         *(if output.stdout.is_empty() { &mut outcome.silent } else { &mut outcome.answers }) += 1;
     }
+    outcome.slowest_locked = slowest_locked(program, &root, &home);
     assert_eq!(outside(place, &root, &home), before);
     assert_eq!(fs::read_to_string(place.join("outside")).unwrap(), "as it was");
     outcome
+}
+
+/// Returns the longest of some calls while the lock of the entries is held, as by a stopped process.
+fn slowest_locked(program: &Path, root: &Path, home: &Path) -> Duration {
+    let lock = fs::File::create(root.join(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let call = |number: usize| {
+        let event = ["stop", "session-start"][number % 2];
+        let message = format!("<task-done>t-{number}</task-done>");
+        let input = json!({"session_id": format!("locked-{number}"), "last_assistant_message": message});
+        let mut command = Command::new(program);
+        command.args(["hook", event]).current_dir(root).env_clear().env("HOME", home);
+        let started = Instant::now();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let took = started.elapsed();
+        assert!(
+            output.status.success() && String::from_utf8_lossy(&output.stderr).contains("is kept in"),
+            "{output:?}"
+        );
+        took
+    };
+    (0..8).map(call).max().unwrap()
 }
 
 /// Fails unless an answer is one document, or nothing.

@@ -361,6 +361,52 @@ fn knowledge_without_a_task_is_recorded_without_an_attempt() {
 }
 
 #[test]
+fn events_without_a_task_are_recorded_if_a_setting_allows_it() {
+    let base = sample();
+    let list = "[{\"scope\": \"task\", \"event_type\": \"hint\", \"summary\": \"Mind the order.\"},\
+                {\"scope\": \"project\", \"event_type\": \"decision\", \"summary\": \"Use a queue.\"}]";
+    let input = stopped("s-1", &format!("## MEMORY_SUGGESTIONS\n\n```json\n{list}\n```\n"));
+    assert_eq!(fire(&base, &["stop"], &input).answer(0), "");
+    assert_eq!(base.files(".ralph/knowledge").len(), 1);
+    let run = base.with(["hook", "stop"]).env("RALPH_MEMORY_EVENTS__FROM_OUTPUT", "true");
+    let ran = run.input(stopped("s-2", input["last_assistant_message"].as_str().unwrap()).to_string()).run();
+    assert!(ran.stderr.ends_with("MEMORY_SUGGESTIONS entry 1: scope: the message names no task\n"), "{ran}");
+    let events = base.run(["list", "--json", "--category", "decision"]).json(0);
+    assert_eq!(events["entries"].as_array().unwrap().len(), 1, "{events}");
+}
+
+#[test]
+fn one_message_ends_a_limited_number_of_tasks() {
+    let base = sample();
+    let message: String = (0..25).map(|number| format!("<task-done>t-{number}</task-done>\n")).collect();
+    let ran = fire(&base, &["stop"], &stopped("s-1", &message));
+    assert!(ran.stderr.contains("not recorded: the message ends 5 more tasks; one message has at most 20"), "{ran}");
+    assert_eq!((ran.code, journal(&base).len()), (Some(0), 20));
+}
+
+#[test]
+fn what_a_hook_records_is_committed_by_the_next_iteration() {
+    let base = sample();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(base.root());
+        let output = command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "begin"]);
+    let run = base.with(["hook", "stop"]).env("RALPH_MEMORY_GIT__COMMIT", "each-iteration");
+    let ran = run
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .input(stopped("s-1", "<task-done>t-1</task-done>").to_string());
+    assert_eq!(ran.run().answer(0), "");
+    assert_eq!(git(&["rev-list", "--count", "HEAD"]).trim(), "1", "git may take longer than a client waits");
+    assert!(git(&["status", "--porcelain"]).contains(".ralph/journal/"));
+}
+
+#[test]
 fn a_failure_without_a_task_is_one_attempt() {
     let base = sample();
     let report = "<failure-report>\nwhat_tried: A larger pool\nwhy_failed: the server closes it\n</failure-report>";
