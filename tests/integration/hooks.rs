@@ -378,7 +378,7 @@ fn events_without_a_task_are_recorded_if_a_setting_allows_it() {
 #[test]
 fn one_message_ends_a_limited_number_of_tasks() {
     let base = sample();
-    let message: String = (0..25).map(|number| format!("<task-done>t-{number}</task-done>\n")).collect();
+    let message = (0..25).map(|number| format!("<task-done>t-{number}</task-done>\n")).collect::<Vec<_>>().concat();
     let ran = fire(&base, &["stop"], &stopped("s-1", &message));
     assert!(ran.stderr.contains("not recorded: the message ends 5 more tasks; one message has at most 20"), "{ran}");
     assert_eq!((ran.code, journal(&base).len()), (Some(0), 20));

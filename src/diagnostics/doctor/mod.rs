@@ -234,7 +234,7 @@ mod tests {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), FindingState::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic hooks";
         assert_eq!(whats.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = GitFacts::NoWorkTree, &[]);
