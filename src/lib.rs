@@ -112,6 +112,7 @@ pub mod entry;
 pub mod error;
 mod git;
 mod history;
+mod hook;
 mod index;
 #[doc(hidden)]
 pub mod internals;

@@ -52,7 +52,8 @@ export const RalphMemory = async ({ directory }) => {
       try {
         if (!sessionID || children.has(sessionID)) return
         if (!briefings.has(sessionID)) {
-          briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "startup" }))
+          // opencode keeps no system text, so a resumed session needs the briefing again, as after a compaction.
+          briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "compact" }))
         }
         // Some back ends refuse a second system message.
         const text = briefings.get(sessionID)

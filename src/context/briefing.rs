@@ -178,6 +178,12 @@ fn left_out(by_tools: bool) -> String {
     format!("\nMore was left out for space; {finds}.\n")
 }
 
+/// Returns a reminder: a line for each of a few entries that are about a prompt.
+pub(crate) fn remind(references: &[Reference]) -> String {
+    let lines: String = references.iter().map(bullet).collect();
+    format!("{HEADING}\n## About This Prompt\n\n{lines}\n`ralph-memory show ID` prints an entry.\n")
+}
+
 /// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.
 fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, room): (Room, Room)) -> Vec<Id> {
     let mut shown = Vec::new();

@@ -38,7 +38,7 @@ use crate::text::{fold, is_same_name};
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
 pub use crate::sigil::defuse;
 pub use briefing::{Briefing, BriefingRequest};
-pub(crate) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, check_budget};
+pub(crate) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, check_budget, remind};
 pub use budget::Budget;
 pub(crate) use budget::default_budget;
 pub(crate) use build::build;

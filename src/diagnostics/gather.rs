@@ -10,6 +10,7 @@ use super::doctor::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimit
 use crate::catalog::{self, Area};
 use crate::error::Problem;
 use crate::git::{Lookup, WorkTree};
+use crate::hook::hook_log;
 use crate::index;
 use crate::semantic;
 use crate::settings::FORMAT;
@@ -45,6 +46,7 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Pr
         watches: watch_limits(),
         git: git_facts(workspace),
         semantic,
+        hooks: hook_log(workspace),
         kept,
     }
 }
@@ -130,9 +132,19 @@ mod tests {
         let bad: Vec<_> = diagnosis.findings.iter().filter(|finding| finding.state != FindingState::Ok).collect();
         assert!(bad.is_empty() && diagnosis.worst() == FindingState::Ok, "{bad:?}");
         let whats: Vec<_> = diagnosis.findings.iter().map(|finding| finding.what).collect();
-        for what in
-            ["settings", "entries", "state", "cache", "index", "old-caches", "leftovers", "lock", "git", "clock"]
-        {
+        for what in [
+            "settings",
+            "entries",
+            "state",
+            "cache",
+            "index",
+            "old-caches",
+            "leftovers",
+            "lock",
+            "git",
+            "clock",
+            "hooks",
+        ] {
             assert!(whats.contains(&what), "{what}");
         }
     }

@@ -4,7 +4,8 @@
 //! context (`gather`, `recurring`). `begun` keeps an iteration in a file until it is finished, `sealed` verifies that
 //! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
-//! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`.
+//! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
+//! agent says in a session without a loop, and `kept_message` saves what could not be recorded.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -18,11 +19,14 @@ mod gather;
 mod iteration;
 mod kept;
 mod kept_file;
+mod kept_message;
+mod message;
 mod model_choice;
 mod process_identity;
 mod record;
 mod recurring;
 mod refusal;
+mod reminder;
 mod resume;
 mod sealed;
 mod state_folders;
@@ -37,7 +41,10 @@ pub(crate) use gather::context;
 pub use iteration::{Iteration, Run};
 pub(crate) use kept::{kept_attempts, kept_problems};
 pub use kept_file::{IterationRef, KeptAttempt, record_command};
+pub(crate) use kept_message::{keep_message, kept_messages};
+pub(crate) use message::{RecordedMessage, SessionMessage, SessionWork, record_message, record_work, says_anything};
 pub use process_identity::ProcessIdentity;
+pub(crate) use reminder::reminder;
 pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
-pub(crate) use sealed::{keep_options, kept_options};
+pub(crate) use sealed::{keep_options, kept_options, seal, unsealed};
 pub use state_folders::StateFolders;

@@ -31,14 +31,14 @@ const COMMIT_TITLE: usize = 200;
 
 /// The result of an agent's output.
 #[derive(Default)]
-struct Contributions {
+pub(super) struct Contributions {
     /// The recorded knowledge, in the order in which the agent wrote it.
-    added: Vec<Added>,
+    pub(super) added: Vec<Added>,
     /// Knowledge that could not be stored in an entry, and why.
-    left_over: Vec<(Knowledge, String)>,
+    pub(super) left_over: Vec<(Knowledge, String)>,
     /// The refusals: the line, and the reason.
-    refused: Vec<(u32, String)>,
-    problems: Vec<Problem>,
+    pub(super) refused: Vec<(u32, String)>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// Records an attempt that is complete.
@@ -76,7 +76,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
 
 /// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The
 /// model's name is replaced by that of the settings.
-fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(u32, String)> {
+pub(super) fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(u32, String)> {
     // If suggestions were not requested, invalid ones are not reported.
     let is_reported = |refused: &&Refused| workspace.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
     let mut refused: Vec<(u32, String)> =
@@ -107,7 +107,7 @@ impl Contributions {
     }
 
     /// Records one fact of an output. An error that concerns only that fact is noted, any other is returned.
-    fn add(
+    pub(super) fn add(
         &mut self,
         workspace: &Workspace,
         ended: &EndedAttempt<'_>,
@@ -185,7 +185,8 @@ fn write(
 
 /// Commits the files of the memory, if the settings ask for it. Returns why that failed; the files are written anyway.
 fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
-    if workspace.settings.git_commit != CommitPolicy::EachIteration {
+    // Git may take longer than a client waits; the next iteration's commit has these files as well.
+    if workspace.settings.git_commit != CommitPolicy::EachIteration || workspace.is_hurried {
         return None;
     }
     let head = &attempt.head;

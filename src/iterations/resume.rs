@@ -181,7 +181,7 @@ fn from_journal(workspace: &Workspace, run_id: &str, number: u32) -> Option<Iter
 }
 
 /// Returns the task with this id from the last attempt at it, and the number of attempts.
-fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
+pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let known = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));

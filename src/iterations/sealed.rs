@@ -23,14 +23,19 @@ pub(super) fn write_sealed(workspace: &Workspace, lock: &Lock, name: &str, mut t
     let missing = || no_key(workspace, io::ErrorKind::NotFound.into());
     // The key exists: the lock is held.
     let key = state_key(workspace)?.ok_or_else(missing)?;
-    let sum = sum(&text, key);
-    text.extend(sum.bytes());
+    seal(&mut text, key);
     workspace.store.write_state(lock, name, &text)
+}
+
+/// Appends the checksum to the content of a file.
+pub(crate) fn seal(text: &mut Vec<u8>, key: u64) {
+    let sum = sum(text, key);
+    text.extend(sum.bytes());
 }
 
 /// Returns the content of a file without its last line, if that proves that it was written here; else why it is not
 /// trusted.
-pub(super) fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
+pub(crate) fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
     let text = bytes.len().checked_sub(SUM).map(|length| &bytes[..length]);
     let text = text.filter(|text| key.is_some_and(|key| bytes.ends_with(sum(text, key).as_bytes())));
     text.ok_or_else(|| "it was not written on this machine, in this folder".to_owned())

@@ -6,6 +6,7 @@ use super::Memory;
 use crate::context::{Briefing, BriefingRequest, Context, Request, Task};
 use crate::error::Result;
 use crate::history::Report;
+use crate::hook::{self, HookAnswer, HookCall};
 use crate::iterations::{self, Iteration, KeptAttempt, Recorded, Run};
 use crate::transcript::{Format, Reader};
 
@@ -101,6 +102,17 @@ impl Memory {
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
     pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
         iterations::briefing(&self.workspace, request)
+    }
+
+    /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session
+    /// its [briefing](Memory::briefing), once, and before a prompt entries that are about it. It records what the agent's
+    /// last message reports; [`HookAnswer::notes`] name what it could not record. Locks are waited for 150 ms at most,
+    /// servers are not asked, and the index is not written.
+    ///
+    /// With [`Memory::keeping_in`], a message that cannot be recorded in that time is kept, and the next hook records it.
+    pub fn hook(mut self, call: &HookCall) -> HookAnswer {
+        self.workspace.is_hurried = true;
+        hook::fire(&self.workspace, &self.state_folders, call)
     }
 
     /// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.

@@ -26,6 +26,7 @@ pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
 pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, TouchedFile, Usage, Validated};
+pub use crate::hook::{HookAnswer, HookCall, HookEvent};
 pub use crate::index::is_guarded;
 pub use crate::iterations::{
     Iteration, IterationRef, KeptAttempt, ProcessIdentity, Recorded, Run, StateFolders, record_command,
@@ -162,6 +163,7 @@ impl Memory {
             settings_problems: problems,
             clock: Box::new(SystemTime::now),
             observer: None,
+            is_hurried: false,
         };
         Ok(Memory { workspace, semantic, state_folders: StateFolders::default() })
     }

@@ -108,6 +108,32 @@ choice! {
 }
 
 choice! {
+    /// What is written down of a person's session with an agent, when its client calls the program's hooks.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::settings::SessionRecording;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let variables = [("RALPH_MEMORY_SESSIONS__RECORD", "changes")];
+    /// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
+    /// assert_eq!(memory.settings().sessions_record, SessionRecording::Changes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    SessionRecording {
+        /// Nothing.
+        Nothing = "nothing",
+        /// What the agent reports in its messages: knowledge, and the ends of tasks.
+        #[default]
+        Reported = "reported",
+        /// Also one attempt for a session that changed files and reported none, from its transcript.
+        Changes = "changes",
+    }
+}
+
+choice! {
     /// How vectors are divided among the collections of a Qdrant server.
     ///
     /// ```

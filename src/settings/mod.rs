@@ -9,7 +9,7 @@ mod semantic;
 mod setting;
 mod table;
 
-pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, Strategy};
+pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, SessionRecording, Strategy};
 pub use self::semantic::{OllamaSettings, QdrantSettings, SemanticSettings};
 pub(crate) use self::setting::is_model;
 pub(crate) use self::table::ALL;
@@ -171,6 +171,8 @@ pub struct Settings {
     pub maintenance: MaintenanceRules,
     /// `git.commit`: when the files of the memory are committed.
     pub git_commit: CommitPolicy,
+    /// `sessions.record`: what hooks write down of a session.
+    pub sessions_record: SessionRecording,
     /// `secrets.allowed`: fingerprints of texts that look like a secret and are not.
     pub allowed_secrets: Vec<String>,
     /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
@@ -209,6 +211,7 @@ impl Default for Settings {
             events: EventCaps::default(),
             maintenance: MaintenanceRules::default(),
             git_commit: CommitPolicy::default(),
+            sessions_record: SessionRecording::default(),
             allowed_secrets: Vec::new(),
             safe_directories: Vec::new(),
             semantic: SemanticSettings::default(),
@@ -298,6 +301,7 @@ mod tests {
             },
             // Settings of the user do not appear in a project's file.
             git_commit: CommitPolicy::Never,
+            sessions_record: SessionRecording::Reported,
             semantic: SemanticSettings { weight: 0.0, min_score: 0.0, limit: 1 },
             // What is the user's own is in no project's file.
             ollama: OllamaSettings::default(),
@@ -442,7 +446,11 @@ mod tests {
         assert_eq!(of_servers.len(), 15);
         assert_eq!(
             keys,
-            [&["run.agent", "run.verify", "run.summarize", "git.commit", "safe.directories"][..], &of_servers].concat()
+            [
+                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record", "safe.directories"][..],
+                &of_servers
+            ]
+            .concat()
         );
         for setting in own {
             let value = match setting.kind {
@@ -462,6 +470,7 @@ mod tests {
                 "qdrant.api_key" => "key-in-project",
                 "safe.directories" => "trust-in-project",
                 "git.commit" => "commit-in-project",
+                "sessions.record" => "recording-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };

@@ -80,6 +80,9 @@ impl SettingsFile<'_> {
             SettingKind::Choice { .. } if setting.key == "git.commit" => {
                 ("commit-in-project", "lets the program write to the repository")
             }
+            SettingKind::Choice { .. } if setting.key == "sessions.record" => {
+                ("recording-in-project", "decides what is written down of a person's sessions")
+            }
             _ => ("server-in-project", "configures a server"),
         };
         let message = format!("`{}` {what}, and a file that comes with a repository cannot", setting.key);

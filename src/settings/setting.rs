@@ -112,7 +112,7 @@ impl Setting {
     }
 
     /// Returns whether a project's file may not set it, because it names a command, configures a server, is a secret,
-    /// decides about trust, or lets the program write to the repository. A group that is not in [`OF_PROJECTS`] belongs to the
+    /// decides about trust, lets the program write to the repository, or decides what is written down of a person. A group that is not in [`OF_PROJECTS`] belongs to the
     /// user whatever its kind: a model of a server may send texts on, and a time-out makes a person wait.
     pub(crate) fn is_users_own(&self) -> bool {
         let (group, _) = self.key.split_once('.').unwrap_or((self.key, ""));

@@ -1,7 +1,7 @@
 //! The table of settings.
 
 use super::setting::{Setting, SettingKind};
-use super::{CollectionLayout, CommitPolicy, ProgressKind, Settings, Strategy};
+use super::{CollectionLayout, CommitPolicy, ProgressKind, SessionRecording, Settings, Strategy};
 
 /// A setting that is a whole number within a range.
 const fn whole(
@@ -21,7 +21,7 @@ const fn whole(
     clippy::cast_precision_loss,
     reason = "values are checked against their range first"
 )]
-pub(crate) const ALL: [Setting; 51] = [
+pub(crate) const ALL: [Setting; 52] = [
     whole(
         "search.limit",
         "the most entries that a search returns",
@@ -225,6 +225,15 @@ pub(crate) const ALL: [Setting; 51] = [
             of: CommitPolicy::WORDS,
             get: |settings| settings.git_commit.as_str(),
             set: |settings, word| CommitPolicy::parse(word).map(|choice| settings.git_commit = choice),
+        },
+    },
+    Setting {
+        key: "sessions.record",
+        help: "what hooks record of a session: nothing, reported (what the agent reports) or changes (also one attempt, if files changed)",
+        kind: SettingKind::Choice {
+            of: SessionRecording::WORDS,
+            get: |settings| settings.sessions_record.as_str(),
+            set: |settings, word| SessionRecording::parse(word).map(|choice| settings.sessions_record = choice),
         },
     },
     Setting {

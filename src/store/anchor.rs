@@ -89,6 +89,16 @@ impl Store {
         Ok(Some(xxh3_64(format!("{} {born}", stat.ino()).as_bytes())))
     }
 
+    /// Does what [`Store::state_key`] does, and creates the lock's file if it is missing: nothing is locked.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn make_state_key(&self) -> io::Result<u64> {
+        self.make_folders("state", Durability::Unsynced)?.open_lock_file(LOCK)?;
+        self.state_key()?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Returns the anchor of the cache; without one, nothing in the cache was made here.
     pub fn anchor(&self) -> Option<Anchor> {
         let cache = self.folder("cache").ok()?;

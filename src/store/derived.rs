@@ -152,6 +152,15 @@ impl Store {
         self.make_folders(&path, Durability::Unsynced)
     }
 
+    /// Opens the folder `name` below `state/`, and creates it if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::folder`], and those of the file system.
+    pub fn make_state_folder(&self, name: &str) -> io::Result<Folder> {
+        self.make_folders(&format!("state/{name}"), Durability::Unsynced)
+    }
+
     /// Creates the folder for git's working files, and returns its path: git cannot open our descriptors. Links from a
     /// repository could lead git elsewhere, so a folder with a link in it is emptied. So is one with very many files:
     /// iterations that are never finished would fill the disk with their trees.

@@ -37,7 +37,7 @@ pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
 #[cfg(feature = "setup")]
 pub(crate) use outside::OutsideFolder;
-pub(crate) use private::{private_names, read_if_begins, write_private};
+pub(crate) use private::{open_own_file, private_names, read_if_begins, write_private};
 pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]
 pub(crate) use replace_file::replace_file;

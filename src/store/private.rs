@@ -91,6 +91,22 @@ pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Resul
     Ok(Some(bytes))
 }
 
+/// Opens a regular file of this user's for reading; links are followed.
+///
+/// # Errors
+///
+/// `PermissionDenied` if the file belongs to another user, `InvalidInput` if it is not a regular one, and those of the
+/// file system.
+pub(crate) fn open_own_file(path: &Path) -> io::Result<File> {
+    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = regular(open(path, flags, Mode::empty())?.into())?;
+    if fstat(&file)?.st_uid == geteuid().as_raw() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file belongs to another user"))
+}
+
 /// Opens a folder of this user's.
 fn open_own(folder: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

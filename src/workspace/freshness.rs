@@ -90,14 +90,7 @@ impl Workspace {
                 return Ok(view);
             }
         }
-        let mut builder = OverlayBuilder::new();
-        let mut failure = None;
-        let mut catalog = self.read(Work::Reading, scan, &mut |path, entry| {
-            if let Err(error) = builder.add(document(path, entry)) {
-                failure = Some(error);
-            }
-        });
-        let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
+        let (mut catalog, overlay) = self.overlay(area, scan)?;
         if let Some(committed) = &committed
             && catalog.changed_since_manifest()
             && (catalog.len() <= SAVE_UP_TO || catalog.n_reread() * SAVE_FROM_ONE_IN > catalog.len())
@@ -132,13 +125,35 @@ impl Workspace {
         if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, true).ok()) {
             return Ok(view);
         }
+        let (catalog, overlay) = self.overlay(area, self.scan(area, None))?;
+        Ok(View { catalog, committed: None, overlay })
+    }
+
+    /// Reads the changed files of a scan into a small index.
+    fn overlay(&self, area: Area, scan: Scan) -> Result<(Catalog, Overlay)> {
         let mut builder = OverlayBuilder::new();
         let mut failure = None;
-        let catalog = self.read(Work::Reading, self.scan(area, None), &mut |path, entry| {
+        let catalog = self.read(Work::Reading, scan, &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
         });
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
-        Ok(View { catalog, committed: None, overlay })
+        Ok((catalog, overlay))
+    }
+
+    /// Answers from the live entries if that is quick: without building, extending or repairing an index. `None` if too
+    /// many entries are not indexed, or the index cannot be used.
+    pub(crate) fn quick_answer<T>(&self, answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Option<T> {
+        let answered = guarded(|| {
+            let committed = self.committed(Area::Live);
+            let scan = self.scan(Area::Live, committed.as_ref());
+            if scan.n_pending() > COMMIT_WHEN_OVER {
+                return None;
+            }
+            let (catalog, overlay) = self.overlay(Area::Live, scan).ok()?;
+            let views = [View { catalog, committed, overlay }];
+            answer(&views, &Workspace::snapshot(&views).ok()?).ok()
+        });
+        answered.ok().flatten()
     }
 
     /// Returns the entries of an area, without the data for a search.
@@ -165,7 +180,7 @@ impl Workspace {
     /// Lists the live entries for a call that will write one, and takes the cache lock for it: the commit after the
     /// write starts from this list.
     pub(crate) fn begin_write(&self) -> Pending {
-        let lock = self.store.cache_lock();
+        let lock = if self.is_hurried { None } else { self.store.cache_lock() };
         let committed = self.committed(Area::Live);
         let scan = self.scan(Area::Live, committed.as_ref());
         if scan.n_pending() > COMMIT_WHEN_OVER

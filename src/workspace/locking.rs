@@ -28,6 +28,8 @@ pub(crate) struct EntryLock {
     repository: Option<Repository>,
     /// When git last did something before the lock was taken.
     changed: Option<SystemTime>,
+    /// How long to wait for git.
+    longest_wait: Duration,
     /// Whether git was still busy.
     busy: Option<Problem>,
 }
@@ -43,7 +45,7 @@ impl EntryLock {
     pub(crate) fn settled(&self, written: &[PathBuf]) -> Option<Problem> {
         let repository = self.repository.as_ref()?;
         if self.busy.is_none() && repository.changed() != self.changed {
-            wait(repository);
+            wait(repository, self.longest_wait);
             let gone = written.iter().find(|path| path.symlink_metadata().is_err())?;
             let message = "git removed it while it was written, as `git stash -u` does, and may not have kept it";
             return Some(Problem::warning(gone.display().to_string(), "git-took", message, "write it again"));
@@ -73,10 +75,11 @@ impl Workspace {
             ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"].iter().any(|name| std::env::var_os(name).is_some());
         let repository = Repository::of(self.store.memory()).filter(|_| !is_in_hook);
         let waiting = self.doing(Work::WaitingForGit, None);
-        let busy = repository.as_ref().and_then(wait).map(|path| busy(&path));
+        let longest = if self.is_hurried { Duration::ZERO } else { MAX_WAIT };
+        let busy = repository.as_ref().and_then(|repository| wait(repository, longest)).map(|path| busy(&path));
         drop(waiting);
         let changed = repository.as_ref().and_then(Repository::changed);
-        Ok(EntryLock { lock, repository, changed, busy })
+        Ok(EntryLock { lock, repository, changed, longest_wait: longest, busy })
     }
 
     /// Does what [`Workspace::lock_entries`] does without checking git: for calls that git itself started, and for
@@ -100,13 +103,13 @@ impl Workspace {
 }
 
 /// Waits until git leaves the work tree alone; returns its lock if the time is over.
-fn wait(repository: &Repository) -> Option<PathBuf> {
+fn wait(repository: &Repository, longest: Duration) -> Option<PathBuf> {
     let started = Instant::now();
     loop {
         let now = SystemTime::now();
         let age = |at: SystemTime| now.duration_since(at);
         let lock = repository.lock();
-        let is_in_vain = started.elapsed() >= MAX_WAIT;
+        let is_in_vain = started.elapsed() >= longest;
         match lock {
             // A time in the future does not tell when git was active.
             Some((path, at)) if is_in_vain || age(at).map_or(true, |age| age > OLD) => return Some(path),
@@ -128,8 +131,31 @@ fn busy(path: &Path) -> Problem {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use crate::memory::Memory;
+
+    #[test]
+    fn a_call_that_a_client_waits_for_waits_briefly() {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let mut memory = Memory::open(folder.path()).unwrap();
+        assert_eq!(memory.lock_timeout(), Duration::from_secs(30));
+        memory.workspace.is_hurried = true;
+        assert!(memory.lock_timeout() <= Duration::from_millis(200));
+        memory.workspace.settings.lock_timeout_ms = 5;
+        assert_eq!(memory.lock_timeout(), Duration::from_millis(5));
+        memory.workspace.settings.lock_timeout_ms = 30_000;
+        let held = memory.store.lock(Duration::ZERO).unwrap();
+        let Err(crate::Error::Locked { .. }) = memory.lock_entries() else { panic!("it is free") };
+        drop(held);
+        // It does not wait for git, and says that git may take the file along.
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(folder.path().join(".git/index.lock"), "").unwrap();
+        let (_lock, busy) = memory.lock_entries().unwrap().into_parts();
+        assert_eq!(busy.map(|problem| problem.code).as_deref(), Some("git-busy"));
+    }
 
     #[test]
     fn files_that_git_removed_meanwhile_are_reported() {

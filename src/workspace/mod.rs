@@ -30,6 +30,9 @@ pub(crate) use init::{CONFIG, init};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
 
+/// How long a call waits for a lock at most while a client waits for this process.
+const HURRIED_TIMEOUT: Duration = Duration::from_millis(150);
+
 /// The files of a memory, and the common input of every call on them.
 pub struct Workspace {
     pub(crate) store: Store,
@@ -38,6 +41,9 @@ pub struct Workspace {
     pub(crate) settings_problems: Vec<Problem>,
     pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Option<Observer>,
+    /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at
+    /// all, and a search neither builds nor extends the index.
+    pub(crate) is_hurried: bool,
 }
 
 impl Workspace {
@@ -53,6 +59,7 @@ impl Workspace {
 
     /// Returns how long a call waits for a lock.
     pub(crate) fn lock_timeout(&self) -> Duration {
-        Duration::from_millis(self.settings.lock_timeout_ms)
+        let timeout = Duration::from_millis(self.settings.lock_timeout_ms);
+        if self.is_hurried { timeout.min(HURRIED_TIMEOUT) } else { timeout }
     }
 }

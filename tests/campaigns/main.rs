@@ -25,6 +25,7 @@ mod fault_campaign;
 mod frames;
 mod full_disk;
 mod git_matrix;
+mod hook_inputs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
 mod kills;
@@ -74,6 +75,7 @@ const CAMPAIGNS: [Campaign; 24] = [
     }),
     counted("git-matrix", |order| order.report(64, |at| git_matrix::run(at.place, at.program, at.size, at.seed))),
     counted("paths", |order| order.report(100_000, |at| paths::run(at.place, at.program, at.size, at.seed))),
+    counted("hooks", |order| order.report(10_000, |at| hook_inputs::run(at.place, at.program, at.size, at.seed))),
     counted("hostile-clone", |order| hostile_clones(order, 10_000, false)),
     counted("hostile-clone-whole", |order| hostile_clones(order, 500, true)),
     Campaign { name: "faults", arguments: "[all|SEED [COMMAND]]", run: faults },

@@ -8,7 +8,7 @@ use crate::schemas::{ANSWERS, assert_answer, assert_well_formed};
 use crate::support::TestBase;
 
 /// The commands that answer nothing that a program reads as JSON.
-const WITHOUT: [&str; 5] = ["completions", "help", "man", "mcp", "merge-driver"];
+const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
 const PARTS: [&str; 14] = [
     "answer",

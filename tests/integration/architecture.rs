@@ -30,6 +30,7 @@ const ORDER: [(&str, bool); 30] = [
     ("knowledge", false),
     ("queries", false),
     ("iterations", false),
+    ("hook", false),
     ("watch", false),
     ("maintenance", false),
     ("diagnostics", false),
@@ -40,8 +41,14 @@ const ORDER: [(&str, bool); 30] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 4] =
-    ["src/diagnostics/check/", "src/diagnostics/doctor/", "src/maintenance/plan/", "src/watch/changes.rs"];
+const PURE_PARTS: [&str; 6] = [
+    "src/diagnostics/check/",
+    "src/diagnostics/doctor/",
+    "src/hook/dialect.rs",
+    "src/hook/payload.rs",
+    "src/maintenance/plan/",
+    "src/watch/changes.rs",
+];
 /// Crates that only some files may name.
 const CRATES: [(&str, &[&str]); 22] = [
     ("tantivy", &["src/index/"]),

@@ -760,6 +760,7 @@ fn doctor_reports_the_state_of_the_memory() {
     ok       git         the memory is not in a work tree
     ok       clock       no file has a time in the future
     ok       semantic    RAG: off (`ollama.url` is not set)
+    ok       hooks       none has fired in this folder yet
     ");
     base.write(".ralph/cache/index-0123456789abcdef/x", "");
     assert_snapshot!(lines(&base.run(["doctor"]).answer(0)), @"
@@ -778,6 +779,7 @@ fn doctor_reports_the_state_of_the_memory() {
     ok       git         the memory is not in a work tree
     ok       clock       no file has a time in the future
     ok       semantic    RAG: off (`ollama.url` is not set)
+    ok       hooks       none has fired in this folder yet
     ");
     let findings = base.run(["doctor", "--json"]).json(0)["findings"].clone();
     assert_eq!(findings[0]["what"], "settings");

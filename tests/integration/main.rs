@@ -49,6 +49,9 @@ mod git; // commits of the memory, and files that knowledge mentions
 mod git_calls; // which git commands run, and that a repository cannot change them
 #[path = "../campaigns/git_matrix.rs"]
 mod git_matrix; // git settings and kinds of repositories
+#[path = "../campaigns/hook_inputs.rs"]
+mod hook_inputs; // random and hostile inputs for hooks
+mod hooks; // what hooks answer each client, and what they record
 mod hostile; // the fuzzer's saved inputs
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/hostile_clone.rs"]

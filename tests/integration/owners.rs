@@ -66,6 +66,12 @@ fn a_memory_of_another_user_in_a_parent_folder_is_not_used() {
         is_refused(&base.with(arguments).folder(&below).run(), owner);
         is_refused(&base.run(arguments), owner);
     }
+    for event in ["session-start", "prompt", "stop", "session-end"] {
+        let input =
+            json!({"cwd": below, "prompt": "planted advice", "last_assistant_message": "<task-done>t-1</task-done>"});
+        let ran = base.with(["hook", event]).input(input.to_string()).run();
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
+    }
     let told = base.with(["list", "--json"]).folder(&below).run().json(4);
     assert!(told["error"]["message"].as_str().unwrap().contains("belongs to the user with id"), "{told}");
     let mut agent = Agent::greeted(base.with(["mcp"]).folder(&below).command());

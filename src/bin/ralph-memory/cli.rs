@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, index, init, list, man, mcp, merge_driver, note, promote,
-    prune, record, restore, run as run_command, search, setup, show, status, supersede, watch,
+    add, check, completions, consolidate, context, doctor, hook, index, init, list, man, mcp, merge_driver, note,
+    promote, prune, record, restore, run as run_command, search, setup, show, status, supersede, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -71,6 +71,7 @@ enum Command {
     Index(index::IndexArgs),
     Watch(watch::WatchArgs),
     Mcp(mcp::McpArgs),
+    Hook(hook::HookArgs),
     MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -89,8 +90,15 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     };
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => {
-            ui.json = cli.globals.is_json();
-            dispatch(&mut ui, cli)
+            let is_hook = matches!(cli.command, Command::Hook(_));
+            ui.json = cli.globals.is_json() && !is_hook;
+            let result = dispatch(&mut ui, cli);
+            if is_hook {
+                // Its client may have gone away, or may not read.
+                let _ = ui.out.flush();
+                return Exit::Done;
+            }
+            result
         }
         Err(error) => return refuse(&mut ui, &error, &arguments),
     };
@@ -132,6 +140,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Watch(args) => watch::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),
+        Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Completions(args) => completions::run(ui, &args, without_hidden()),
         Command::Man(args) => man::run(&args, <Cli as clap::CommandFactory>::command()),
@@ -158,6 +167,9 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
     if to_err && let Some(hint) = record::rescue(arguments) {
         ui.note(&format!("hint: {hint}"));
     }
+    if calls_hook(arguments) {
+        return Exit::Done;
+    }
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
         // The usage below it is for people.
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
@@ -167,6 +179,13 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
         let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
     }
     if to_err { Exit::Usage } else { Exit::Done }
+}
+
+/// Returns whether the arguments are a call of a hook, right or wrong. At some events, a client whose hook ends with exit
+/// code 2 drops the prompt, or lets the agent go on for ever.
+fn calls_hook(arguments: &[OsString]) -> bool {
+    let lenient = <Cli as clap::CommandFactory>::command().ignore_errors(true);
+    lenient.try_get_matches_from(arguments).is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
 }
 
 fn colours_wanted() -> bool {

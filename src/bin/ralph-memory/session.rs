@@ -94,6 +94,14 @@ impl Globals {
         }
     }
 
+    /// Does what [`Globals::open`] does for a hook, whose client may name the folder of the session. No progress is shown.
+    pub(crate) fn open_for_hook(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
+        match folder {
+            Some(folder) if self.shown.root.is_none() => self.open_from(folder),
+            _ => self.open_silently(),
+        }
+    }
+
     /// Opens the memory in the named folder, else in the nearest one upward from `start`.
     fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
         if let Some(root) = &self.shown.root {

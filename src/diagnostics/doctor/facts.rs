@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::git::Uncommitted;
+use crate::hook::HookLog;
 use crate::store::{FolderState, LockState, Survey};
 
 /// The facts about a memory.
@@ -37,6 +38,8 @@ pub(crate) struct MemoryFacts {
     pub git: GitFacts,
     /// Whether semantic search works.
     pub semantic: SemanticFacts,
+    /// When hooks of agents' clients acted last, and their errors.
+    pub hooks: HookLog,
     /// A problem for each attempt that could not be written to the journal.
     pub kept: Vec<Problem>,
 }

@@ -6,9 +6,11 @@ mod facts;
 mod finding;
 mod folders;
 mod git;
+mod hooks;
 
 use self::folders::folders;
 use self::git::git;
+use self::hooks::hooks;
 use crate::error::{Message, Problem};
 use crate::store::{LockState, Paths};
 
@@ -30,6 +32,7 @@ pub(crate) fn judge(facts: &MemoryFacts) -> Diagnosis {
     findings.extend(git(&facts.git));
     findings.push(clock(&facts.survey.changed_later));
     findings.push(semantic(&facts.semantic));
+    findings.push(hooks(&facts.hooks));
     findings.extend(kept(&facts.kept));
     Diagnosis { findings }
 }
@@ -192,6 +195,7 @@ mod tests {
             watches: Some(WatchLimits { folders: 100, instances: 128 }),
             git: work_tree(Uncommitted::default()),
             semantic: SemanticFacts { is_well: true, detail: "RAG: off".to_owned(), hint: None },
+            hooks: crate::hook::HookLog::default(),
             kept: Vec::new(),
         }
     }
@@ -230,7 +234,7 @@ mod tests {
         check(|_| {}, &[]);
         assert_eq!(judge(&facts()).worst(), FindingState::Ok);
         let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic hooks";
         assert_eq!(whats.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = GitFacts::NoWorkTree, &[]);

@@ -1,0 +1,118 @@
+//! One call of a hook: the event, and what the client says about it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::dialect::{self, Dialect};
+use super::payload::{HookPayload, object};
+use crate::error::{Error, Result};
+
+/// The variables that name the project's folder, for clients whose payload does not.
+const FOLDERS: [&str; 3] = ["CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "DEVIN_PROJECT_DIR"];
+
+/// An event of an agent's session.
+///
+/// ```
+/// use ralph_memory::memory::HookEvent;
+/// assert_eq!(HookEvent::parse("session-start"), Some(HookEvent::SessionStart));
+/// let names: Vec<&str> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
+/// assert_eq!(names, ["session-start", "prompt", "stop", "session-end"]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session began, was resumed, or lost its beginning to a compaction.
+    SessionStart,
+    /// A person wrote a prompt.
+    Prompt,
+    /// The agent ended its turn.
+    Stop,
+    /// The session ended.
+    SessionEnd,
+}
+
+impl HookEvent {
+    /// Every event.
+    pub const ALL: [HookEvent; 4] =
+        [HookEvent::SessionStart, HookEvent::Prompt, HookEvent::Stop, HookEvent::SessionEnd];
+
+    /// Returns its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookEvent::SessionStart => "session-start",
+            HookEvent::Prompt => "prompt",
+            HookEvent::Stop => "stop",
+            HookEvent::SessionEnd => "session-end",
+        }
+    }
+
+    /// Returns the event of this name.
+    pub fn parse(name: &str) -> Option<HookEvent> {
+        HookEvent::ALL.into_iter().find(|event| event.as_str() == name)
+    }
+}
+
+/// A call of a hook by an agent's client.
+///
+/// ```
+/// use std::path::Path;
+/// use ralph_memory::memory::{HookCall, HookEvent};
+/// let input = br#"{"session_id": "s-1", "cwd": "/", "source": "startup"}"#;
+/// let call = HookCall::new(HookEvent::SessionStart, Some("codex"), input, &|_| None)?;
+/// assert_eq!((call.client(), call.folder()), ("codex", Some(Path::new("/"))));
+/// assert!(HookCall::new(HookEvent::Stop, Some("nobody"), b"", &|_| None).is_err());
+/// // Input that is not what a client sends is like none.
+/// assert_eq!(HookCall::new(HookEvent::Stop, None, b"{\"cwd\": [[[", &|_| None)?.folder(), None);
+/// # Ok::<(), ralph_memory::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct HookCall {
+    pub(super) event: HookEvent,
+    pub(super) client: &'static Dialect,
+    pub(super) payload: HookPayload,
+    folder: Option<PathBuf>,
+}
+
+impl HookCall {
+    /// The names of the clients, for [`HookCall::new`].
+    pub fn clients() -> Vec<&'static str> {
+        dialect::clients().map(|client| client.name).collect()
+    }
+
+    /// Reads the `input` that a client gives to a hook. `agent` is the client's name; without one, the input and the
+    /// environment `variable`s decide. Whatever the input is, it is harmless: without fields that make sense, the call
+    /// has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if there is no client of this name.
+    pub fn new(
+        event: HookEvent,
+        agent: Option<&str>,
+        input: &[u8],
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<HookCall> {
+        let object = object(input);
+        let client = match agent {
+            Some(name) => dialect::named(name).ok_or_else(|| {
+                let names = HookCall::clients().join(", ");
+                Error::invalid("agent", format!("`{name}` is not one of {names}"))
+            })?,
+            None => dialect::recognised(&object, variable),
+        };
+        let payload = HookPayload::new(&object, client);
+        let variables = FOLDERS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
+        let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);
+        let folder = folders.find(|folder| folder.is_absolute() && folder.is_dir());
+        Ok(HookCall { event, client, payload, folder })
+    }
+
+    /// Returns the client's name.
+    pub fn client(&self) -> &'static str {
+        self.client.name
+    }
+
+    /// Returns the folder of the session, if the client names one that exists.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+}

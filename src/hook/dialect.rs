@@ -1,0 +1,174 @@
+//! What each client sends to a hook, and what it understands as an answer.
+//!
+//! Pure. One row for each client; everything else about hooks is the same for all of them.
+
+use std::ffi::OsString;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::HookEvent;
+
+/// The most characters of an answer: below the limit of every client.
+pub(super) const MAX_ANSWER: usize = 9_000;
+/// The longest name of an event that is repeated in an answer, in bytes.
+const MAX_EVENT: usize = 40;
+/// Events at which text would make the agent go on working, or does no good.
+const NO_TEXT_AT: [&str; 6] = ["Stop", "SubagentStop", "AfterAgent", "SessionEnd", "agentStop", "subagentStop"];
+
+/// A client: the names of its fields, and the form of an answer.
+#[derive(Debug, PartialEq)]
+pub(super) struct Dialect {
+    /// Its name in `--agent`.
+    pub name: &'static str,
+    /// The fields of the session's id; of several the first that is there counts.
+    pub session: &'static [&'static str],
+    /// The fields of the folder: a path, or a list that begins with it.
+    pub folder: &'static [&'static str],
+    /// The fields of the agent's last message.
+    pub message: &'static [&'static str],
+    /// The fields of the transcript's path.
+    pub transcript: &'static [&'static str],
+    pub answer: AnswerForm,
+    /// The name of the event before a prompt, for an answer to a client that does not name it; `None` if the client drops
+    /// an answer.
+    pub prompt_event: Option<&'static str>,
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerForm {
+    /// `{"hookSpecificOutput": {"hookEventName": …, "additionalContext": …}}`.
+    Nested,
+    /// An object with this key alone.
+    Flat(&'static str),
+    /// The text itself.
+    Text,
+    /// The client reads no answer.
+    Nothing,
+}
+
+/// The client whose registered lines name no agent.
+const CLAUDE: Dialect = Dialect {
+    name: "claude",
+    session: &["session_id"],
+    folder: &["cwd"],
+    message: &["last_assistant_message"],
+    transcript: &["transcript_path"],
+    answer: AnswerForm::Nested,
+    prompt_event: Some("UserPromptSubmit"),
+};
+
+/// Every client. The first row is the one of a payload that names no other.
+pub(super) static CLIENTS: [Dialect; 10] = [
+    CLAUDE,
+    // It drops all of an answer with a key that it does not know.
+    Dialect { name: "codex", ..CLAUDE },
+    Dialect {
+        name: "cursor",
+        // The ids of sessions differ between its events.
+        session: &["conversation_id", "session_id"],
+        folder: &["cwd", "workspace_roots"],
+        answer: AnswerForm::Flat("additional_context"),
+        prompt_event: None,
+        ..CLAUDE
+    },
+    Dialect {
+        name: "copilot",
+        session: &["sessionId", "session_id"],
+        transcript: &["transcriptPath", "transcript_path"],
+        answer: AnswerForm::Flat("additionalContext"),
+        prompt_event: None,
+        ..CLAUDE
+    },
+    Dialect { name: "vscode", session: &["session_id", "sessionId"], ..CLAUDE },
+    Dialect { name: "gemini", message: &["prompt_response"], prompt_event: Some("BeforeAgent"), ..CLAUDE },
+    Dialect { name: "qwen", ..CLAUDE },
+    Dialect { name: "kiro", message: &["assistant_response"], answer: AnswerForm::Text, ..CLAUDE },
+    Dialect { name: "devin", ..CLAUDE },
+    Dialect { name: "opencode", answer: AnswerForm::Text, ..CLAUDE },
+];
+/// Goose reads no answer, and hands over no message.
+static GOOSE: Dialect = Dialect {
+    name: "goose",
+    folder: &["working_dir", "cwd"],
+    answer: AnswerForm::Nothing,
+    prompt_event: None,
+    ..CLAUDE
+};
+
+/// Returns every client.
+pub(super) fn clients() -> impl Iterator<Item = &'static Dialect> {
+    CLIENTS.iter().chain([&GOOSE])
+}
+
+/// Returns the client of this name.
+pub(super) fn named(name: &str) -> Option<&'static Dialect> {
+    clients().find(|client| client.name == name)
+}
+
+/// Returns the client that a payload and its environment belong to: several clients run the hooks of one file.
+pub(super) fn recognised(
+    payload: &Map<String, Value>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> &'static Dialect {
+    let has = |key: &str| payload.contains_key(key);
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    let name = if has("cursor_version") {
+        "cursor"
+    } else if has("sessionId") {
+        "copilot"
+    } else if has("timestamp") && has("hook_event_name") {
+        "vscode"
+    } else if is_set("DEVIN_PROJECT_DIR") {
+        "devin"
+    } else if is_set("COPILOT_CLI") {
+        "copilot"
+    } else if is_set("CURSOR_VERSION") {
+        "cursor"
+    } else {
+        CLAUDE.name
+    };
+    named(name).unwrap_or(&CLIENTS[0])
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NestedAnswer<'a> {
+    hook_specific_output: NestedContext<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NestedContext<'a> {
+    hook_event_name: &'a str,
+    additional_context: &'a str,
+}
+
+impl Dialect {
+    /// Returns the document that gives a text to the client's agent at an event, which the client may have named;
+    /// `None` if the client takes none there, or it would be too long.
+    pub(super) fn document(&self, event: HookEvent, named: Option<&str>, text: &str) -> Option<String> {
+        let is_name = |name: &&str| name.len() <= MAX_EVENT && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let named = named.filter(is_name);
+        let own = match event {
+            HookEvent::SessionStart => "SessionStart",
+            HookEvent::Prompt => self.prompt_event?,
+            HookEvent::Stop | HookEvent::SessionEnd => return None,
+        };
+        if text.is_empty() || named.is_some_and(|name| NO_TEXT_AT.contains(&name)) {
+            return None;
+        }
+        let document = match self.answer {
+            AnswerForm::Nested => {
+                let name = named.unwrap_or(own);
+                let output = NestedContext { hook_event_name: name, additional_context: text };
+                serde_json::to_string(&NestedAnswer { hook_specific_output: output }).ok()?
+            }
+            AnswerForm::Flat(key) => serde_json::json!({ key: text }).to_string(),
+            AnswerForm::Text => text.to_owned(),
+            AnswerForm::Nothing => return None,
+        };
+        (document.chars().count() <= MAX_ANSWER).then_some(document)
+    }
+}

@@ -1,0 +1,743 @@
+//! What hooks answer each client, what they record, and that nothing makes them fail.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+use ralph_memory::memory::{HookCall, HookEvent, ProcessIdentity, Run};
+use ralph_memory::{Memory, Task};
+use serde_json::{Value, json};
+
+use crate::hook_inputs;
+use crate::support::{NOW, PROGRAM, Ran, TestBase};
+
+/// The registered events.
+const EVENTS: [&str; 4] = ["session-start", "prompt", "stop", "session-end"];
+const LEARNING: &str = "The proxy cuts bodies over 1 MiB";
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hooks").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A memory with an entry about the prompt of the fixtures.
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    let body = "In staging, the database of the shop listens on port 5433.";
+    base.entry("staging", "Ports of the staging database", "staging", body);
+    base
+}
+
+fn fire(base: &TestBase, arguments: &[&str], input: &Value) -> Ran {
+    base.with([&["hook"], arguments].concat()).input(input.to_string()).run()
+}
+
+/// Returns the text that an answer gives to an agent of Claude Code.
+#[track_caller]
+fn text(ran: Ran) -> String {
+    let stdout = ran.answer(0);
+    if stdout.is_empty() {
+        return stdout;
+    }
+    let answer: Value = serde_json::from_str(&stdout).unwrap();
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+}
+
+fn started(session: &str, source: &str) -> Value {
+    json!({"session_id": session, "hook_event_name": "SessionStart", "source": source})
+}
+
+fn stopped(session: &str, message: &str) -> Value {
+    json!({"session_id": session, "hook_event_name": "Stop", "stop_hook_active": false, "last_assistant_message": message})
+}
+
+/// The files of sessions.
+fn sessions(base: &TestBase) -> Vec<String> {
+    let mut files = base.files(".ralph/state/sessions");
+    files.retain(|file| Path::new(file).extension().is_some_and(|extension| extension == "json"));
+    files
+}
+
+/// The files of the journal.
+fn journal(base: &TestBase) -> Vec<String> {
+    base.files(".ralph/journal")
+}
+
+fn with_agent<'a>(event: &'a str, client: &'a str) -> Vec<&'a str> {
+    // The lines of Claude Code and Cursor name no agent.
+    if ["claude", "cursor"].contains(&client) { vec![event] } else { vec![event, "--agent", client] }
+}
+
+#[test]
+fn each_client_gets_its_form_of_the_briefing() {
+    let nested = |event: &'static str| move |text: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
+    let check = |client: &str, wrap: &dyn Fn(&str) -> Option<Value>| {
+        let base = sample();
+        let briefing = base.run(["context"]).answer(0);
+        assert!(briefing.contains("listens on port 5433"), "{briefing}");
+        let input = fixture(&format!("{client}-session-start.json"));
+        let arguments = [&["hook"][..], &with_agent("session-start", client)].concat();
+        let answer = base.with(arguments).input(input).run().answer(0);
+        let expected = wrap(&briefing).map_or_else(String::new, |answer| match answer {
+            Value::String(text) => text,
+            object => object.to_string(),
+        });
+        if expected.starts_with('{') {
+            let [answer, expected]: [Value; 2] = [&answer, &expected].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(answer, expected, "{client}");
+        } else {
+            assert_eq!(answer, expected, "{client}");
+        }
+    };
+    for client in ["claude", "codex", "vscode", "gemini", "devin"] {
+        check(client, &|text| Some(nested("SessionStart")(text)));
+    }
+    // It drops the text at the beginning of a session, so the same command is registered before a prompt.
+    check("qwen", &|text| Some(nested("UserPromptSubmit")(text)));
+    check("cursor", &|text| Some(json!({"additional_context": text})));
+    check("copilot", &|text| Some(json!({"additionalContext": text})));
+    for client in ["kiro", "opencode"] {
+        check(client, &|text| Some(Value::String(text.to_owned())));
+    }
+    check("goose", &|_| None);
+}
+
+#[test]
+fn each_client_gets_its_form_of_a_reminder() {
+    for client in HookCall::clients() {
+        let base = sample();
+        let input = fixture(&format!("{client}-prompt.json"));
+        let arguments = [&["hook"][..], &with_agent("prompt", client)].concat();
+        let answer = base.with(arguments).input(&input).run().answer(0);
+        match client {
+            // They drop the answer.
+            "cursor" | "copilot" | "goose" => assert_eq!(answer, "", "{client}"),
+            "kiro" | "opencode" => assert!(answer.starts_with("# Project Memory\n"), "{client}: {answer}"),
+            _ => {
+                let answer: Value = serde_json::from_str(&answer).unwrap();
+                let own: Value = serde_json::from_str(&input).unwrap();
+                assert_eq!(answer["hookSpecificOutput"]["hookEventName"], own["hook_event_name"], "{client}");
+                let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+                assert!(text.contains("listens on port 5433. (`knowledge/staging`)"), "{client}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_each_client_what_its_last_message_reports_is_recorded() {
+    for client in HookCall::clients() {
+        let base = sample();
+        let input = fixture(&format!("{client}-stop.json"));
+        let arguments = [&["hook"][..], &with_agent("stop", client)].concat();
+        assert_eq!(base.with(arguments).input(&input).run().answer(0), "", "{client}");
+        let files = journal(&base);
+        // These hand over no message.
+        if ["cursor", "copilot", "vscode", "goose"].contains(&client) {
+            assert_eq!(files, [""; 0], "{client}");
+            continue;
+        }
+        let [file] = &files[..] else { panic!("{client}: {files:?}") };
+        let attempt = base.read(file);
+        assert!(attempt.contains("task_id: t-42") && attempt.contains("outcome: done"), "{client}: {attempt}");
+        let learned = base.run(["search", "proxy bodies", "--json"]).json(0);
+        assert_eq!(learned["entries"][0]["source"], "agent", "{client}: {learned}");
+    }
+}
+
+#[test]
+fn at_the_end_of_a_session_no_client_is_told_anything() {
+    for client in HookCall::clients().into_iter().filter(|client| *client != "vscode") {
+        let base = sample();
+        let input = fixture(&format!("{client}-session-end.json"));
+        let arguments = [&["hook"][..], &with_agent("session-end", client)].concat();
+        assert_eq!(base.with(arguments).input(&input).run().answer(0), "", "{client}");
+        let doctor = base.run(["doctor"]).answer(0);
+        assert!(doctor.contains(&format!("last fired by {client}: session-end at 2026-11-20 10:00")), "{doctor}");
+    }
+}
+
+#[test]
+fn a_session_gets_its_briefing_once_and_again_when_it_was_lost() {
+    let base = sample();
+    let speaks = |session: &str, source: &str, now: &str| {
+        let input = started(session, source).to_string();
+        !base.with(["hook", "session-start"]).input(input).now(now).run().answer(0).is_empty()
+    };
+    let later = "2026-11-20T11:00:00Z";
+    assert!(speaks("s-1", "startup", NOW) && !speaks("s-1", "startup", NOW));
+    assert!(!speaks("s-1", "resume", later) && !speaks("s-9", "resume", NOW));
+    assert!(speaks("s-1", "compact", later) && !speaks("s-1", "compact", later));
+    assert!(speaks("s-1", "clear", later) && speaks("s-2", "startup", NOW));
+    // Several clients report one session under one id.
+    let codex = base.with(["hook", "session-start", "--agent", "codex"]).input(started("s-2", "startup").to_string());
+    assert_eq!(codex.run().answer(0), "");
+    // Without an id, nobody knows.
+    assert!(!base.with(["hook", "session-start"]).run().answer(0).is_empty());
+    assert!(!base.with(["hook", "session-start"]).run().answer(0).is_empty());
+}
+
+#[test]
+fn of_many_hooks_at_once_exactly_one_speaks() {
+    let base = sample();
+    let spawn = |_| {
+        let mut command = base.with(["hook", "session-start"]).command();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(started("s-1", "startup").to_string().as_bytes()).unwrap();
+        child
+    };
+    let children: Vec<_> = (0..12).map(spawn).collect();
+    let answers = children.into_iter().map(|child| child.wait_with_output().unwrap().stdout);
+    assert_eq!(answers.filter(|answer| !answer.is_empty()).count(), 1);
+}
+
+#[test]
+fn where_no_state_can_be_kept_the_briefing_is_given_each_time() {
+    let base = sample();
+    base.write(".ralph/state", "a file is in the way");
+    for _ in 0..2 {
+        assert!(!fire(&base, &["session-start"], &started("s-1", "startup")).answer(0).is_empty());
+    }
+    assert_eq!(fire(&base, &["session-start"], &started("s-1", "resume")).answer(0), "");
+}
+
+#[test]
+fn hooks_are_silent_where_they_have_no_business() {
+    let base = sample();
+    let input = started("s-1", "startup").to_string();
+    let silent = |run: crate::support::Run<'_>| {
+        let ran = run.input(&input).run();
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
+    };
+    for event in EVENTS {
+        silent(base.with(["hook", event]).env("RALPH_RUN_ID", "run-1a2b3c4d"));
+        silent(base.with(["hook", event]).env("RALPH_MEMORY_HOOK", "0"));
+        silent(TestBase::without_memory().with(["hook", event]));
+    }
+    let sub_agent = json!({"session_id": "s-1", "agent_id": "a-1", "source": "startup", "prompt": "x",
+        "last_assistant_message": "<task-done>t-1</task-done>"});
+    for event in EVENTS {
+        assert_eq!(fire(&base, &[event], &sub_agent).answer(0), "");
+    }
+    assert_eq!(journal(&base), [""; 0]);
+    assert!(!base.at(".ralph/state").exists(), "nothing was noted");
+    // Text at these events would make the agent go on.
+    let misplaced = json!({"session_id": "s-1", "hook_event_name": "Stop"});
+    assert_eq!(fire(&base, &["session-start"], &misplaced).answer(0), "");
+}
+
+#[test]
+fn wrong_calls_end_well_and_say_what_is_wrong() {
+    let base = sample();
+    let says = |arguments: &[&str], expected: &str| {
+        let ran = base.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+        assert!(ran.stderr.contains(expected), "{ran}");
+    };
+    says(&["hook"], "<EVENT>");
+    says(&["hook", "compact"], "must be one of session-start, prompt, stop, session-end");
+    says(&["hook", "stop", "--each"], "unexpected argument '--each'");
+    says(&["hook", "stop", "--json", "--each"], "unexpected argument '--each'");
+    says(&["--json", "hook", "stop", "more"], "unexpected argument 'more'");
+    says(&["hook", "stop", "--agent"], "a value is required for '--agent <NAME>'");
+    says(&["hook", "stop", "--agent", "nobody"], "`nobody` is not one of claude, codex,");
+    says(&["hook", "stop", "--root", "/nowhere", "--agent", "\u{1b}[31m"], "is not one of");
+    // Only the command itself is meant, not its name anywhere.
+    base.run(["search", "hook", "--each"]).says(2, "unexpected argument '--each'");
+    base.run(["search"]).says(2, "<QUERY>");
+    assert!(base.run(["hook", "--help"]).answer(0).contains("Usage: ralph-memory hook [OPTIONS] <EVENT>"));
+}
+
+#[test]
+fn a_memory_that_cannot_be_used_is_named_on_standard_error_alone() {
+    let base = sample();
+    let says = |settings: &str, expected: &str| {
+        base.write(".ralph/config.toml", settings);
+        for event in EVENTS {
+            let ran = fire(&base, &[event], &started("s-1", "startup"));
+            assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (Some(0), "", 1), "{ran}");
+            assert!(ran.stderr.starts_with(&format!("ralph-memory hook {event}: ")), "{ran}");
+            assert!(ran.stderr.contains(expected), "{ran}");
+        }
+    };
+    says("format = 99\n", "has format 99, and this program knows formats up to 1");
+    says("format = 1\nsearch.limit = 0\n", "`search.limit` must be a whole number from 1 to 1000");
+}
+
+#[test]
+fn the_folder_is_that_of_the_session() {
+    let base = sample();
+    let elsewhere = TestBase::without_memory();
+    let deep = base.at("src/deep");
+    fs::create_dir_all(&deep).unwrap();
+    let root = deep.display().to_string();
+    let speaks = |session: &str, folder: Value, variables: &[(&str, &str)]| {
+        let input = json!({"session_id": session, "source": "startup", "cwd": folder});
+        let mut run = elsewhere.with(["hook", "session-start"]).input(input.to_string());
+        for (name, value) in variables {
+            run = run.env(name, value);
+        }
+        !run.run().answer(0).is_empty()
+    };
+    assert!(speaks("s-1", json!(root), &[]));
+    assert!(!speaks("s-2", json!("src/deep"), &[]) && !speaks("s-3", json!("/no/such/folder"), &[]));
+    assert!(speaks("s-4", json!(null), &[("CLAUDE_PROJECT_DIR", &root)]));
+    assert!(speaks("s-5", json!(7), &[("CURSOR_PROJECT_DIR", &root)]));
+    assert!(speaks("s-6", json!("/no/such/folder"), &[("DEVIN_PROJECT_DIR", &root), ("CLAUDE_PROJECT_DIR", "")]));
+    let here = elsewhere.root().display().to_string();
+    assert!(!speaks("s-7", json!(here), &[("CLAUDE_PROJECT_DIR", &root)]), "the session's own folder counts");
+}
+
+#[test]
+fn a_client_that_never_closes_its_output_gets_an_answer() {
+    let base = sample();
+    let mut answers = Vec::new();
+    for input in [started("s-1", "startup").to_string(), "{\"session_id\": \"s-2\", \"sour".to_owned(), String::new()] {
+        let mut command = base.with(["hook", "session-start"]).command();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(input.as_bytes()).unwrap();
+        answers.push(child.wait_with_output().unwrap().stdout);
+        drop(pipe);
+    }
+    assert!(answers.iter().all(|answer| answer.starts_with(b"{\"hookSpecificOutput\"")), "{answers:?}");
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_no_failure() {
+    let base = sample();
+    let mut command = base.with(["hook", "session-start"]).command();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = command.stdin(Stdio::null()).stdout(full).status().unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn a_message_is_recorded_once_and_nothing_without_sigils() {
+    let base = sample();
+    let files = || base.files(".ralph");
+    let before = files();
+    assert_eq!(fire(&base, &["stop"], &stopped("s-1", "I looked at `<task-done>t-1</task-done>`.")).answer(0), "");
+    assert_eq!(files(), before, "nothing is written");
+    let message = format!(
+        "<learning category=\"pitfall\" tags=\"proxy\">{LEARNING}.</learning>\n<task-done>t-1</task-done>\n\
+         <task-failed>t-2</task-failed>"
+    );
+    let mut input = stopped("s-1", &message);
+    input["stop_hook_active"] = json!(true);
+    assert_eq!(fire(&base, &["stop"], &input).answer(0), "");
+    assert_eq!(files(), before, "a hook made the agent go on");
+    for client in ["claude", "codex", "claude"] {
+        let ran = fire(&base, &["stop", "--agent", client], &stopped("s-1", &message));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{ran}");
+    }
+    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
+    assert_eq!(attempts.len(), 2, "{attempts:?}");
+    assert!(attempts[0].contains("task_id: t-1") && attempts[0].contains("outcome: done"), "{}", attempts[0]);
+    assert!(attempts[1].contains("task_id: t-2") && attempts[1].contains("outcome: failed"), "{}", attempts[1]);
+    let learned = base.files(".ralph/knowledge");
+    assert_eq!(learned.len(), 2, "{learned:?}");
+    // Another session may report the same; a fact stays one entry.
+    assert_eq!(fire(&base, &["stop"], &stopped("s-2", &message)).answer(0), "");
+    assert_eq!((journal(&base).len(), base.files(".ralph/knowledge").len()), (4, 2));
+    assert_eq!(fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count(), 0, "nothing is left over");
+}
+
+#[test]
+fn knowledge_without_a_task_is_recorded_without_an_attempt() {
+    let base = sample();
+    let message = format!("Noted.\n<knowledge title=\"Proxy\" tags=\"proxy\">{LEARNING}.</knowledge>");
+    assert_eq!(fire(&base, &["stop"], &stopped("s-1", &message)).answer(0), "");
+    let shown = base.run(["show", "proxy", "--json"]).json(0);
+    assert_eq!(
+        (&shown["entry"]["source"], &shown["entry"]["task_id"], journal(&base).len()),
+        (&json!("agent"), &Value::Null, 0),
+        "{shown}"
+    );
+}
+
+#[test]
+fn events_without_a_task_are_recorded_if_a_setting_allows_it() {
+    let base = sample();
+    let list = "[{\"scope\": \"task\", \"event_type\": \"hint\", \"summary\": \"Mind the order.\"},\
+                {\"scope\": \"project\", \"event_type\": \"decision\", \"summary\": \"Use a queue.\"}]";
+    let input = stopped("s-1", &format!("## MEMORY_SUGGESTIONS\n\n```json\n{list}\n```\n"));
+    assert_eq!(fire(&base, &["stop"], &input).answer(0), "");
+    assert_eq!(base.files(".ralph/knowledge").len(), 1);
+    let run = base.with(["hook", "stop"]).env("RALPH_MEMORY_EVENTS__FROM_OUTPUT", "true");
+    let ran = run.input(stopped("s-2", input["last_assistant_message"].as_str().unwrap()).to_string()).run();
+    assert!(ran.stderr.ends_with("MEMORY_SUGGESTIONS entry 1: scope: the message names no task\n"), "{ran}");
+    let events = base.run(["list", "--json", "--category", "decision"]).json(0);
+    assert_eq!(events["entries"].as_array().unwrap().len(), 1, "{events}");
+}
+
+#[test]
+fn one_message_ends_a_limited_number_of_tasks() {
+    let base = sample();
+    let message = (0..25).map(|number| format!("<task-done>t-{number}</task-done>\n")).collect::<Vec<_>>().concat();
+    let ran = fire(&base, &["stop"], &stopped("s-1", &message));
+    assert!(ran.stderr.contains("not recorded: the message ends 5 more tasks; one message has at most 20"), "{ran}");
+    assert_eq!((ran.code, journal(&base).len()), (Some(0), 20));
+}
+
+#[test]
+fn what_a_hook_records_is_committed_by_the_next_iteration() {
+    let base = sample();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(base.root());
+        let output = command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "begin"]);
+    let run = base.with(["hook", "stop"]).env("RALPH_MEMORY_GIT__COMMIT", "each-iteration");
+    let ran = run
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .input(stopped("s-1", "<task-done>t-1</task-done>").to_string());
+    assert_eq!(ran.run().answer(0), "");
+    assert_eq!(git(&["rev-list", "--count", "HEAD"]).trim(), "1", "git may take longer than a client waits");
+    assert!(git(&["status", "--porcelain"]).contains(".ralph/journal/"));
+}
+
+#[test]
+fn a_failure_without_a_task_is_one_attempt() {
+    let base = sample();
+    let report = "<failure-report>\nwhat_tried: A larger pool\nwhy_failed: the server closes it\n</failure-report>";
+    assert_eq!(fire(&base, &["stop"], &stopped("s-1", report)).answer(0), "");
+    let [file] = &journal(&base)[..] else { panic!() };
+    let attempt = base.read(file);
+    assert!(attempt.contains("task_title: \"A larger pool\"") && attempt.contains("outcome: failed"), "{attempt}");
+    assert!(base.run(["context"]).answer(0).contains("- **Why it failed:** the server closes it"));
+}
+
+#[test]
+fn an_open_iteration_is_ended_unless_a_loop_works_on_it() {
+    let base = sample();
+    let memory = Memory::open(&base.root()).unwrap();
+    let free = memory.begin(&Task::new("Accept large files"), &Run::named("run-1")).unwrap();
+    let holder = ProcessIdentity::this_process();
+    let held = memory.begin(&Task::new("Rotate the keys"), &Run { holder, ..Run::named("run-2") }).unwrap();
+    for iteration in [&free, &held] {
+        let message = format!("<task-done>{}</task-done>", iteration.task_id());
+        assert_eq!(fire(&base, &["stop"], &stopped("s-1", &message)).answer(0), "");
+    }
+    let files = journal(&base);
+    assert!(files.contains(&".ralph/journal/run-1/0001.md".to_owned()), "{files:?}");
+    assert!(files.len() == 2 && !files.iter().any(|file| file.contains("run-2")), "{files:?}");
+    let open = memory.open_iterations();
+    assert_eq!(open.iter().map(|open| open.run_id.as_str()).collect::<Vec<_>>(), ["run-2"]);
+}
+
+#[test]
+fn what_is_refused_is_named_and_stays_in_the_log() {
+    let base = sample();
+    let secret = ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let message = format!(
+        "<knowledge title=\"Token\" tags=\"deploy\">The token is {secret} here.</knowledge>\n\
+         <knowledge title=\"No tags\">x</knowledge>\n<journal>Notes</journal>"
+    );
+    let ran = fire(&base, &["stop"], &stopped("s-1", &message));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(lines.len() == 3 && lines[1].ends_with("not recorded: line 2: <knowledge> without tags"), "{ran}");
+    assert!(lines[0].contains("line 1: <knowledge>: body, line 1: this looks like a secret: "), "{ran}");
+    assert!(lines[2].contains("<journal> belongs to an attempt"), "{ran}");
+    for file in base.files(".ralph") {
+        assert!(!String::from_utf8_lossy(&fs::read(base.at(&file)).unwrap()).contains(&secret), "{file}");
+    }
+    assert!(!ran.stderr.contains(&secret) && base.files(".ralph/knowledge").len() == 1, "{ran}");
+    let doctor = base.run(["doctor", "--json"]).json(0);
+    let findings = doctor["findings"].as_array().unwrap();
+    let hooks = findings.iter().find(|finding| finding["what"] == "hooks").unwrap();
+    assert_eq!(hooks["state"], "warning", "{hooks}");
+    assert!(hooks["detail"].as_str().unwrap().contains("(stop of claude): not recorded: <journal>"), "{hooks}");
+}
+
+#[test]
+fn a_message_that_cannot_be_recorded_in_time_is_kept_for_the_next_hook() {
+    let base = sample();
+    let message = format!(
+        "<task-done>t-1</task-done> <knowledge title=\"Proxy\" tags=\"proxy\">{LEARNING}.</knowledge> {}",
+        ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat()
+    );
+    fs::create_dir_all(base.at(".ralph/state")).unwrap();
+    let lock = fs::File::create(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let ran = fire(&base, &["stop"], &stopped("s-1", &message));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+    assert!(ran.stderr.contains("is kept in `") && ran.stderr.contains(", and the next hook records it"), "{ran}");
+    let kept = base.home().join(".local/state/ralph-memory");
+    let files: Vec<_> = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    assert!(!fs::read_to_string(file).unwrap().contains("ghp_"), "a kept message has no secret");
+    // Another hook while the lock is still taken loses nothing, and says so again.
+    let again = fire(&base, &["session-start"], &started("s-2", "startup"));
+    assert!(again.stderr.contains("is kept in `") && again.stdout.contains("port 5433"), "{again}");
+    drop(lock);
+    assert_eq!(journal(&base), [""; 0]);
+    let next = fire(&base, &["session-start"], &started("s-3", "resume"));
+    assert_eq!((next.stdout.as_str(), next.stderr.as_str()), ("", ""), "{next}");
+    assert_eq!((journal(&base).len(), base.files(".ralph/knowledge").len()), (1, 2));
+    assert_eq!(fs::read_dir(&kept).unwrap().count(), 0);
+}
+
+#[test]
+fn sessions_are_recorded_as_far_as_the_person_says() {
+    let base = sample();
+    let message = "<task-done>t-1</task-done>";
+    let stop = |value: &str| {
+        let input = stopped("s-1", message).to_string();
+        base.with(["hook", "stop"]).env("RALPH_MEMORY_SESSIONS__RECORD", value).input(input).run()
+    };
+    assert_eq!(stop("nothing").answer(0), "");
+    assert_eq!(journal(&base), [""; 0]);
+    // A repository has no say in it.
+    base.write(".ralph/config.toml", "format = 1\nsessions.record = \"changes\"\n");
+    assert!(base.run(["check"]).stdout.contains("`sessions.record` decides what is written down"));
+    assert_eq!(stop("reported").answer(0), "");
+    assert_eq!(journal(&base).len(), 1);
+}
+
+/// Puts the transcript of a session into a folder, and returns its path.
+fn transcript(base: &TestBase, name: &str) -> String {
+    let path = base.home().join(name);
+    let root = base.root().canonicalize().unwrap().display().to_string();
+    fs::write(&path, fixture("session.jsonl").replace("ROOT", &root)).unwrap();
+    path.display().to_string()
+}
+
+fn with_changes(base: &TestBase, event: &str, input: &Value, now: &str) -> Ran {
+    let run = base.with(["hook", event]).env("RALPH_MEMORY_SESSIONS__RECORD", "changes");
+    run.input(input.to_string()).now(now).run()
+}
+
+#[test]
+fn a_session_that_changed_files_is_one_attempt_if_the_person_wants_it() {
+    let base = sample();
+    let path = transcript(&base, "one.jsonl");
+    let mut start = started("s-1", "startup");
+    start["transcript_path"] = json!(path);
+    let end = json!({"session_id": "s-1", "transcript_path": path, "hook_event_name": "SessionEnd"});
+    let _ = fire(&base, &["session-start"], &start);
+    assert_eq!(fire(&base, &["session-end"], &end).answer(0), "");
+    assert_eq!(journal(&base), [""; 0], "by default, only what is reported");
+    for _ in 0..2 {
+        let ran = with_changes(&base, "session-end", &end, NOW);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
+    }
+    let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
+    let attempt = base.read(file);
+    let title = "task_title: \"Make the upload accept large files.\"";
+    assert!(attempt.contains(title) && attempt.contains("outcome: partial"), "{attempt}");
+    assert!(attempt.contains("nginx.conf") && attempt.contains("model: claude-sonnet-4-5"), "{attempt}");
+    // A session that reported an attempt is not written twice.
+    let two = transcript(&base, "two.jsonl");
+    assert_eq!(with_changes(&base, "stop", &stopped("s-2", "<task-done>t-1</task-done>"), NOW).answer(0), "");
+    let end = json!({"session_id": "s-2", "transcript_path": two, "hook_event_name": "SessionEnd"});
+    assert_eq!(with_changes(&base, "session-end", &end, NOW).answer(0), "");
+    assert_eq!(journal(&base).len(), 2);
+}
+
+#[test]
+fn a_session_without_an_end_is_recorded_when_the_next_one_begins() {
+    let base = sample();
+    let path = transcript(&base, "one.jsonl");
+    let written = fs::File::options().append(true).open(&path).unwrap();
+    written.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+    let mut start = started("s-1", "startup");
+    start["transcript_path"] = json!(path);
+    let _ = with_changes(&base, "session-start", &start, NOW);
+    // It may still be at work.
+    let _ = with_changes(&base, "session-start", &started("s-2", "startup"), "2026-11-20T10:30:00Z");
+    assert_eq!(journal(&base), [""; 0]);
+    let ran = with_changes(&base, "session-start", &started("s-3", "startup"), "2026-11-20T12:00:00Z");
+    assert!(text(ran).contains("port 5433"));
+    assert_eq!(journal(&base).len(), 1);
+    let _ = with_changes(&base, "session-start", &started("s-4", "startup"), "2026-11-20T14:00:00Z");
+    assert_eq!(journal(&base).len(), 1);
+}
+
+#[test]
+fn only_a_file_of_the_user_is_read_as_a_transcript() {
+    let base = sample();
+    let end = |session: &str, path: &str| {
+        let end = json!({"session_id": session, "transcript_path": path});
+        let ran = with_changes(&base, "session-end", &end, NOW);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+        ran.stderr
+    };
+    let fifo = base.home().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    assert!(end("s-1", &fifo.display().to_string()).contains("not a regular file"));
+    assert!(end("s-2", &base.home().display().to_string()).contains("not a regular file"));
+    assert!(end("s-3", "one.jsonl").contains("cannot read `one.jsonl`"));
+    assert_eq!(end("s-4", "/no/such/file"), "");
+    assert!(end("s-5", "/dev/zero").contains("not a regular file"));
+    let large = base.home().join("large.jsonl");
+    fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(end("s-6", &large.display().to_string()), "", "it is left to the next beginning");
+    let ran = with_changes(&base, "session-start", &started("s-7", "startup"), NOW);
+    assert!(ran.stderr.contains("has 1099511627776 bytes; the limit is 67108864"), "{ran}");
+    // A file that is no transcript is nobody's work.
+    let notes = base.home().join("notes");
+    fs::write(&notes, "I wrote /etc/passwd. <task-done>t-1</task-done>").unwrap();
+    assert_eq!(end("s-8", &notes.display().to_string()), "");
+    assert_eq!(journal(&base), [""; 0]);
+}
+
+#[test]
+fn state_from_a_clone_names_no_file_to_read() {
+    let base = sample();
+    let path = transcript(&base, "one.jsonl");
+    let mut start = started("s-1", "startup");
+    start["transcript_path"] = json!(path);
+    let _ = fire(&base, &["session-start"], &start);
+    let folder = ".ralph/state/sessions";
+    let [file] = &sessions(&base)[..] else {
+        panic!("{:?}", base.files(folder));
+    };
+    let bytes = base.read(file);
+    assert!(bytes.contains(&path), "{bytes}");
+    // The same bytes in another folder, as in a copy or a clone.
+    let clone = sample();
+    clone.write(file, &bytes);
+    clone.write(&format!("{folder}/log"), base.read(&format!("{folder}/log")));
+    let ran = with_changes(&clone, "session-start", &started("s-2", "startup"), "2026-12-20T12:00:00Z");
+    assert!(text(ran).contains("port 5433"));
+    assert_eq!(journal(&clone), [""; 0]);
+    let doctor = clone.run(["doctor"]).answer(0);
+    assert!(doctor.contains("last fired by claude: session-start at 2026-12-20 12:00"), "{doctor}");
+    // Links lead nowhere.
+    let outside = clone.home().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::remove_dir_all(clone.at(folder)).unwrap();
+    symlink(&outside, clone.at(folder)).unwrap();
+    assert!(text(fire(&clone, &["session-start"], &started("s-3", "startup"))).contains("port 5433"));
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn sessions_of_last_week_are_forgotten() {
+    let base = sample();
+    for number in 0..3 {
+        let _ = fire(&base, &["session-start"], &started(&format!("s-{number}"), "startup"));
+    }
+    let folder = ".ralph/state/sessions";
+    for file in base.files(folder) {
+        let file = fs::File::options().append(true).open(base.at(&file)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+    }
+    base.write(&format!("{folder}/other.txt"), "not ours");
+    let _ = fire(&base, &["session-start"], &started("s-9", "startup"));
+    let left = base.files(folder);
+    assert_eq!(sessions(&base).len(), 1, "{left:?}");
+    assert!(left.iter().any(|file| file.ends_with("other.txt")), "{left:?}");
+}
+
+#[test]
+fn a_session_is_shown_an_entry_once() {
+    let base = sample();
+    let prompt = json!({"session_id": "s-1", "hook_event_name": "UserPromptSubmit",
+        "prompt": "Which port does the staging database of the shop listen on?"});
+    assert!(text(fire(&base, &["prompt"], &prompt)).contains("`knowledge/staging`"));
+    assert_eq!(fire(&base, &["prompt"], &prompt).answer(0), "");
+    // What is in the briefing was shown as well.
+    let mut other = prompt.clone();
+    other["session_id"] = json!("s-2");
+    assert!(text(fire(&base, &["session-start"], &started("s-2", "startup"))).contains("`knowledge/staging`"));
+    assert_eq!(fire(&base, &["prompt"], &other).answer(0), "");
+}
+
+#[test]
+fn prompts_without_a_subject_get_no_reminder() {
+    let base = TestBase::new();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search/.ralph/knowledge");
+    for entry in fs::read_dir(golden).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), base.at(".ralph/knowledge").join(entry.file_name())).unwrap();
+    }
+    Memory::open(&base.root()).unwrap().update_index().unwrap();
+    let speaks = |prompt: &str| {
+        let input = json!({"prompt": prompt}).to_string();
+        let call = HookCall::new(HookEvent::Prompt, None, input.as_bytes(), &|_| None).unwrap();
+        !Memory::open(&base.root()).unwrap().hook(&call).output.is_empty()
+    };
+    let prompts = fixture("prompts-without-a-subject.txt");
+    let loud: Vec<&str> = prompts.lines().filter(|prompt| speaks(prompt)).collect();
+    assert!(loud.len() <= 1 && prompts.lines().count() == 50, "{loud:?}");
+    assert!(!speaks("yes, go on") && !speaks("fix the tests"));
+    let tasks = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search/tasks.jsonl")).unwrap();
+    let title = |line: &str| serde_json::from_str::<Value>(line).unwrap()["title"].as_str().unwrap().to_owned();
+    let n_answered = tasks.lines().filter(|line| speaks(&title(line))).count();
+    assert!(n_answered >= 60, "{n_answered} of 165");
+}
+
+#[test]
+fn a_prompt_waits_for_no_index_and_no_server() {
+    let base = sample();
+    for number in 0..600 {
+        base.entry(
+            &format!("n{number}"),
+            &format!("Note {number}"),
+            "x",
+            "The database of the staging shop has ports.",
+        );
+    }
+    let prompt = json!({"prompt": "Which port does the staging database of the shop listen on?"});
+    assert_eq!(fire(&base, &["prompt"], &prompt).answer(0), "", "so many entries are not read for a prompt");
+    assert!(!base.at(".ralph/cache").exists());
+    assert_eq!(base.run(["index"]).code, Some(0));
+    let run = base.with(["hook", "prompt"]).env("RALPH_MEMORY_OLLAMA__URL", "http://127.0.0.1:9");
+    let ran = run.input(prompt.to_string()).run();
+    assert!(ran.stderr.is_empty() && !ran.stdout.is_empty(), "{ran}");
+}
+
+#[test]
+fn long_answers_are_shortened_to_what_every_client_takes() {
+    let base = TestBase::new();
+    for number in 0..60 {
+        // Each of these characters takes two in JSON.
+        base.entry(&format!("n{number}"), &format!("Note {number}"), "x", &"\"\\".repeat(140));
+    }
+    let answer = fire(&base, &["session-start"], &started("s-1", "startup")).answer(0);
+    assert!(answer.chars().count() <= 9_000 && answer.starts_with("{\"hookSpecificOutput\""), "{}", answer.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_input_does_harm(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        seed in any::<u64>(),
+        cut in 0usize..600,
+        number in 0usize..4,
+    ) {
+        let clients = [None, Some("codex"), Some("cursor"), Some("kiro")];
+        let base = sample();
+        let mut input = hook_inputs::input(seed);
+        input.truncate(cut.max(20));
+        for input in [bytes, input] {
+            for event in HookEvent::ALL {
+                let client = clients[number];
+                let call = HookCall::new(event, client, &input, &|_| None).unwrap();
+                let answer = Memory::open(&base.root()).unwrap().hook(&call);
+                hook_inputs::assert_fits(event.as_str(), &answer.output);
+            }
+        }
+        prop_assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn hostile_inputs_always_get_an_answer_or_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = hook_inputs::run(folder.path(), Path::new(PROGRAM), 150, 1);
+    assert!(outcome.inputs == 150 && outcome.answers > 0 && outcome.silent > 0, "{outcome:?}");
+}
