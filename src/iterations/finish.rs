@@ -76,6 +76,17 @@ pub(crate) fn finish(
     }
 }
 
+/// Records an attempt that ended some time ago, without a look at the work tree, which has changed since.
+pub(crate) fn record_past(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    iteration: &Iteration,
+    report: &Report,
+) -> Result<Recorded> {
+    let transcript = transcript(workspace, report);
+    record(workspace, semantic, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+}
+
 fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt<'_>) {
     (ended.changes, ended.unknown_changes) = changes_since(workspace, ended.iteration.tree.as_deref());
 }
@@ -168,7 +179,7 @@ fn knows_task(workspace: &Workspace, task_id: &str) -> Result<bool> {
 }
 
 /// Returns the last task that an agent reports as done or failed.
-fn task_named(text: &str) -> Option<String> {
+pub(crate) fn task_named(text: &str) -> Option<String> {
     let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
         Sigil::Done(id) | Sigil::Failed(id) => Some(id),
         _ => None,

@@ -32,7 +32,7 @@ pub(crate) use begin::{begin, cancel, note_agent};
 pub(crate) use begun::{bad_iterations, begun};
 pub(crate) use briefing::briefing;
 pub use ended::Recorded;
-pub(crate) use finish::{changed_files, finish, keep, reader, record_kept};
+pub(crate) use finish::{changed_files, finish, keep, reader, record_kept, record_past, task_named};
 pub(crate) use gather::context;
 pub use iteration::{Iteration, Run};
 pub(crate) use kept::{kept_attempts, kept_problems};

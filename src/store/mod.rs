@@ -14,6 +14,7 @@ mod layout;
 mod lock;
 mod make_folders;
 mod name;
+mod outside;
 mod private;
 mod read;
 #[cfg(feature = "runner")]
@@ -33,6 +34,7 @@ pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+pub(crate) use outside::{OutsideFiles, OutsideFolder};
 pub(crate) use private::{private_names, read_if_begins, write_private};
 pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]

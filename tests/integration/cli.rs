@@ -15,7 +15,7 @@ fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 18] = [
+const COMPLETE: [&[&str]; 20] = [
     &["init"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
     &["note", "--event", "decision", "--summary", "One table per kind."],
@@ -32,6 +32,8 @@ const COMPLETE: [&[&str]; 18] = [
     &["promote", "wal", "feature:storage"],
     &["restore", "old"],
     &["supersede", "bench", "wal"],
+    &["import", "sections"],
+    &["export"],
     &["index"],
     &["index", "--rebuild"],
 ];

@@ -6,6 +6,8 @@ pub(crate) mod completions;
 pub(crate) mod consolidate;
 pub(crate) mod context;
 pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod list;
