@@ -8,7 +8,7 @@ use super::body::{is_bracketed, options};
 
 /// A heading at the top level of a text: one in a quotation or a list is part of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Heading {
+pub(crate) struct OutlineHeading {
     /// Its level, from 1 to 6.
     pub(crate) level: u8,
     /// Its text, without markup.
@@ -18,16 +18,16 @@ pub(crate) struct Heading {
 }
 
 /// Returns the headings of a text, in order. Lines that begin with `#` in a code block are none.
-pub(crate) fn headings(text: &str) -> Vec<Heading> {
+pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
     if is_bracketed(text) {
         return Vec::new();
     }
-    let mut headings: Vec<Heading> = Vec::new();
+    let mut headings: Vec<OutlineHeading> = Vec::new();
     let (mut depth, mut is_open) = (0_usize, false);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
-                headings.push(Heading { level: number(level), title: String::new(), range });
+                headings.push(OutlineHeading { level: number(level), title: String::new(), range });
                 is_open = true;
             }
             Event::End(TagEnd::Heading(_)) => is_open = false,

@@ -1,12 +1,12 @@
 //! Architecture decision records, in the forms of Nygard and of MADR.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::files::{self, SourceFile};
-use super::gathered::{Fact, Gathered};
+use super::files::{self, ImportFile};
+use super::gathered::{Fact, SourceContent};
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::ImportRequest;
 use crate::entry::frontmatter::Fields;
@@ -44,12 +44,13 @@ struct DecisionRecord {
     replaced_by: Option<u32>,
     date: Option<DateTime<Utc>>,
     path: String,
+    key: String,
     body: String,
 }
 
 /// Finds decision records, those that are replaced before those that replace them.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| files::has_extension(path, "md") && number_of(path).is_some();
     let mut records = Vec::new();
     for file in files::texts(workspace, request, &mut gathered, &PLACES, &wanted)? {
@@ -59,11 +60,11 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
         }
     }
     records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
-    let paths: HashMap<u32, String> = records.iter().map(|record| (record.number, record.path.clone())).collect();
+    let numbers: HashSet<u32> = records.iter().map(|record| record.number).collect();
     let mut replaced: HashMap<u32, Vec<String>> = HashMap::new();
     for record in &records {
-        if let Some(by) = record.replaced_by.filter(|by| *by > record.number && paths.contains_key(by)) {
-            replaced.entry(by).or_default().push(record.path.clone());
+        if let Some(by) = record.replaced_by.filter(|by| *by > record.number && numbers.contains(by)) {
+            replaced.entry(by).or_default().push(record.key.clone());
         }
     }
     for record in records {
@@ -74,7 +75,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
             gathered.left_out.push(ImportedItem { title: record.title.as_str().into(), ..item });
             continue;
         }
-        let is_linked = record.replaced_by.is_some_and(|by| by > record.number && paths.contains_key(&by));
+        let is_linked = record.replaced_by.is_some_and(|by| by > record.number && numbers.contains(&by));
         // A title alone must not recommend what no longer holds.
         let title = match record.status.as_str() {
             "rejected" => format!("Rejected: {}", record.title),
@@ -88,7 +89,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
             files: Some(record.path.clone()).filter(|path| is_in_project(workspace, path)).into_iter().collect(),
             ..Knowledge::new(title, ["adr"], record.body)
         };
-        let mut fact = Fact::new(record.path, from, knowledge);
+        let mut fact = Fact::new(record.key, from, knowledge);
         if !record.status.is_empty() {
             fact.more.insert("status".to_owned(), json!(record.status));
         }
@@ -102,7 +103,7 @@ fn is_in_project(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && workspace.root().join(path).symlink_metadata().is_ok()
 }
 
-fn record(file: &SourceFile) -> std::result::Result<DecisionRecord, &'static str> {
+fn record(file: &ImportFile) -> std::result::Result<DecisionRecord, &'static str> {
     let (fields, text, _) = file.parts()?;
     let headings = headings(text);
     let title = headings.iter().find(|heading| heading.level == 1).map(|heading| without_number(&heading.title));
@@ -124,6 +125,7 @@ fn record(file: &SourceFile) -> std::result::Result<DecisionRecord, &'static str
         replaced_by,
         date: value(&fields, text, "date").and_then(|date| parse_time(&date)),
         path: file.path.clone(),
+        key: file.key.clone(),
         body: body.to_owned(),
     })
 }

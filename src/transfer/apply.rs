@@ -3,9 +3,9 @@
 //! What was imported before is recognised by its key. A changed source updates an entry that nobody edited; an edited one
 //! is never touched. Nor is an entry that did not come from this source: a fact with its title gets a longer title.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::gathered::{Fact, Gathered};
+use super::gathered::{Fact, SourceContent};
 use super::provenance::{ImportedBefore, details, hash_of, imported_before};
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::{ImportRequest, ImportSource};
@@ -28,6 +28,8 @@ struct Import<'a> {
     known: HashMap<String, ImportedBefore>,
     /// The live entries by their titles: the id, which a dry run does not know, and a hash of the body's words.
     titles: HashMap<(String, Scope), (Option<Id>, u64)>,
+    /// The keys so far.
+    seen: HashSet<String>,
     /// The entries of the keys so far.
     ids: HashMap<String, Id>,
     written: Vec<String>,
@@ -38,9 +40,9 @@ struct Import<'a> {
 pub(super) fn apply(
     workspace: &Workspace,
     request: &ImportRequest,
-    gathered: Gathered,
+    gathered: SourceContent,
 ) -> Result<(ImportReport, Vec<String>)> {
-    let Gathered { searched, read, facts, left_out } = gathered;
+    let SourceContent { searched, read, facts, left_out } = gathered;
     if request.dry_run {
         let catalog = workspace.catalog(Area::Live);
         let mut import = Import::new(workspace, request.source, &catalog, None);
@@ -69,6 +71,7 @@ impl<'a> Import<'a> {
             lock,
             known: imported_before(workspace, catalog, source),
             titles,
+            seen: HashSet::new(),
             ids: HashMap::new(),
             written: Vec::new(),
             problems: Vec::new(),
@@ -96,6 +99,11 @@ impl<'a> Import<'a> {
 
     /// Imports one fact.
     fn one(&mut self, fact: &Fact) -> Result<ImportedItem> {
+        if !self.seen.insert(fact.key.clone()) {
+            let (from, title) = (fact.from.clone(), &fact.knowledge.title);
+            let reason = "its id is in this source for the second time, and the first one counts";
+            return Ok(ImportedItem::left_out(ImportAction::Skipped, from, title, reason));
+        }
         let mut knowledge = fact.knowledge.clone();
         knowledge.details = Some(details(self.source, fact));
         self.workspace.refuse_secrets(&knowledge)?;

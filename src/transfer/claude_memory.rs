@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::files;
-use super::gathered::{Fact, Gathered};
+use super::gathered::{Fact, SourceContent};
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use crate::entry::frontmatter::Fields;
@@ -32,8 +32,8 @@ pub(super) fn project_folder(workspace: &Workspace, claude: &Path) -> PathBuf {
 }
 
 /// Finds what Claude Code remembers of the project. What it remembers of its user is personal, and stays where it is.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| files::has_extension(path, "md");
     let files = match &request.input {
         ImportInput::Path(path) => files::named_texts(workspace, path, &mut gathered, &wanted)?,
@@ -41,9 +41,10 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
         ImportInput::UsualPlace(folders) => {
             let Some(claude) = &folders.claude else { return Ok(gathered) };
             let folder = project_folder(workspace, claude).join("memory");
+            let folder = folder.canonicalize().unwrap_or(folder);
             gathered.searched.push(folder.display().to_string());
             let Ok(open) = OutsideFolder::open(&folder) else { return Ok(gathered) };
-            files::read_all(&open, "", open.files(&wanted), &mut gathered)
+            files::read_all(&open, "", &files::mark_of(&folder), open.files(&wanted), &mut gathered)
         }
     };
     for file in files {
@@ -70,7 +71,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
         let title = title.unwrap_or_else(|| file.stem().replace(['-', '_'], " "));
         let date = ["modified", "updated", "created"].into_iter().find_map(|key| word(&fields, key));
         let knowledge = Knowledge { source: Source::Agent, ..Knowledge::new(title, [kind], text) };
-        let fact = Fact::new(file.path.clone(), from, knowledge);
+        let fact = Fact::new(file.key.clone(), from, knowledge);
         gathered.add(Fact { date: date.and_then(|date| parse_time(&date)), ..fact });
     }
     Ok(gathered)

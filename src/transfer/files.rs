@@ -1,8 +1,11 @@
 //! Finds and reads the files of a source.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::gathered::Gathered;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::gathered::SourceContent;
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use crate::entry::frontmatter::{self, Fields, double_quote};
@@ -17,14 +20,16 @@ const MAX_FILES: usize = 5_000;
 
 /// A text file of a source.
 #[derive(Debug)]
-pub(super) struct SourceFile {
+pub(super) struct ImportFile {
     /// Its path: in the project if it is there, else in the folder that was read.
     pub(super) path: String,
+    /// What distinguishes it from the files of every other folder and machine; in the project its path.
+    pub(super) key: String,
     /// Its text, without a byte order mark, with `\n` at the ends of lines.
     pub(super) text: String,
 }
 
-impl SourceFile {
+impl ImportFile {
     /// Returns its name without folders and extensions.
     pub(super) fn stem(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
@@ -73,10 +78,10 @@ pub(super) fn has_extension(path: &str, extension: &str) -> bool {
 pub(super) fn texts(
     workspace: &Workspace,
     request: &ImportRequest,
-    gathered: &mut Gathered,
+    gathered: &mut SourceContent,
     usual: &[&str],
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<SourceFile>> {
+) -> Result<Vec<ImportFile>> {
     match &request.input {
         ImportInput::UsualPlace(_) => {
             let root = workspace.root();
@@ -93,19 +98,19 @@ pub(super) fn texts(
 fn usual_texts(
     root: &OutsideFolder,
     place: &str,
-    gathered: &mut Gathered,
+    gathered: &mut SourceContent,
     wanted: &dyn Fn(&str) -> bool,
-) -> Vec<SourceFile> {
+) -> Vec<ImportFile> {
     gathered.searched.push(place.to_owned());
     let prefix = format!("{place}/");
     match root.below(place) {
         Ok(Some(folder)) => {
             let found = folder.files(&|path| wanted(&format!("{prefix}{path}")));
-            read_all(&folder, &prefix, found, gathered)
+            read_all(&folder, &prefix, "", found, gathered)
         }
         Ok(None) if root.has(place) => {
             let found = OutsideFiles { paths: vec![place.to_owned()], left_out: Vec::new() };
-            read_all(root, "", found, gathered)
+            read_all(root, "", "", found, gathered)
         }
         Ok(None) => Vec::new(),
         Err(error) => {
@@ -129,17 +134,18 @@ pub(super) fn no_text(request: &ImportRequest) -> Error {
 pub(super) fn named_texts(
     workspace: &Workspace,
     path: &Path,
-    gathered: &mut Gathered,
+    gathered: &mut SourceContent,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<SourceFile>> {
+) -> Result<Vec<ImportFile>> {
     // A person may name a link; links below it are not followed.
     let full = path.canonicalize().io("read", path)?;
     let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
     let in_project = full.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     if full.is_dir() {
         let folder = OutsideFolder::open(&full).io("open", path)?;
+        let mark = if in_project.is_some() { String::new() } else { mark_of(&full) };
         let prefix = in_project.filter(|inside| !inside.is_empty()).map_or_else(String::new, |path| path + "/");
-        return Ok(read_all(&folder, &prefix, folder.files(wanted), gathered));
+        return Ok(read_all(&folder, &prefix, &mark, folder.files(wanted), gathered));
     }
     let (shown, bytes) = named_file(workspace, path, MAX_FILE)?;
     gathered.read.push(shown.clone());
@@ -147,7 +153,14 @@ pub(super) fn named_texts(
         let reason = "it is not UTF-8; save it as UTF-8, and import again";
         Error::invalid(format!("`{}`", path.display()), reason)
     })?;
-    Ok(vec![SourceFile { path: shown, text }])
+    let mark = full.parent().filter(|_| in_project.is_none()).map(mark_of).unwrap_or_default();
+    Ok(vec![ImportFile { key: format!("{shown}{mark}"), path: shown, text }])
+}
+
+/// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
+/// projects, have different keys, and the name of the folder, which tells who someone is, is in no entry.
+pub(super) fn mark_of(folder: &Path) -> String {
+    format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
 }
 
 /// Reads the file that a person named, of at most `limit` bytes. Also returns its path: in the project if it is there,
@@ -172,13 +185,15 @@ pub(super) fn named_file(workspace: &Workspace, path: &Path, limit: usize) -> Re
     Ok((shown, bytes))
 }
 
-/// Reads the found files of a folder; what cannot be read is left out.
+/// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
+/// keys `mark` comes after their paths.
 pub(super) fn read_all(
     folder: &OutsideFolder,
     prefix: &str,
+    mark: &str,
     found: OutsideFiles,
-    gathered: &mut Gathered,
-) -> Vec<SourceFile> {
+    gathered: &mut SourceContent,
+) -> Vec<ImportFile> {
     let shown = |path: &str| ImportOrigin::file(format!("{prefix}{path}"));
     let left_out = found.left_out.into_iter().map(|(path, reason)| ImportedItem::skipped(shown(&path), reason));
     gathered.left_out.extend(left_out);
@@ -194,7 +209,7 @@ pub(super) fn read_all(
             Ok(text) => {
                 let path = format!("{prefix}{path}");
                 gathered.read.push(path.clone());
-                files.push(SourceFile { path, text });
+                files.push(ImportFile { key: format!("{path}{mark}"), path, text });
             }
             Err(reason) => gathered.left_out.push(ImportedItem::skipped(shown(path), reason)),
         }

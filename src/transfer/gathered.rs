@@ -38,7 +38,7 @@ impl Fact {
 
 /// What was found in a source.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct SourceContent {
     /// Where the source was looked for, if nobody named a place.
     pub(super) searched: Vec<String>,
     /// What was read.
@@ -48,7 +48,7 @@ pub(super) struct Gathered {
     pub(super) left_out: Vec<ImportedItem>,
 }
 
-impl Gathered {
+impl SourceContent {
     /// Adds a fact: in parts if its body is too long for one entry, with the end of a title that is too long in its
     /// body. An empty one is left out.
     pub(super) fn add(&mut self, mut fact: Fact) {
@@ -107,8 +107,8 @@ fn parts(body: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn gather(title: &str, body: &str) -> Gathered {
-        let mut gathered = Gathered::default();
+    fn gather(title: &str, body: &str) -> SourceContent {
+        let mut gathered = SourceContent::default();
         gathered.add(Fact::new("k".into(), ImportOrigin::file("x.md"), Knowledge::new(title, ["a"], body)));
         gathered
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::files;
-use super::gathered::{Fact, Gathered};
+use super::files::{self, ImportFile};
+use super::gathered::{Fact, SourceContent};
 use super::provenance::hash_of;
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
@@ -22,8 +22,8 @@ const IDS: [&str; 6] = ["id", "uuid", "_id", "memory_id", "content_hash", "key"]
 const DATES: [&str; 5] = ["created_at", "createdAt", "timestamp", "date", "updated_at"];
 
 /// Finds the objects of JSON Lines.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| ["jsonl", "ndjson"].iter().any(|extension| files::has_extension(path, extension));
     let files = match &request.input {
         ImportInput::Path(path) => files::named_texts(workspace, path, &mut gathered, &wanted)?,
@@ -34,7 +34,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
                 return Err(invalid("it is over the limit of 4 MiB; split it"));
             }
             let text = files::text_of(bytes.clone()).ok_or_else(|| invalid("it is not UTF-8"))?;
-            vec![files::SourceFile { path: "standard input".to_owned(), text }]
+            vec![ImportFile { path: "standard input".to_owned(), key: String::new(), text }]
         }
         ImportInput::UsualPlace(_) => {
             return Err(Error::invalid(
@@ -47,7 +47,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
         for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line_number = u32::try_from(index + 1).unwrap_or(u32::MAX);
             let from = ImportOrigin { line: Some(line_number), ..ImportOrigin::file(&file.path) };
-            match fact(line, &from, request) {
+            match fact(line, &file.key, &from, request) {
                 Ok(fact) => gathered.add(fact),
                 Err(reason) => gathered.left_out.push(ImportedItem::skipped(from, reason)),
             }
@@ -57,7 +57,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
 }
 
 /// Returns the fact of a line, or why it is none.
-fn fact(line: &str, from: &ImportOrigin, request: &ImportRequest) -> std::result::Result<Fact, String> {
+fn fact(line: &str, file: &str, from: &ImportOrigin, request: &ImportRequest) -> std::result::Result<Fact, String> {
     // The parser refuses what is nested too deeply.
     let object: Value = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "the line is incomplete".to_owned(),
@@ -83,7 +83,9 @@ fn fact(line: &str, from: &ImportOrigin, request: &ImportRequest) -> std::result
     if tags.is_empty() {
         tags.push("imported".to_owned());
     }
-    let key = text(&object, fields.id.as_ref(), &IDS);
+    // The ids of two files may be the same numbers, and nobody knows the file of a pipe.
+    let usual: &[&str] = if file.is_empty() { &[] } else { &IDS };
+    let key = text(&object, fields.id.as_ref(), usual).map(|id| format!("{file}#{id}"));
     let key = key.unwrap_or_else(|| hash_of(&format!("{title}\n{body}")));
     let date = text(&object, None, &DATES).and_then(|date| parse_time(&date));
     let knowledge = Knowledge { category, source: request.writer, ..Knowledge::new(title, tags, body) };
@@ -133,7 +135,7 @@ mod tests {
 
     fn read(line: &str, fields: JsonlFields) -> std::result::Result<Fact, String> {
         let request = ImportRequest::new(ImportSource::Jsonl, ImportInput::Text(Vec::new()));
-        fact(line, &ImportOrigin::file("x.jsonl"), &ImportRequest { fields, ..request })
+        fact(line, "x.jsonl", &ImportOrigin::file("x.jsonl"), &ImportRequest { fields, ..request })
     }
 
     #[test]
@@ -144,7 +146,7 @@ mod tests {
             assert_eq!((found.as_str(), text.as_str(), labels.as_slice()), (title, body, &tags.map_strings()[..]));
             assert!(key.is_none_or(|key| fact.key == key), "{}", fact.key);
         };
-        check(r#"{"id":7,"title":"T","content":"C","tags":"a, b"}"#, "T", "C", &["a", "b"], Some("7"));
+        check(r#"{"id":7,"title":"T","content":"C","tags":"a, b"}"#, "T", "C", &["a", "b"], Some("x.jsonl#7"));
         check(
             r#"{"memory":"Use WAL. Always.","metadata":{"tags":["db"]}}"#,
             "Use WAL.",
@@ -175,7 +177,10 @@ mod tests {
             ..JsonlFields::default()
         };
         let fact = read(r#"{"head":{"title":"T"},"text.md":"B","ref":"r-1"}"#, fields).unwrap();
-        assert_eq!((fact.knowledge.title.as_str(), fact.knowledge.body.as_str(), fact.key.as_str()), ("T", "B", "r-1"));
+        assert_eq!(
+            (fact.knowledge.title.as_str(), fact.knowledge.body.as_str(), fact.key.as_str()),
+            ("T", "B", "x.jsonl#r-1")
+        );
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::files::{self, SourceFile};
-use super::gathered::{Fact, Gathered};
+use super::files::{self, ImportFile};
+use super::gathered::{Fact, SourceContent};
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::ImportRequest;
 use crate::entry::Source;
 use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::{Class, Knowledge, class};
-use crate::entry::outline::{Heading, headings};
+use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
 use crate::error::Result;
 use crate::workspace::Workspace;
@@ -27,7 +27,7 @@ const STATES: [&str; 2] = ["activeContext", "progress"];
 const STATE_DAYS: i64 = 30;
 
 /// A part of a file below a heading.
-struct Section<'a> {
+struct MarkdownSection<'a> {
     /// The heading with the one above it; empty before the first heading.
     title: String,
     /// The headings, which distinguish it within the file.
@@ -39,8 +39,8 @@ struct Section<'a> {
 }
 
 /// Finds the sections of CLAUDE.md and AGENTS.md.
-pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         matches!(name, "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "copilot-instructions.md")
@@ -54,8 +54,8 @@ pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result
 }
 
 /// Finds the entries of a folder of markdown: a file whose frontmatter has a title is one, of others each section is.
-pub(super) fn memory_bank(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn memory_bank(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| ["md", "markdown"].iter().any(|extension| files::has_extension(path, extension));
     for file in files::texts(workspace, request, &mut gathered, &MEMORY_BANKS, &wanted)? {
         let Some((fields, text, n_before)) = parts(&file, &mut gathered) else { continue };
@@ -63,7 +63,7 @@ pub(super) fn memory_bank(workspace: &Workspace, request: &ImportRequest) -> Res
         if let Some(title) = files::word(&fields, "title").or_else(|| files::word(&fields, "name")) {
             let knowledge = Knowledge { title: title.to_owned(), body: text.to_owned(), ..about };
             let date = ["modified", "updated", "date", "created"].into_iter().find_map(|key| files::word(&fields, key));
-            let fact = Fact::new(file.path.clone(), ImportOrigin::file(&file.path), knowledge);
+            let fact = Fact::new(file.key.clone(), ImportOrigin::file(&file.path), knowledge);
             gathered.add(Fact { date: date.and_then(parse_time), ..fact });
         } else {
             split(&file, text, n_before, &about, 2, &mut gathered);
@@ -73,7 +73,7 @@ pub(super) fn memory_bank(workspace: &Workspace, request: &ImportRequest) -> Res
 }
 
 /// Returns what all entries of a file have in common.
-fn about(file: &SourceFile, fields: &Fields, writer: Source, now: DateTime<Utc>) -> Knowledge {
+fn about(file: &ImportFile, fields: &Fields, writer: Source, now: DateTime<Utc>) -> Knowledge {
     let mut tags: Vec<String> = vec![file.stem().to_owned()];
     tags.extend(files::list(fields, "tags"));
     let category = ["category", "type"].into_iter().find_map(|key| files::word(fields, key));
@@ -89,7 +89,7 @@ fn about(file: &SourceFile, fields: &Fields, writer: Source, now: DateTime<Utc>)
 }
 
 /// Splits the frontmatter off; a file whose frontmatter cannot be read is left out.
-fn parts<'a>(file: &'a SourceFile, gathered: &mut Gathered) -> Option<(Fields, &'a str, u32)> {
+fn parts<'a>(file: &'a ImportFile, gathered: &mut SourceContent) -> Option<(Fields, &'a str, u32)> {
     match file.parts() {
         Ok(parts) => Some(parts),
         Err(reason) => {
@@ -100,7 +100,7 @@ fn parts<'a>(file: &'a SourceFile, gathered: &mut Gathered) -> Option<(Fields, &
 }
 
 /// Adds the sections of a text, down to headings of this level.
-fn split(file: &SourceFile, text: &str, n_before: u32, about: &Knowledge, deepest: u8, gathered: &mut Gathered) {
+fn split(file: &ImportFile, text: &str, n_before: u32, about: &Knowledge, deepest: u8, gathered: &mut SourceContent) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for section in sections_of(text, deepest) {
         let is_bare = section.body.trim().is_empty();
@@ -118,15 +118,15 @@ fn split(file: &SourceFile, text: &str, n_before: u32, about: &Knowledge, deepes
             line: Some(n_before.saturating_add(section.line)),
         };
         let knowledge = Knowledge { title, body: section.body.to_owned(), ..about.clone() };
-        gathered.add(Fact::new(format!("{}#{}{behind}", file.path, section.key), from, knowledge));
+        gathered.add(Fact::new(format!("{}#{}{behind}", file.key, section.key), from, knowledge));
     }
 }
 
 /// Returns the sections of a text down to headings of this level; deeper ones are part of them.
-fn sections_of(text: &str, deepest: u8) -> Vec<Section<'_>> {
-    let headings: Vec<Heading> = headings(text).into_iter().filter(|heading| heading.level <= deepest).collect();
+fn sections_of(text: &str, deepest: u8) -> Vec<MarkdownSection<'_>> {
+    let headings: Vec<OutlineHeading> = headings(text).into_iter().filter(|heading| heading.level <= deepest).collect();
     let first = headings.first().map_or(text.len(), |heading| heading.range.start);
-    let before = Section {
+    let before = MarkdownSection {
         title: String::new(),
         key: String::new(),
         line: 1,
@@ -134,7 +134,7 @@ fn sections_of(text: &str, deepest: u8) -> Vec<Section<'_>> {
         has_parts: !headings.is_empty(),
     };
     let mut sections = vec![before];
-    let mut above: Vec<&Heading> = Vec::new();
+    let mut above: Vec<&OutlineHeading> = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for (index, heading) in headings.iter().enumerate() {
         above.retain(|other| other.level < heading.level);
@@ -144,7 +144,7 @@ fn sections_of(text: &str, deepest: u8) -> Vec<Section<'_>> {
         counted = heading.range.start;
         // The title of the file says nothing about a section.
         let parent = above.iter().rev().find(|other| other.level > 1);
-        sections.push(Section {
+        sections.push(MarkdownSection {
             title: parent
                 .map_or_else(|| heading.title.clone(), |parent| format!("{}: {}", parent.title, heading.title)),
             key: [&parents[..], &[&heading.title]].concat().join("/"),

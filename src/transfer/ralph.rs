@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::past::PastAttempts;
 use super::report::{ImportAction, ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
-use super::sqlite::{self, Row};
+use super::sqlite::{self, SqlRow};
 use super::{files, request};
 use crate::context::Task;
 use crate::entry::path::is_project_path;
@@ -47,7 +47,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<P
     let rows = |table: &str| {
         if has(table) { sqlite::rows(&database, &format!("SELECT * FROM {table} ORDER BY id")) } else { Ok(Vec::new()) }
     };
-    let id_and = |row: &Row, name: &str| Some((text(row, "id")?, text(row, name)?));
+    let id_and = |row: &SqlRow, name: &str| Some((text(row, "id")?, text(row, name)?));
     let names = Names {
         tasks: rows("tasks")?
             .iter()
@@ -102,7 +102,7 @@ fn database(
 }
 
 /// Returns the attempt of a row, or why it is none.
-fn attempt(row: &Row, names: &Names, database: &str, place: &str) -> std::result::Result<Attempt, String> {
+fn attempt(row: &SqlRow, names: &Names, database: &str, place: &str) -> std::result::Result<Attempt, String> {
     let missing = |name: &str| format!("it has no `{name}`");
     let outcome = text(row, "outcome").ok_or_else(|| missing("outcome"))?;
     let outcome = Outcome::parse(&outcome).ok_or_else(|| format!("its outcome `{outcome}` is unknown"))?;
@@ -146,7 +146,7 @@ fn started(ended: DateTime<Utc>, duration_secs: Option<f64>) -> DateTime<Utc> {
     TimeDelta::try_seconds(seconds).and_then(|duration| ended.checked_sub_signed(duration)).unwrap_or(ended)
 }
 
-fn text(row: &Row, name: &str) -> Option<String> {
+fn text(row: &SqlRow, name: &str) -> Option<String> {
     match row.get(name)? {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Value::Number(number) => Some(number.to_string()),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::files;
-use super::gathered::{Fact, Gathered};
+use super::gathered::{Fact, SourceContent};
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::ImportRequest;
 use crate::entry::frontmatter::Fields;
@@ -34,8 +34,8 @@ const PATHS: [&str; 4] = ["globs", "applyTo", "paths", "fileMatchPattern"];
 const MAX_DESCRIPTION: usize = 100;
 
 /// Finds rules.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<Gathered> {
-    let mut gathered = Gathered::default();
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
+    let mut gathered = SourceContent::default();
     let wanted = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_markdown = ["mdc", "md"].iter().any(|extension| files::has_extension(name, extension));
@@ -62,7 +62,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<G
             files: paths,
             ..Knowledge::new(title(&fields, text, file.stem()), tags, text)
         };
-        let mut fact = Fact::new(file.path.clone(), from, knowledge);
+        let mut fact = Fact::new(file.key.clone(), from, knowledge);
         if !patterns.is_empty() {
             fact.more.insert("globs".to_owned(), json!(patterns));
         }

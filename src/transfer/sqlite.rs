@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 
 /// A row of an answer.
-pub(super) type Row = Map<String, Value>;
+pub(super) type SqlRow = Map<String, Value>;
 
 /// Returns the rows that a query gives. The database is not changed.
 ///
 /// # Errors
 ///
 /// [`Error::Unusable`] if `sqlite3` is not installed or refuses.
-pub(super) fn rows(database: &Path, query: &str) -> Result<Vec<Row>> {
+pub(super) fn rows(database: &Path, query: &str) -> Result<Vec<SqlRow>> {
     let refused = |reason: String| Error::Unusable {
         message: format!("`sqlite3` cannot read `{}`: {reason}", database.display()),
         hint: "check that it is a database of ralph, and that sqlite3 is 3.33 or newer".to_owned(),

@@ -49,11 +49,18 @@ fn tree(base: &TestBase) -> BTreeMap<String, Vec<u8>> {
     files.map(|path| (path.clone(), fs::read(base.at(&path)).unwrap())).collect()
 }
 
-/// Returns the entries as text, one after another.
+/// Returns the entries as text, one after another, with the mark of a temporary folder replaced.
 fn entries(base: &TestBase) -> String {
-    let paths = tree(base).into_keys();
-    let paths = paths.filter(|path| path.contains("/knowledge/") || path.contains("/journal/"));
-    paths.map(|path| format!("==> {path}\n{}", base.read(&path))).collect()
+    let mut text = String::new();
+    for path in tree(base).keys().filter(|path| path.contains("/knowledge/") || path.contains("/journal/")) {
+        let entry = base.read(path);
+        let (start, end) = match entry.find(".md@") {
+            Some(at) => (&entry[..at + 4], format!("[MARK]{}", &entry[at + 12..])),
+            None => (entry.as_str(), String::new()),
+        };
+        text.push_str(&["==> ", path, "\n", start, &end].concat());
+    }
+    text
 }
 
 /// Returns the counts of an import's answer.
@@ -320,6 +327,27 @@ fn an_entry_from_elsewhere_is_never_overwritten() {
     assert_eq!(counts(&answer), counted(&[("added", 2), ("unchanged", 1)]));
     assert_eq!(base.read(".ralph/knowledge/testing.md"), before);
     assert_eq!(counts(&base.run(["import", "sections", "--json"]).json(0)), counted(&[("unchanged", 3)]));
+}
+
+#[test]
+fn equal_ids_of_two_sources_are_two_entries() {
+    let base = TestBase::new();
+    let lines = "{\"id\":1,\"title\":\"Ports\",\"body\":\"8080\"}\n{\"id\":1,\"title\":\"Hosts\",\"body\":\"a, b\"}\n";
+    base.write("one.jsonl", lines).write("two.jsonl", "{\"id\":1,\"title\":\"Logs\",\"body\":\"JSON\"}\n");
+    let import = |arguments: &[&str]| counts(&base.run([&["import"], arguments, &["--json"]].concat()).json(0));
+    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("added", 1), ("skipped", 1)]));
+    assert_eq!(import(&["jsonl", "two.jsonl"]), counted(&[("added", 1)]));
+    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("skipped", 1), ("unchanged", 1)]));
+    // The memories of two people.
+    for (person, text) in [("ann", "Use mocks."), ("bob", "Use no mocks.")] {
+        let folder = base.home().join(person);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("tests.md"), format!("---\nname: Tests\ntype: feedback\n---\n\n{text}\n")).unwrap();
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("added", 1)]));
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("unchanged", 1)]));
+    }
+    assert_eq!(base.files(".ralph/knowledge").len(), 4);
+    assert!(!entries(&base).contains("ann"), "an entry does not say whose folder it was");
 }
 
 #[test]
