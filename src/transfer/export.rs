@@ -3,12 +3,15 @@
 //! The lines are in the order of their paths, so that equal memories give equal streams. Everything that is derived or
 //! belongs to this machine is left out: `cache/` and `state/`.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::catalog::{Area, Catalog};
 use crate::entry::path::display_path;
 use crate::entry::{Id, frontmatter};
 use crate::error::{Error, Problem, Result};
+use crate::text::invisible;
 use crate::workspace::{CONFIG, Workspace, unlisted};
 
 /// The version of the lines.
@@ -28,7 +31,7 @@ const MAX_DEPTH: usize = 16;
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Seed data", ["demo"], "`just seed` fills the demo shop."))?;
 /// let lines: Vec<String> = memory.export()?.filter_map(Result::ok).collect();
-/// assert!(lines[1].contains("knowledge/seed-data.md"));
+/// assert!(lines[2].contains("knowledge/seed-data.md"), "after the first line and the settings");
 /// assert!(lines.last().is_some_and(|line| line.contains(r#""type":"end""#)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -82,7 +85,7 @@ impl ExportStream<'_> {
         self.n_lines += 1;
         let mut line = value.clone();
         line["schema_version"] = json!(SCHEMA_VERSION);
-        line.to_string()
+        escaped(&line.to_string())
     }
 
     /// Returns the line of a file; `None` if it is gone.
@@ -125,6 +128,25 @@ impl ExportStream<'_> {
     }
 }
 
+/// Returns a line with JSON's escapes for the characters that a terminal acts on, or that nobody sees. To a program it is
+/// the same line.
+fn escaped(line: &str) -> String {
+    let controls = line.char_indices().filter(|(_, character)| character.is_control());
+    let mut unsafe_ones: Vec<(usize, char)> = controls.chain(invisible(line)).collect();
+    unsafe_ones.sort_unstable();
+    unsafe_ones.dedup();
+    let (mut escaped, mut from) = (String::with_capacity(line.len()), 0);
+    for (at, character) in unsafe_ones {
+        escaped.push_str(&line[from..at]);
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+        from = at + character.len_utf8();
+    }
+    escaped.push_str(&line[from..]);
+    escaped
+}
+
 /// Refuses the path of a line that is not one of an entry, with the reason.
 pub(super) fn check_path(path: &str) -> std::result::Result<(), &'static str> {
     let parts: Vec<&str> = path.split('/').collect();
@@ -153,6 +175,14 @@ pub(super) fn bad_line(name: &str, line: usize, reason: impl std::fmt::Display) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_escaped_line_says_the_same() {
+        let value = json!({"a": "x\u{9b}31m \u{202e}\u{e0041}é\u{7f}\n\"\\"});
+        let line = escaped(&value.to_string());
+        assert!(!line.contains(['\u{9b}', '\u{202e}', '\u{e0041}', '\u{7f}']) && line.contains('é'), "{line}");
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+    }
 
     #[test]
     fn only_paths_of_entries_are_accepted() {

@@ -107,6 +107,12 @@ fn split(file: &ImportFile, text: &str, n_before: u32, about: &Knowledge, deepes
         if is_bare && (section.has_parts || section.title.is_empty()) {
             continue;
         }
+        if !is_bare && section.body.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@')) {
+            let from =
+                ImportOrigin { line: Some(n_before.saturating_add(section.line)), ..ImportOrigin::file(&file.path) };
+            gathered.left_out.push(ImportedItem::skipped(from, "it only names files that a client reads in its place"));
+            continue;
+        }
         let title = if section.title.is_empty() { file.stem().to_owned() } else { section.title };
         let number = seen.entry(section.key.clone()).or_default();
         *number += 1;

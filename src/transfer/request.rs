@@ -136,7 +136,7 @@ pub struct JsonlFields {
 /// let request = ImportRequest::new(ImportSource::Sections, ImportInput::UsualPlace(Default::default()));
 /// let tried = memory.import(&ImportRequest { dry_run: true, ..request.clone() })?;
 /// assert_eq!(tried.items[0].action, ImportAction::Added);
-/// assert!(memory.list(&Default::default())?.entries.is_empty());
+/// assert!(memory.list(&Default::default()).entries.is_empty());
 /// memory.import(&request)?;
 /// assert_eq!(memory.import(&request)?.items[0].action, ImportAction::Unchanged);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

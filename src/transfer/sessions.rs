@@ -37,8 +37,16 @@ pub(super) struct Session {
     pub(super) ended: DateTime<Utc>,
     /// The first thing that a person asked for.
     pub(super) prompt: Option<String>,
-    /// The folder that it worked in.
-    cwd: Option<String>,
+}
+
+/// What a file turned out to have.
+pub(super) enum SessionReading {
+    /// A session in the project.
+    Here(Box<Session>),
+    /// A session in another folder.
+    Elsewhere,
+    /// No session of a client that is known.
+    Unknown,
 }
 
 /// The parts of a line that matter here, in both formats.
@@ -129,8 +137,8 @@ fn below(folder: &Path, report: &mut ImportReport, found: &mut Vec<SessionFile>)
     }
 }
 
-/// Reads what a session's file says about the session; `None` if it is not one.
-pub(super) fn read(file: &SessionFile) -> std::result::Result<Option<Session>, String> {
+/// Reads what a session's file says about the session. Of one in another folder only the beginning is read.
+pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<SessionReading, String> {
     let mut from = file.open()?;
     let (mut session, mut started, mut ended): (Option<(Format, String)>, _, _) = (None, None, None);
     let (mut prompt, mut cwd) = (None, None);
@@ -141,6 +149,9 @@ pub(super) fn read(file: &SessionFile) -> std::result::Result<Option<Session>, S
         started = started.or(at);
         ended = at.or(ended);
         cwd = cwd.or_else(|| parsed.cwd.clone().or_else(|| text(&parsed.payload, "cwd")));
+        if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
+            return Ok(SessionReading::Elsewhere);
+        }
         if parsed.kind.as_deref() == Some("session_meta") {
             session = session.or_else(|| Some((Format::Codex, text(&parsed.payload, "id")?)));
         } else if let Some(id) = &parsed.session_id {
@@ -148,8 +159,14 @@ pub(super) fn read(file: &SessionFile) -> std::result::Result<Option<Session>, S
         }
         prompt = prompt.or_else(|| asked(&parsed));
     }
-    let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else { return Ok(None) };
-    Ok(Some(Session { format, id, from: file.from.clone(), started, ended, prompt, cwd }))
+    let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else {
+        return Ok(SessionReading::Unknown);
+    };
+    // Claude Code has a folder for each project; a file in it need not say where it is from.
+    if cwd.is_none() && format != Format::Claude {
+        return Ok(SessionReading::Elsewhere);
+    }
+    Ok(SessionReading::Here(Box::new(Session { format, id, from: file.from.clone(), started, ended, prompt })))
 }
 
 /// Reads the next line; one that is too long becomes empty. Returns whether there was one.
@@ -164,11 +181,6 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
 }
 
 impl Session {
-    /// Returns whether it worked in the project. A file that does not say so is where its client puts the project's.
-    pub(super) fn is_of(&self, root: &Path) -> bool {
-        self.cwd.as_ref().map_or(self.format == Format::Claude, |cwd| Path::new(cwd).starts_with(root))
-    }
-
     /// Returns the name of its run: its client's name and its own id, so that it is never recorded twice.
     pub(super) fn run_id(&self) -> String {
         let [claude, codex] = CLIENTS;

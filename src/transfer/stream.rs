@@ -1,5 +1,6 @@
 //! Takes an export back: all lines are checked before the first file is written.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Deserialize;
@@ -43,8 +44,11 @@ struct StreamedFile {
 /// Writes the files of an export that the memory lacks. Also returns the paths of those that are written.
 pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Result<(ImportReport, Vec<String>)> {
     let (name, bytes) = match &request.input {
-        ImportInput::Path(path) => files::named_file(workspace, path, MAX_STREAM)?,
-        ImportInput::Text(bytes) => ("standard input".to_owned(), bytes.clone()),
+        ImportInput::Path(path) => {
+            let (name, bytes) = files::named_file(workspace, path, MAX_STREAM)?;
+            (name, Cow::Owned(bytes))
+        }
+        ImportInput::Text(bytes) => ("standard input".to_owned(), Cow::Borrowed(bytes.as_slice())),
         ImportInput::UsualPlace(_) => {
             return Err(Error::invalid(
                 "PATH",

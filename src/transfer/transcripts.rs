@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use super::sessions::{self, CLIENTS, Session, SessionFile};
+use super::sessions::{self, CLIENTS, Session, SessionFile, SessionReading};
 use crate::context::Task;
 use crate::entry::{Id, Outcome};
 use crate::error::Result;
@@ -50,11 +50,11 @@ pub(super) fn import(
     let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
     let mut sessions = Vec::new();
     for file in sessions::find(workspace, request, &mut report)? {
-        match sessions::read(&file) {
-            Ok(Some(session)) if !session.is_of(&root) => {}
-            Ok(Some(session)) if request.since.is_some_and(|since| session.ended < since) => {}
-            Ok(Some(session)) => sessions.push((session, file)),
-            Ok(None) => {
+        match sessions::read(&file, &[&root, workspace.root()]) {
+            Ok(SessionReading::Elsewhere) => {}
+            Ok(SessionReading::Here(session)) if request.since.is_some_and(|since| session.ended < since) => {}
+            Ok(SessionReading::Here(session)) => sessions.push((*session, file)),
+            Ok(SessionReading::Unknown) => {
                 report.items.push(ImportedItem::skipped(file.from, "it is not a session of Claude Code or Codex"));
             }
             Err(reason) => report.items.push(ImportedItem::skipped(file.from, reason)),
