@@ -42,7 +42,7 @@ pub(super) fn apply(
     request: &ImportRequest,
     gathered: SourceContent,
 ) -> Result<(ImportReport, Vec<String>)> {
-    let SourceContent { searched, read, facts, left_out } = gathered;
+    let SourceContent { searched, read, facts, left_out, .. } = gathered;
     if request.dry_run {
         let catalog = workspace.catalog(Area::Live);
         let mut import = Import::new(workspace, request.source, &catalog, None);

@@ -46,6 +46,8 @@ pub(super) struct SourceContent {
     pub(super) facts: Vec<Fact>,
     /// What is not imported, and why.
     pub(super) left_out: Vec<ImportedItem>,
+    /// Whether there were more facts than are imported.
+    pub(super) is_full: bool,
 }
 
 impl SourceContent {
@@ -59,9 +61,15 @@ impl SourceContent {
             return self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
         }
         if self.facts.len() >= MAX_FACTS {
-            let reason = format!("it is over the limit of {MAX_FACTS} entries; import the files in parts");
-            let item = ImportedItem::skipped(fact.from, reason);
-            return self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+            // One line for all of them: a file can have a hundred thousand.
+            if !std::mem::replace(&mut self.is_full, true) {
+                let reason = format!(
+                    "it is over the limit of {MAX_FACTS} entries, and so is what follows; import the files in parts"
+                );
+                let item = ImportedItem::skipped(fact.from, reason);
+                self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+            }
+            return;
         }
         fact.knowledge.body = body;
         if title.chars().count() > MAX_TITLE {
@@ -131,6 +139,17 @@ mod tests {
         let fact = &gather(&title, "Text.").facts[0].knowledge;
         assert!(fact.title.chars().count() <= MAX_TITLE && fact.title.ends_with('…'));
         assert_eq!(fact.body, format!("{title}\n\nText."));
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_reported_in_one_line() {
+        let mut gathered = SourceContent::default();
+        for number in 0..MAX_FACTS + 10 {
+            let knowledge = Knowledge::new(number.to_string(), ["a"], "Text.");
+            gathered.add(Fact::new(number.to_string(), ImportOrigin::file("x.md"), knowledge));
+        }
+        assert_eq!((gathered.facts.len(), gathered.left_out.len()), (MAX_FACTS, 1));
+        assert_eq!(gathered.left_out[0].title.as_str(), MAX_FACTS.to_string());
     }
 
     #[test]
