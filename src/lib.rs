@@ -137,6 +137,7 @@ mod store;
 mod strategy;
 pub mod text;
 pub mod transcript;
+mod transfer;
 mod watch;
 mod workspace;
 

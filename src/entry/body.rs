@@ -24,7 +24,7 @@ pub(crate) const MAX_LINKS: usize = 1_000;
 /// The shortest code fence, in marks.
 const FENCE: usize = 3;
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn prose(body: &str) -> String {
 
 /// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
 /// it knows that it is not a link.
-fn is_bracketed(body: &str) -> bool {
+pub(super) fn is_bracketed(body: &str) -> bool {
     body.len() > MAX_BRACKETS && body.bytes().filter(|byte| *byte == b'[').count() > MAX_BRACKETS
 }
 

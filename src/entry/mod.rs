@@ -13,6 +13,7 @@ mod head;
 mod key;
 pub(crate) mod knowledge;
 pub(crate) mod merge;
+pub(crate) mod outline;
 pub(crate) mod path;
 mod place;
 pub(crate) mod read;

@@ -75,6 +75,17 @@ pub(crate) fn finish(
     }
 }
 
+/// Records an attempt that ended some time ago, without a look at the work tree, which has changed since.
+pub(crate) fn record_past(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    iteration: &Iteration,
+    report: &Report,
+) -> Result<Recorded> {
+    let transcript = transcript(workspace, report);
+    record(workspace, semantic, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+}
+
 fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt<'_>) {
     (ended.changes, ended.unknown_changes) = changes_since(workspace, ended.iteration.tree.as_deref());
 }

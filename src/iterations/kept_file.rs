@@ -332,7 +332,7 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 }
 
 /// Returns the last task that an agent reports as done or failed.
-fn task_named(text: &str) -> Option<String> {
+pub(crate) fn task_named(text: &str) -> Option<String> {
     let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
         Sigil::Done(id) | Sigil::Failed(id) => Some(id),
         _ => None,

@@ -165,8 +165,8 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     )
 }
 
-/// Writes a new entry under a free name.
-fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
+/// Writes a new entry under a free name, for knowledge that is normalised.
+pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
     let file = knowledge.to_file(workspace.now());
     let mut taken: HashSet<String> = archived_stems(workspace, "archive/knowledge").into_iter().collect();
     // People look for an event by its day.
@@ -202,8 +202,14 @@ fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Kno
     }
 }
 
-/// Updates an entry; its old version goes to the archive first.
-fn update(workspace: &Workspace, lock: &Lock, catalog: &Catalog, row: RowId, knowledge: &Knowledge) -> Result<Added> {
+/// Updates an entry with knowledge that is normalised; its old version goes to the archive first.
+pub(crate) fn update(
+    workspace: &Workspace,
+    lock: &Lock,
+    catalog: &Catalog,
+    row: RowId,
+    knowledge: &Knowledge,
+) -> Result<Added> {
     let (path, id) = (catalog.path(row), catalog.id(row));
     let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
     let (text, entry) = workspace.read_entry(&path)?;

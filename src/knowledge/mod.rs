@@ -11,8 +11,8 @@ mod staleness;
 mod supersede;
 mod write;
 
-pub(crate) use add::add;
 pub use add::{AddAction, Added};
+pub(crate) use add::{add, create, update};
 pub(crate) use events::{beyond_caps, events_for, journal_events};
 pub use promote::Promoted;
 pub(crate) use promote::promote;

@@ -9,6 +9,7 @@ mod journal;
 mod knowledge;
 mod maintenance;
 mod queries;
+mod transfer;
 mod vectors;
 mod watch;
 
@@ -40,6 +41,10 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::transfer::{
+    AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
+    ImportedItem, JsonlFields,
+};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 

@@ -20,6 +20,7 @@ mod private;
 mod read;
 #[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
+mod source_folder;
 mod survey;
 mod sweep;
 mod temp;
@@ -41,6 +42,7 @@ pub(crate) use private::{open_own_file, private_names, read_if_begins, write_pri
 pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]
 pub(crate) use replace_file::replace_file;
+pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
 pub(crate) use write::Created;

@@ -79,27 +79,36 @@ pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unread
 
 /// Does the same, and returns all of the system's data about the file.
 pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, Stat), Unreadable> {
+    let (file, raw) = open_regular(folder, path)?;
+    Ok((read_all(&file, FileStat::from_raw(&raw).size, MAX_FILE_BYTES)?, raw))
+}
+
+/// Opens the file at `path` below `folder`, if it is a regular one.
+pub(super) fn open_regular(folder: &Folder, path: &str) -> Result<(File, Stat), Unreadable> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(folder.open_below(path, flags)?);
     let raw = fstat(&file).map_err(io::Error::from)?;
-    let stat = FileStat::from_raw(&raw);
-    if stat.kind != FileKind::File {
+    if FileStat::from_raw(&raw).kind != FileKind::File {
         return Err(Unreadable::NotAFile);
     }
-    let limit = MAX_FILE_BYTES as u64;
-    if stat.size > limit {
-        return Err(Unreadable::TooLarge { size: stat.size });
+    Ok((file, raw))
+}
+
+/// Reads a file of this size, which may have at most `limit` bytes.
+pub(super) fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, Unreadable> {
+    if size > limit as u64 {
+        return Err(Unreadable::TooLarge { size });
     }
     // One byte more than the file has, so that its end is seen without growing the buffer.
-    let room = usize::try_from(stat.size).unwrap_or(MAX_FILE_BYTES) + 1;
+    let room = usize::try_from(size).unwrap_or(limit) + 1;
     let mut bytes = Vec::with_capacity(room);
     // The file may grow while it is read, so its size is not a limit; this is.
-    (&file).take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_FILE_BYTES {
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
         return Err(Unreadable::TooLarge { size: bytes.len() as u64 });
     }
-    Ok((bytes, raw))
+    Ok(bytes)
 }
 
 impl From<io::Error> for Unreadable {

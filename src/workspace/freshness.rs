@@ -208,6 +208,13 @@ impl Workspace {
         }
     }
 
+    /// Updates the index after several entries were written, as [`Workspace::commit_written`] does after one.
+    pub(crate) fn commit_batch(&self, pending: Pending) {
+        if let Some(lock) = pending.lock {
+            let _ = guarded(|| self.commit(&lock, Area::Live, false).map(drop));
+        }
+    }
+
     /// Updates the indexes after a file was moved from one area to the other.
     pub(crate) fn commit_moved(&self) {
         let Some(lock) = self.store.cache_lock() else { return };

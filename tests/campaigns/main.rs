@@ -55,7 +55,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 24] = [
+const CAMPAIGNS: [Campaign; 25] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),

@@ -97,6 +97,10 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("prune", 0, &["prune"]);
     ask("restore", 0, &["restore", "gone"]);
     ask("consolidate", 0, &["consolidate"]);
+    base.write("AGENTS.md", "## Ports\n\n8080.\n");
+    ask("import", 0, &["import", "sections", "--dry-run"]);
+    ask("import", 0, &["import", "sections"]);
+    ask("import", 0, &["import", "sections"]);
     ask("index", 0, &["index"]);
     ask("check", 1, &["check"]);
     ask("doctor", 0, &["doctor", "--fix"]);

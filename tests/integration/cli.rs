@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 19] = [
+const COMPLETE: [&[&str]; 21] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -33,6 +33,8 @@ const COMPLETE: [&[&str]; 19] = [
     &["promote", "wal", "feature:storage"],
     &["restore", "old"],
     &["supersede", "bench", "wal"],
+    &["import", "sections"],
+    &["export"],
     &["index"],
     &["index", "--rebuild"],
 ];

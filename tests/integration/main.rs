@@ -113,6 +113,7 @@ mod sync; // an updated cache answers like a new one
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod transcripts; // event streams of agents
+mod transfers; // imports of each source, and exports that are taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
 #[path = "../campaigns/year.rs"]

@@ -8,8 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, hook, index, init, list, man, mcp, merge_driver, note,
-    promote, prune, record, restore, run as run_command, search, setup, show, status, supersede, watch,
+    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
+    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, status, supersede,
+    watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -68,6 +69,8 @@ enum Command {
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
     Promote(promote::PromoteArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
     Index(index::IndexArgs),
     Watch(watch::WatchArgs),
     Mcp(mcp::McpArgs),
@@ -137,6 +140,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Context(args) => context::run(ui, globals, args),
         Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),
+        Command::Import(args) => import::run(ui, globals, &args),
+        Command::Export(args) => export::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Watch(args) => watch::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),

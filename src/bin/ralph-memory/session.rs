@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 use clap::Args;
-use ralph_memory::memory::StateFolders;
+use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory, Source};
 
@@ -163,6 +163,22 @@ pub(crate) fn writer(named: Option<Source>) -> Source {
 pub(crate) fn iteration_of_environment() -> Option<(String, u32)> {
     let number = std::env::var("RALPH_ITERATION").ok()?.parse().ok()?;
     Some((run_of_environment()?, number))
+}
+
+/// Returns the folders in which Claude Code and Codex keep their files of this user.
+pub(crate) fn agent_folders() -> AgentFolders {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below_home = |name: &str| set("HOME").map(|home| home.join(name));
+    AgentFolders {
+        claude: set("CLAUDE_CONFIG_DIR").or_else(|| below_home(".claude")),
+        codex: set("CODEX_HOME").or_else(|| below_home(".codex")),
+    }
+}
+
+/// Returns the session of the agent that runs this process.
+pub(crate) fn session_of_environment() -> Option<String> {
+    let set = |name: &&str| std::env::var(name).ok().filter(|id| !id.is_empty());
+    ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"].iter().find_map(set)
 }
 
 fn working_folder() -> anyhow::Result<PathBuf> {

@@ -1,0 +1,42 @@
+//! Imports and exports.
+
+use super::Memory;
+use crate::error::Result;
+use crate::transfer::{self, ExportStream, ImportReport, ImportRequest};
+
+impl Memory {
+    /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
+    /// interrupted can be repeated.
+    ///
+    /// Each entry says in its `details` where it comes from. If its source has changed since, the entry is updated, and
+    /// its old version goes to the archive; if someone has edited it, it is left alone and reported. An entry from
+    /// elsewhere with the same title is never changed: the new one gets a longer title.
+    ///
+    /// What looks like a secret, and what has invisible characters, is refused and named, and the rest is imported.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Invalid`](crate::Error::Invalid) where the source has no usual place and none is named, or an export is
+    ///   incomplete or damaged; nothing is imported then.
+    /// * [`Error::Unusable`](crate::Error::Unusable) where a database cannot be read.
+    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
+    /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
+    pub fn import(&self, request: &ImportRequest) -> Result<ImportReport> {
+        let (mut report, written) = transfer::import(&self.workspace, &self.semantic, request)?;
+        if !written.is_empty() {
+            report.problems.extend(self.semantic.embed_written(&self.workspace, &written));
+        }
+        Ok(report)
+    }
+
+    /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`](super::ImportSource::Export): knowledge,
+    /// attempts and the archive, each file to the byte, and the settings of the project, which an import leaves out. Equal
+    /// memories give equal lines.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) where a folder cannot be listed.
+    pub fn export(&self) -> Result<ExportStream<'_>> {
+        transfer::export(&self.workspace)
+    }
+}

@@ -1,0 +1,161 @@
+//! What was found in a source, before the memory is looked at.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use super::report::{ImportOrigin, ImportedItem};
+use crate::entry::body::blocks;
+use crate::entry::knowledge::Knowledge;
+use crate::text::shorten;
+
+/// The longest title, in characters. The rest of a longer one goes into the body.
+const MAX_TITLE: usize = 200;
+/// The longest body that becomes one entry, in bytes. A longer one is split between its blocks.
+const MAX_BODY: usize = 32 * 1024;
+/// The most facts of one import.
+pub(super) const MAX_FACTS: usize = 5_000;
+
+/// One fact of a source.
+#[derive(Debug, Clone)]
+pub(super) struct Fact {
+    /// What a repeated import recognises it by, unique within the source.
+    pub(super) key: String,
+    pub(super) from: ImportOrigin,
+    pub(super) date: Option<DateTime<Utc>>,
+    /// More about where it comes from.
+    pub(super) more: Map<String, Value>,
+    /// The keys of the facts that it replaces.
+    pub(super) replaces: Vec<String>,
+    pub(super) knowledge: Knowledge,
+}
+
+impl Fact {
+    /// Returns a fact with only these values.
+    pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
+        Fact { key, from, date: None, more: Map::new(), replaces: Vec::new(), knowledge }
+    }
+}
+
+/// What was found in a source.
+#[derive(Debug, Default)]
+pub(super) struct SourceContent {
+    /// Where the source was looked for, if nobody named a place.
+    pub(super) searched: Vec<String>,
+    /// What was read.
+    pub(super) read: Vec<String>,
+    pub(super) facts: Vec<Fact>,
+    /// What is not imported, and why.
+    pub(super) left_out: Vec<ImportedItem>,
+    /// Whether there were more facts than are imported.
+    pub(super) is_full: bool,
+}
+
+impl SourceContent {
+    /// Adds a fact: in parts if its body is too long for one entry, with the end of a title that is too long in its
+    /// body. An empty one is left out.
+    pub(super) fn add(&mut self, mut fact: Fact) {
+        let body = fact.knowledge.body.trim_matches(['\n', '\r']).trim_end().to_owned();
+        let title = fact.knowledge.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        if body.trim().is_empty() {
+            let item = ImportedItem::skipped(fact.from, "it is empty");
+            return self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+        }
+        if self.facts.len() >= MAX_FACTS {
+            // One line for all of them: a file can have a hundred thousand.
+            if !std::mem::replace(&mut self.is_full, true) {
+                let reason = format!(
+                    "it is over the limit of {MAX_FACTS} entries, and so is what follows; import the files in parts"
+                );
+                let item = ImportedItem::skipped(fact.from, reason);
+                self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+            }
+            return;
+        }
+        fact.knowledge.body = body;
+        if title.chars().count() > MAX_TITLE {
+            fact.knowledge.body = format!("{title}\n\n{}", fact.knowledge.body);
+        }
+        fact.knowledge.title = shorten(&title, MAX_TITLE);
+        let parts = parts(&fact.knowledge.body);
+        if parts.len() < 2 {
+            return self.facts.push(fact);
+        }
+        let n_parts = parts.len();
+        for (index, body) in parts.into_iter().enumerate() {
+            let mut part = fact.clone();
+            if index > 0 {
+                part.key = format!("{} part {}", fact.key, index + 1);
+            }
+            part.knowledge.title = format!("{} ({} of {n_parts})", fact.knowledge.title, index + 1);
+            part.knowledge.body = body;
+            self.facts.push(part);
+        }
+    }
+}
+
+/// Returns the parts of a body, each of whole blocks. A block that is too long alone stays whole.
+fn parts(body: &str) -> Vec<String> {
+    if body.len() <= MAX_BODY {
+        return vec![body.to_owned()];
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for block in blocks(body) {
+        match parts.last_mut() {
+            Some(part) if part.len() + block.len() + 2 <= MAX_BODY => {
+                part.push_str("\n\n");
+                part.push_str(block);
+            }
+            _ => parts.push(block.to_owned()),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gather(title: &str, body: &str) -> SourceContent {
+        let mut gathered = SourceContent::default();
+        gathered.add(Fact::new("k".into(), ImportOrigin::file("x.md"), Knowledge::new(title, ["a"], body)));
+        gathered
+    }
+
+    #[test]
+    fn a_long_body_is_split_and_nothing_of_it_is_lost() {
+        let block = format!("{}\n\n```\na\n\nb\n```\n\n", "word ".repeat(2_000).trim_end());
+        let body = block.repeat(12);
+        let facts = gather("Title", &body).facts;
+        assert!(facts.len() > 2 && facts.iter().all(|fact| fact.knowledge.body.len() <= MAX_BODY));
+        assert_eq!((facts[0].key.as_str(), facts[1].key.as_str()), ("k", "k part 2"));
+        assert_eq!(facts[0].knowledge.title, format!("Title (1 of {})", facts.len()));
+        let joined: Vec<&str> = facts.iter().map(|fact| fact.knowledge.body.as_str()).collect();
+        assert_eq!(joined.join("\n\n"), body.trim_end());
+    }
+
+    #[test]
+    fn the_end_of_a_long_title_is_in_the_body() {
+        let title = "word ".repeat(60).trim_end().to_owned();
+        let fact = &gather(&title, "Text.").facts[0].knowledge;
+        assert!(fact.title.chars().count() <= MAX_TITLE && fact.title.ends_with('…'));
+        assert_eq!(fact.body, format!("{title}\n\nText."));
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_reported_in_one_line() {
+        let mut gathered = SourceContent::default();
+        for number in 0..MAX_FACTS + 10 {
+            let knowledge = Knowledge::new(number.to_string(), ["a"], "Text.");
+            gathered.add(Fact::new(number.to_string(), ImportOrigin::file("x.md"), knowledge));
+        }
+        assert_eq!((gathered.facts.len(), gathered.left_out.len()), (MAX_FACTS, 1));
+        assert_eq!(gathered.left_out[0].title.as_str(), MAX_FACTS.to_string());
+    }
+
+    #[test]
+    fn what_is_empty_is_left_out_with_a_reason() {
+        let gathered = gather("Title", " \n\n");
+        assert!(gathered.facts.is_empty());
+        assert_eq!(gathered.left_out[0].reason.as_ref().unwrap().as_str(), "it is empty");
+    }
+}

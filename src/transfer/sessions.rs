@@ -1,0 +1,214 @@
+//! Finds past sessions of Claude Code and Codex, and reads what a transcript does not have: when, where, and for what.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::claude_memory::project_folder;
+use super::files;
+use super::report::{ImportOrigin, ImportReport, ImportedItem};
+use super::request::{ImportInput, ImportRequest};
+use crate::entry::parse_time;
+use crate::error::{IoContext as _, Result};
+use crate::store::SourceFolder;
+use crate::transcript::{Format, MAX_LINE};
+use crate::workspace::Workspace;
+
+/// How many sessions are looked at: the newest by the names of their files.
+const MAX_SESSIONS: usize = 5_000;
+/// How much of a prompt is kept, in bytes.
+const MAX_PROMPT: usize = 4_096;
+
+/// How the names of runs begin that are sessions.
+pub(super) const CLIENTS: [&str; 2] = ["claude-", "codex-"];
+
+/// A past session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) format: Format,
+    pub(super) id: String,
+    /// Its file, in messages.
+    pub(super) from: ImportOrigin,
+    pub(super) started: DateTime<Utc>,
+    pub(super) ended: DateTime<Utc>,
+    /// The first thing that a person asked for.
+    pub(super) prompt: Option<String>,
+}
+
+/// What a file turned out to have.
+pub(super) enum SessionReading {
+    /// A session in the project.
+    Here(Box<Session>),
+    /// A session in another folder.
+    Elsewhere,
+    /// No session of a client that is known.
+    Unknown,
+}
+
+/// The parts of a line that matter here, in both formats.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SessionLine {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    timestamp: Option<String>,
+    cwd: Option<String>,
+    #[serde(rename = "sessionId")]
+    session_id: Option<String>,
+    #[serde(rename = "isSidechain")]
+    is_sidechain: bool,
+    #[serde(rename = "isMeta")]
+    is_meta: bool,
+    message: Value,
+    payload: Value,
+}
+
+/// A file that may have a session.
+pub(super) struct SessionFile {
+    folder: SourceFolder,
+    name: String,
+    pub(super) from: ImportOrigin,
+}
+
+impl SessionFile {
+    /// Opens it, to read it from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened.
+    pub(super) fn open(&self) -> std::result::Result<BufReader<File>, String> {
+        self.folder.file(&self.name).map(BufReader::new).map_err(|unreadable| files::reason_of(&unreadable))
+    }
+}
+
+/// Finds the files of sessions.
+pub(super) fn find(
+    workspace: &Workspace,
+    request: &ImportRequest,
+    report: &mut ImportReport,
+) -> Result<Vec<SessionFile>> {
+    let mut found = Vec::new();
+    match &request.input {
+        ImportInput::Text(_) => return Err(files::no_text(request)),
+        ImportInput::Path(path) => {
+            let full = path.canonicalize().io("read", path)?;
+            if full.is_dir() {
+                below(&full, report, &mut found);
+            } else if let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str()))
+            {
+                let folder = SourceFolder::open(parent).io("open", path)?;
+                found.push(SessionFile { folder, name: name.to_owned(), from: ImportOrigin::file(name) });
+            }
+        }
+        ImportInput::UsualPlace(folders) => {
+            let claude = folders.claude.as_ref().map(|claude| project_folder(workspace, claude));
+            let codex = folders.codex.as_ref().map(|codex| codex.join("sessions"));
+            for folder in claude.into_iter().chain(codex) {
+                report.searched.push(folder.display().to_string());
+                below(&folder, report, &mut found);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn below(folder: &Path, report: &mut ImportReport, found: &mut Vec<SessionFile>) {
+    let Ok(open) = SourceFolder::open(folder) else { return };
+    // Those of sub-agents are in the session that started them.
+    let wanted = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        files::has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
+    };
+    let files = open.files(&wanted);
+    let left_out = |(path, reason): (String, String)| ImportedItem::skipped(ImportOrigin::file(path), reason);
+    report.items.extend(files.left_out.into_iter().map(left_out));
+    let over = files.paths.len().saturating_sub(MAX_SESSIONS);
+    for (index, name) in files.paths.into_iter().enumerate() {
+        let from = ImportOrigin::file(&name);
+        if index < over {
+            report.items.push(ImportedItem::skipped(from, format!("it is not one of the newest {MAX_SESSIONS}")));
+        } else if let Ok(Some(folder)) = open.below("") {
+            found.push(SessionFile { folder, name, from });
+        }
+    }
+}
+
+/// Reads what a session's file says about the session. Of one in another folder only the beginning is read.
+pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<SessionReading, String> {
+    let mut from = file.open()?;
+    let (mut session, mut started, mut ended): (Option<(Format, String)>, _, _) = (None, None, None);
+    let (mut prompt, mut cwd) = (None, None);
+    let mut line = Vec::new();
+    while next_line(&mut from, &mut line).map_err(|error| format!("it cannot be read: {error}"))? {
+        let Ok(parsed) = serde_json::from_slice::<SessionLine>(&line) else { continue };
+        let at = parsed.timestamp.as_deref().and_then(parse_time);
+        started = started.or(at);
+        ended = at.or(ended);
+        cwd = cwd.or_else(|| parsed.cwd.clone().or_else(|| text(&parsed.payload, "cwd")));
+        if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
+            return Ok(SessionReading::Elsewhere);
+        }
+        if parsed.kind.as_deref() == Some("session_meta") {
+            session = session.or_else(|| Some((Format::Codex, text(&parsed.payload, "id")?)));
+        } else if let Some(id) = &parsed.session_id {
+            session = session.or_else(|| Some((Format::Claude, id.clone())));
+        }
+        prompt = prompt.or_else(|| asked(&parsed));
+    }
+    let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else {
+        return Ok(SessionReading::Unknown);
+    };
+    // Claude Code has a folder for each project; a file in it need not say where it is from.
+    if cwd.is_none() && format != Format::Claude {
+        return Ok(SessionReading::Elsewhere);
+    }
+    Ok(SessionReading::Here(Box::new(Session { format, id, from: file.from.clone(), started, ended, prompt })))
+}
+
+/// Reads the next line; one that is too long becomes empty. Returns whether there was one.
+fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    line.clear();
+    let n_read = std::io::Read::take(&mut *from, MAX_LINE as u64).read_until(b'\n', line)?;
+    if n_read == MAX_LINE && line.last() != Some(&b'\n') {
+        from.skip_until(b'\n')?;
+        line.clear();
+    }
+    Ok(n_read > 0)
+}
+
+impl Session {
+    /// Returns the name of its run: its client's name and its own id, so that it is never recorded twice.
+    pub(super) fn run_id(&self) -> String {
+        let [claude, codex] = CLIENTS;
+        format!("{}{}", if self.format == Format::Codex { codex } else { claude }, self.id)
+    }
+}
+
+/// Returns what a person asked for in this line, if it is that.
+fn asked(line: &SessionLine) -> Option<String> {
+    let said = match line.kind.as_deref()? {
+        "user" if !line.is_sidechain && !line.is_meta => match line.message.get("content")? {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => parts.iter().find_map(|part| text(part, "text"))?,
+            _ => return None,
+        },
+        "event_msg" if text(&line.payload, "type")? == "user_message" => text(&line.payload, "message")?,
+        "response_item" if text(&line.payload, "role")? == "user" => {
+            line.payload.get("content")?.as_array()?.iter().find_map(|part| text(part, "text"))?
+        }
+        _ => return None,
+    };
+    // What a client puts before a prompt is in an element, or is the project's instructions.
+    let said = said.trim();
+    let is_own =
+        !said.is_empty() && !said.starts_with('<') && !said.starts_with("# AGENTS.md") && !said.starts_with("Caveat:");
+    is_own.then(|| said[..crate::text::floor(said, MAX_PROMPT)].to_owned())
+}
+
+fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name)?.as_str().map(str::to_owned)
+}

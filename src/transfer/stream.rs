@@ -1,0 +1,211 @@
+//! Takes an export back: all lines are checked before the first file is written.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::export::{SCHEMA_VERSION, bad_line, check_path};
+use super::files;
+use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+use super::request::{ImportInput, ImportRequest};
+use crate::catalog::{Area, Catalog};
+use crate::entry::{self, Id, Kind, MAX_FILE_BYTES, Source};
+use crate::error::{Error, Result};
+use crate::store::{Created, Lock};
+use crate::text::invisible;
+use crate::workspace::Workspace;
+
+/// The largest stream, in bytes.
+const MAX_STREAM: usize = 512 * 1024 * 1024;
+
+/// A line of a stream. What else a line has follows from this.
+#[derive(Deserialize)]
+struct StreamLine {
+    schema_version: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    head: String,
+    #[serde(default)]
+    body: String,
+    lines: Option<usize>,
+}
+
+/// A file of a stream.
+struct StreamedFile {
+    line: usize,
+    path: String,
+    text: String,
+}
+
+/// Writes the files of an export that the memory lacks. Also returns the paths of those that are written.
+pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Result<(ImportReport, Vec<String>)> {
+    let (name, bytes) = match &request.input {
+        ImportInput::Path(path) => {
+            let (name, bytes) = files::named_file(workspace, path, MAX_STREAM)?;
+            (name, Cow::Owned(bytes))
+        }
+        ImportInput::Text(bytes) => ("standard input".to_owned(), Cow::Borrowed(bytes.as_slice())),
+        ImportInput::UsualPlace(_) => {
+            return Err(Error::invalid(
+                "PATH",
+                "an export has no usual place: name its file, or `-` for standard input",
+            ));
+        }
+    };
+    let mut report = ImportReport { read: vec![name.clone()], ..ImportReport::default() };
+    let streamed = read(&name, &bytes, &mut report)?;
+    drop(bytes);
+    let mut written = Vec::new();
+    if request.dry_run {
+        let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
+        for file in streamed {
+            report.items.push(one(workspace, None, &catalogs.each_ref(), &name, &file)?);
+        }
+        return Ok((report, written));
+    }
+    let lock = workspace.lock_entries()?;
+    let archive = workspace.catalog(Area::Archive);
+    let pending = workspace.begin_write();
+    for file in streamed {
+        let item = one(workspace, Some(&lock), &[&pending.catalog, &archive], &name, &file)?;
+        if item.action == ImportAction::Added {
+            written.push(file.path);
+        }
+        report.items.push(item);
+    }
+    drop(pending);
+    workspace.commit_moved();
+    let paths: Vec<_> = written.iter().map(|path| workspace.store.memory().join(path)).collect();
+    report.problems.extend(lock.settled(&paths).filter(|_| !written.is_empty()));
+    written.retain(|path| !path.starts_with("archive/"));
+    Ok((report, written))
+}
+
+/// Checks every line, and returns the files.
+fn read(name: &str, bytes: &[u8], report: &mut ImportReport) -> Result<Vec<StreamedFile>> {
+    let mut files = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
+    let mut end = None;
+    let mut n_lines = 0;
+    for line in bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|byte| *byte == b'\n') {
+        n_lines += 1;
+        let bad = |reason: &str| bad_line(name, n_lines, reason);
+        let parsed = parse(line).map_err(|reason| bad(&reason))?;
+        if parsed.schema_version != SCHEMA_VERSION {
+            let found = parsed.schema_version;
+            let reason =
+                format!("its schema_version is {found}, and this program knows {SCHEMA_VERSION}: install a newer one");
+            return Err(bad(&reason));
+        }
+        if end.is_some() {
+            return Err(bad("it comes after the `end` of the stream"));
+        }
+        if (n_lines == 1) != (parsed.kind == "begin") {
+            return Err(bad(
+                "an export begins with one line of the type `begin`, and this is another stream or a part of one",
+            ));
+        }
+        match parsed.kind.as_str() {
+            "begin" => {}
+            "end" => end = Some(parsed.lines),
+            "settings" => {
+                let from = ImportOrigin { line: u32::try_from(n_lines).ok(), ..ImportOrigin::file(name) };
+                let reason = "settings are not imported; compare them with `.ralph/config.toml` by hand";
+                report.items.push(ImportedItem { title: "config.toml".into(), ..ImportedItem::skipped(from, reason) });
+            }
+            "knowledge" | "journal" => {
+                let file = file(parsed, n_lines).map_err(|reason| bad(&reason))?;
+                if !known.insert(file.path.clone()) {
+                    return Err(bad("its path is here for the second time"));
+                }
+                files.push(file);
+            }
+            _ => return Err(bad("its type is unknown")),
+        }
+    }
+    match end {
+        Some(Some(count)) if count == n_lines => Ok(files),
+        Some(_) => Err(bad_line(name, n_lines, "it counts other lines than there are: the stream lost some of them")),
+        None => Err(bad_line(name, n_lines, "the stream ends here, before its `end`: it is incomplete")),
+    }
+}
+
+fn parse(line: &[u8]) -> std::result::Result<StreamLine, String> {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    let line = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+    serde_json::from_str(line.trim_end_matches('\r')).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => "it is incomplete".to_owned(),
+        serde_json::error::Category::Data => "it is not a line of an export".to_owned(),
+        _ => format!("it is not JSON: column {}", error.column()),
+    })
+}
+
+fn file(parsed: StreamLine, line: usize) -> std::result::Result<StreamedFile, String> {
+    check_path(&parsed.path)?;
+    let of = Id::of_path(&parsed.path).map(|id| id.kind().as_str());
+    if of != Some(parsed.kind.as_str()) {
+        return Err("its type and its path differ".to_owned());
+    }
+    let text = parsed.head + &parsed.body;
+    if text.len() > MAX_FILE_BYTES {
+        return Err("its text is over 1 MiB, the limit of an entry".to_owned());
+    }
+    Ok(StreamedFile { line, path: parsed.path, text })
+}
+
+/// Writes a file of the stream, unless the memory has it, it is refused, or this is a dry run.
+fn one(
+    workspace: &Workspace,
+    lock: Option<&Lock>,
+    catalogs: &[&Catalog; 2],
+    name: &str,
+    file: &StreamedFile,
+) -> Result<ImportedItem> {
+    let StreamedFile { line, path, text } = file;
+    let entry = entry::read(path, text.as_bytes());
+    let title = if entry.head.title.is_empty() { path.as_str() } else { &entry.head.title };
+    let from = ImportOrigin { line: u32::try_from(*line).ok(), ..ImportOrigin::file(name) };
+    let id = Id::of_path(path);
+    let told = |action, reason: Option<String>| ImportedItem {
+        action,
+        id: id.clone(),
+        title: title.into(),
+        from: from.clone(),
+        reason: reason.map(Into::into),
+    };
+    if let Err(error) = workspace.refuse_secrets_in("file", text) {
+        return Ok(told(ImportAction::Refused, Some(format!("`{path}`: {error}"))));
+    }
+    let is_by_person = entry.head.kind == Kind::Knowledge && entry.head.source == Source::Human;
+    if let Some((_, character)) = invisible(text).next().filter(|_| !is_by_person) {
+        let reason = format!("`{path}`: U+{:04X} is an invisible character", u32::from(character));
+        return Ok(told(ImportAction::Refused, Some(reason)));
+    }
+    if let Some(other) = id.as_ref().and_then(|id| path_of(catalogs, id, path)) {
+        let is_equal = workspace.store.read(&other).is_ok_and(|found| found.bytes == text.as_bytes());
+        return Ok(if is_equal {
+            told(ImportAction::Unchanged, (other != *path).then(|| format!("it is at `{other}` here")))
+        } else {
+            told(ImportAction::Conflict, Some(format!("`{other}` is another text here, and was not touched")))
+        });
+    }
+    let Some(lock) = lock else { return Ok(told(ImportAction::Added, None)) };
+    match workspace.store.create(lock, path, text.as_bytes()) {
+        Ok(Created::Made) => Ok(told(ImportAction::Added, None)),
+        Ok(Created::Exists) => {
+            Ok(told(ImportAction::Conflict, Some(format!("`{path}` is something else here, and was not touched"))))
+        }
+        Err(error @ Error::OutsideRoot { .. }) => Ok(told(ImportAction::Refused, Some(error.to_string()))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the path of the entry that the memory has in the place of a file: at the same path, else with the same id.
+fn path_of(catalogs: &[&Catalog; 2], id: &Id, path: &str) -> Option<String> {
+    let same = catalogs.iter().find_map(|catalog| catalog.row_of_path(path).map(|row| catalog.path(row)));
+    same.or_else(|| catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row))))
+}

@@ -1,0 +1,196 @@
+//! NumberedAttempt sessions of Claude Code and Codex: what was tried, and how it ended. One attempt for each session in which files
+//! changed or the agent reported something.
+
+use chrono::TimeDelta;
+
+use super::report::{ImportAction, ImportReport, ImportedItem};
+use super::request::ImportRequest;
+use super::sessions::{self, CLIENTS, Session, SessionFile, SessionReading};
+use crate::context::Task;
+use crate::entry::{Id, Outcome};
+use crate::error::Result;
+use crate::history::{AttemptSummary, Report};
+use crate::iterations::{self, Iteration};
+use crate::journal::{both_areas, check_run_name, summaries};
+use crate::knowledge::{AddAction, Added};
+use crate::semantic::SemanticMemory;
+use crate::sigil;
+use crate::text::title_of;
+use crate::transcript::Transcript;
+use crate::workspace::Workspace;
+
+/// How long after its last event a session counts as still going on.
+const STILL: TimeDelta = TimeDelta::minutes(10);
+/// How far the times of a session and of the attempt that was recorded of it may be from each other.
+const APART: TimeDelta = TimeDelta::minutes(2);
+
+/// A session with what its transcript says.
+struct PastSession {
+    session: Session,
+    transcript: Transcript,
+    /// The task that it reports as done or failed.
+    named: Option<String>,
+}
+
+/// Returns the attempts that were not imported from a session, oldest first.
+fn recorded(workspace: &Workspace) -> Vec<AttemptSummary> {
+    let catalogs = both_areas(workspace);
+    let mut attempts = summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.journal_rows().collect());
+    attempts.retain(|attempt| !CLIENTS.iter().any(|client| attempt.run_id.starts_with(client)));
+    attempts
+}
+
+/// Records the past sessions of the project, the oldest first.
+pub(super) fn import(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+) -> Result<ImportReport> {
+    let mut report = ImportReport::default();
+    let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
+    let mut sessions = Vec::new();
+    for file in sessions::find(workspace, request, &mut report)? {
+        match sessions::read(&file, &[&root, workspace.root()]) {
+            Ok(SessionReading::Elsewhere) => {}
+            Ok(SessionReading::Here(session)) if request.since.is_some_and(|since| session.ended < since) => {}
+            Ok(SessionReading::Here(session)) => sessions.push((*session, file)),
+            Ok(SessionReading::Unknown) => {
+                report.items.push(ImportedItem::skipped(file.from, "it is not a session of Claude Code or Codex"));
+            }
+            Err(reason) => report.items.push(ImportedItem::skipped(file.from, reason)),
+        }
+    }
+    sessions.sort_by(|(one, _), (other, _)| (one.started, &one.id).cmp(&(other.started, &other.id)));
+    let known = recorded(workspace);
+    for (session, file) in sessions {
+        report.read.push(session.from.path.clone());
+        let (run_id, from) = (session.run_id(), session.from.clone());
+        let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
+        let item =
+            ImportedItem { action: ImportAction::Added, id: None, title: title.as_str().into(), from, reason: None };
+        match look(workspace, request, &known, session, &file)? {
+            Ok(_) if request.dry_run => report.items.push(item),
+            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
+            Err((ImportAction::Unchanged, _)) => {
+                let id = Id::of_path(&format!("journal/{run_id}/0001.md"));
+                report.items.push(ImportedItem { action: ImportAction::Unchanged, id, ..item });
+            }
+            Err((action, reason)) => {
+                report.items.push(ImportedItem { action, reason: Some(reason.into()), ..item });
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// Records one session.
+fn record(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    past: &PastSession,
+    item: &ImportedItem,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let recorded = iterations::record_past(workspace, semantic, &past.iteration(), &past.report())?;
+    report.items.push(ImportedItem { id: Some(recorded.id), ..item.clone() });
+    report.items.extend(recorded.knowledge.iter().map(|added| of_knowledge(added, item)));
+    let refused =
+        |reason: String| ImportedItem { action: ImportAction::Refused, reason: Some(reason.into()), ..item.clone() };
+    report.items.extend(recorded.refused.into_iter().map(refused));
+    report.problems.extend(recorded.problems);
+    Ok(())
+}
+
+fn of_knowledge(added: &Added, session: &ImportedItem) -> ImportedItem {
+    let action = match added.action {
+        AddAction::Created => ImportAction::Added,
+        AddAction::Updated => ImportAction::Updated,
+        AddAction::Unchanged => ImportAction::Unchanged,
+    };
+    let title = added.title.as_str().into();
+    ImportedItem { action, id: Some(added.id.clone()), title, ..session.clone() }
+}
+
+/// Reads a session, unless there is a reason not to record it.
+fn look(
+    workspace: &Workspace,
+    request: &ImportRequest,
+    known: &[AttemptSummary],
+    session: Session,
+    file: &SessionFile,
+) -> Result<std::result::Result<PastSession, (ImportAction, String)>> {
+    let skipped = |reason: &str| Ok(Err((ImportAction::Skipped, reason.to_owned())));
+    let run_id = session.run_id();
+    if check_run_name(&run_id).is_err() {
+        return skipped("its id cannot be the name of a run");
+    }
+    for folder in ["journal", "archive/journal"] {
+        if !workspace.store.names(&format!("{folder}/{run_id}"))?.is_empty() {
+            return Ok(Err((ImportAction::Unchanged, String::new())));
+        }
+    }
+    if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
+        return skipped("it may still be going on; import it when it has ended");
+    }
+    let reader = iterations::reader(workspace, session.format);
+    let transcript = match file.open().and_then(|from| reader.read(from).map_err(|error| error.to_string())) {
+        Ok(transcript) => transcript,
+        Err(reason) => return skipped(&format!("it cannot be read: {reason}")),
+    };
+    let changed = !transcript.files.created.is_empty() || !transcript.files.modified.is_empty();
+    if !changed && sigil::tokens(&transcript.text).sigils.is_empty() {
+        return skipped("no file was changed in it, and its agent reported nothing");
+    }
+    let named = iterations::task_named(&transcript.text);
+    let past = PastSession { session, transcript, named };
+    if past.is_among(known) {
+        return skipped("the journal has an attempt of that time already");
+    }
+    Ok(Ok(past))
+}
+
+impl PastSession {
+    /// Returns whether one of these attempts is of the session: one at the task that it names, or, if it names none, any
+    /// that began during it.
+    fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
+        let Session { started, ended, .. } = self.session;
+        attempts.iter().any(|attempt| {
+            let seconds = attempt.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
+            #[expect(clippy::cast_possible_truncation, reason = "whole seconds are enough")]
+            let attempt_ended = attempt.started_at + TimeDelta::seconds(seconds as i64);
+            match &self.named {
+                Some(id) => {
+                    attempt.task_id.as_ref() == Some(id)
+                        && (attempt.started_at - APART..=attempt_ended + APART).contains(&started)
+                }
+                None => (started..=ended + APART).contains(&attempt.started_at),
+            }
+        })
+    }
+
+    fn iteration(&self) -> Iteration {
+        let asked = self.session.prompt.as_deref().unwrap_or(&self.transcript.summary);
+        let title = Some(title_of(asked)).filter(|title| !title.trim().is_empty());
+        let title = title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")));
+        let task = Task { id: self.named.clone(), ..Task::new(title) };
+        Iteration::new(self.session.run_id(), 1, task, self.session.started)
+    }
+
+    fn report(&self) -> Report {
+        // Who says neither that it is done nor that it failed has done something, and nobody knows whether all of it.
+        let outcome = match &self.transcript {
+            _ if self.named.is_some() => None,
+            transcript if transcript.is_interrupted => Some(Outcome::Interrupted),
+            transcript if transcript.is_blocked => Some(Outcome::Blocked),
+            transcript if transcript.is_failed => Some(Outcome::Error),
+            _ => Some(Outcome::Partial),
+        };
+        let lasted = (self.session.ended - self.session.started).num_seconds();
+        Report {
+            outcome,
+            transcript: Some(self.transcript.clone()),
+            duration_secs: u32::try_from(lasted).ok().map(f64::from),
+            ..Report::default()
+        }
+    }
+}

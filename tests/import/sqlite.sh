@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Imports a database that the real sqlite3 made, in the form of RefoundAI's ralph, from a folder of its own.
+#
+# Usage: tests/import/sqlite.sh [PROGRAM], the debug build by default. Needs sqlite3.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+program=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/debug/ralph-memory}")
+if ! command -v sqlite3 >/dev/null; then
+    echo "sqlite3 is missing: install it, for instance with \`apt-get install sqlite3\`" >&2
+    exit 1
+fi
+sqlite3 --version
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export HOME="$folder"
+# A start-up file must not change the answers.
+printf '.mode csv\n.headers off\n' > "$folder/.sqliterc"
+mkdir "$folder/project"
+cd "$folder/project"
+"$program" init >/dev/null
+
+fail() {
+    echo "FAILED: $1" >&2
+    exit 1
+}
+
+# Without a journal.
+sqlite3 -init /dev/null .ralph/progress.db "CREATE TABLE tasks (id TEXT PRIMARY KEY, title TEXT)" 2>/dev/null
+"$program" import ralph >out.txt 2>&1 && fail "a database without a journal was imported"
+grep -q 'has no table `journal`' out.txt || fail "$(cat out.txt)"
+rm .ralph/progress.db
+
+# The journal as a view could run anything.
+sqlite3 -init /dev/null .ralph/progress.db "CREATE VIEW journal AS SELECT 1 AS id" 2>/dev/null
+"$program" import ralph >out.txt 2>&1 && fail "a view was read"
+rm .ralph/progress.db
+
+sqlite3 -init /dev/null .ralph/progress.db >/dev/null 2>&1 <<'SQL'
+PRAGMA journal_mode = WAL;
+PRAGMA user_version = 3;
+CREATE TABLE features (id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, status TEXT NOT NULL, created_at TEXT NOT NULL);
+CREATE TABLE tasks (id TEXT PRIMARY KEY, title TEXT NOT NULL, status TEXT NOT NULL, feature_id TEXT REFERENCES features(id));
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, iteration INTEGER NOT NULL, task_id TEXT, feature_id TEXT,
+    outcome TEXT NOT NULL, model TEXT, duration_secs REAL, cost_usd REAL, files_modified TEXT, notes TEXT, created_at TEXT NOT NULL
+);
+INSERT INTO features VALUES ('f-1', 'basket', 'running', '2026-02-17T11:00:00Z');
+INSERT INTO tasks VALUES ('t-1', 'Empty the basket', 'done', 'f-1');
+INSERT INTO journal VALUES (1, 'run-1', 1, 't-1', 'f-1', 'failed', 'sonnet', 90.5, 0.12, '["src/a.rs"]', 'It says "no"; two
+lines', '2026-02-17T12:01:30Z');
+INSERT INTO journal VALUES (2, 'run-1', 2, 't-1', NULL, 'done', 'opus', 30.0, NULL, NULL, NULL, '2026-02-17T12:05:00Z');
+SQL
+before=$(sha256sum .ralph/progress.db)
+"$program" import ralph >out.txt 2>&1 || fail "$(cat out.txt)"
+grep -q '^2 added' out.txt || fail "$(cat out.txt)"
+[ "$before" = "$(sha256sum .ralph/progress.db)" ] || fail "the database was changed"
+grep -q 'task_title: "Empty the basket"' .ralph/journal/run-1/0001.md || fail "the title is missing"
+grep -q '^> lines$' .ralph/journal/run-1/0001.md || fail "the notes are not whole"
+grep -q '^feature: basket$' .ralph/journal/run-1/0002.md || fail "the feature of the task is missing"
+"$program" import ralph 2>&1 | grep -q '^2 unchanged' || fail "it was imported twice"
+
+echo "no database" > .ralph/progress.db
+"$program" import ralph >out.txt 2>&1 && fail "what is no database was imported"
+grep -q '`sqlite3` cannot read' out.txt || fail "$(cat out.txt)"
+echo "The import of a real database works."

@@ -1,0 +1,603 @@
+//! `import` and `export`: what becomes of each source, and that nothing is lost, overwritten or imported twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use ralph_memory::memory::{ImportInput, ImportRequest, ImportSource, Report};
+use ralph_memory::{Knowledge, Memory, Query, Request, Scope, Source, Task};
+use serde_json::{Value, json};
+
+use crate::support::TestBase;
+
+/// The project's folder in fixtures of transcripts.
+const PROJECT: &str = "/home/dev/project";
+
+/// Copies a folder of `fixtures/import/` to another folder, with the project's own folder in transcripts.
+fn copy(base: &TestBase, from: &str, to: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import").join(from);
+    let mut folders = vec![from.clone()];
+    while let Some(folder) = folders.pop() {
+        for found in fs::read_dir(folder).unwrap() {
+            let path = found.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let to = to.join(path.strip_prefix(&from).unwrap());
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(to, text.replace(PROJECT, &base.root().display().to_string())).unwrap();
+        }
+    }
+}
+
+/// Returns Claude Code's folder of the project.
+fn claude_folder(base: &TestBase) -> std::path::PathBuf {
+    let root = base.root().canonicalize().unwrap().display().to_string();
+    let slug: String = root.chars().map(|next| if next.is_ascii_alphanumeric() { next } else { '-' }).collect();
+    base.home().join(".claude/projects").join(slug)
+}
+
+/// Returns every file below `.ralph/` that is not derived, with its bytes.
+fn tree(base: &TestBase) -> BTreeMap<String, Vec<u8>> {
+    let is_kept = |path: &String| !path.starts_with(".ralph/cache/") && !path.starts_with(".ralph/state/");
+    let files = base.files(".ralph").into_iter().filter(is_kept);
+    files.map(|path| (path.clone(), fs::read(base.at(&path)).unwrap())).collect()
+}
+
+/// Returns the entries as text, one after another, with the mark of a temporary folder replaced.
+fn entries(base: &TestBase) -> String {
+    let mut text = String::new();
+    for path in tree(base).keys().filter(|path| path.contains("/knowledge/") || path.contains("/journal/")) {
+        let entry = base.read(path);
+        let (start, end) = match entry.find(".md@") {
+            Some(at) => (&entry[..at + 4], format!("[MARK]{}", &entry[at + 12..])),
+            None => (entry.as_str(), String::new()),
+        };
+        text.push_str(&["==> ", path, "\n", start, &end].concat());
+    }
+    text
+}
+
+/// Returns the counts of an import's answer.
+fn counts(answer: &Value) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for item in answer["items"].as_array().unwrap() {
+        *counts.entry(item["action"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+fn counted(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    expected.iter().map(|(action, count)| ((*action).to_owned(), *count)).collect()
+}
+
+/// Imports twice after a dry run: the dry run writes nothing and announces the first, the second changes nothing.
+#[track_caller]
+fn import_twice(base: &TestBase, arguments: &[&str], code: i32) -> String {
+    let before = tree(base);
+    let announced = base.run([&["import"], arguments, &["--dry-run", "--json"]].concat()).json(code);
+    assert_eq!(tree(base), before, "a dry run writes nothing");
+    let ran = base.run([&["import"], arguments].concat());
+    assert_eq!(ran.code, Some(code), "{ran}");
+    let after = tree(base);
+    let again = base.run([&["import"], arguments, &["--json"]].concat()).json(code);
+    assert_eq!(tree(base), after, "twice is once");
+    let (first, second) = (counts(&announced), counts(&again));
+    let done = |counts: &BTreeMap<String, usize>| {
+        ["added", "unchanged"].iter().map(|action| counts.get(*action).unwrap_or(&0)).sum::<usize>()
+    };
+    assert_eq!(second.get("added"), None, "{again}");
+    assert!(done(&second) >= done(&first), "{announced}\n{again}");
+    ran.to_string()
+}
+
+#[test]
+fn sections_of_instructions_become_entries() {
+    let base = TestBase::new();
+    copy(&base, "sections", &base.root());
+    let ran = import_twice(&base, &["sections"], 0);
+    assert_snapshot!("import-sections", format!("{ran}\n{}", entries(&base)));
+}
+
+#[test]
+fn rules_become_entries() {
+    let base = TestBase::new();
+    copy(&base, "rules", &base.root());
+    let ran = import_twice(&base, &["rules"], 0);
+    assert_snapshot!("import-rules", format!("{ran}\n{}", entries(&base)));
+}
+
+#[test]
+fn the_memory_of_claude_code_is_imported_without_what_is_personal() {
+    let base = TestBase::new();
+    copy(&base, "claude-memory", &claude_folder(&base).join("memory"));
+    let ran = import_twice(&base, &["claude-memory"], 0);
+    assert_snapshot!("import-claude-memory", format!("{ran}\n{}", entries(&base)));
+    assert!(!entries(&base).contains("short answers"));
+}
+
+#[test]
+fn decision_records_replace_each_other() {
+    let base = TestBase::new();
+    copy(&base, "adr", &base.at("docs/adr"));
+    let ran = import_twice(&base, &["adr"], 0);
+    assert_snapshot!("import-adr", format!("{ran}\n{}", entries(&base)));
+    let found = base.run(["search", "where are sessions kept", "--json"]).json(0);
+    assert_eq!(crate::support::ids(&found["entries"]), ["knowledge/keep-sessions-in-postgres"]);
+}
+
+#[test]
+fn a_memory_bank_is_imported() {
+    let base = TestBase::new();
+    copy(&base, "memory-bank", &base.at("memory-bank"));
+    let ran = import_twice(&base, &["memory-bank", "--tag", "bank"], 0);
+    assert_snapshot!("import-memory-bank", format!("{ran}\n{}", entries(&base)));
+}
+
+#[test]
+fn json_lines_are_imported() {
+    let base = TestBase::new();
+    copy(&base, "jsonl", &base.root());
+    let ran = import_twice(&base, &["jsonl", "memories.jsonl"], 0);
+    assert_snapshot!("import-jsonl", format!("{ran}\n{}", entries(&base)));
+}
+
+/// Puts a program in the place of `sqlite3` that prints the fixtures, and returns its folder.
+fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
+    let folder = base.home().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    copy(base, "ralph", &folder);
+    let place = folder.display();
+    let script = format!(
+        "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -readonly -json '*) ;; *) exit 9 ;; esac\ncase \"$query\" in\n\
+         *sqlite_master*) read_it={place}/tables.json ;;\n*journal*) read_it={place}/journal.json ;;\n\
+         *tasks*) read_it={place}/tasks.json ;;\n*features*) read_it={place}/features.json ;;\n*) exit 8 ;;\nesac\n\
+         while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n"
+    );
+    let program = folder.join("sqlite3");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[test]
+fn the_journal_of_ralph_becomes_attempts() {
+    let base = TestBase::new();
+    base.write(".ralph/progress.db", "SQLite format 3\0");
+    let bin = sqlite_stub(&base);
+    let run = |arguments: &[&str]| base.with([&["import", "ralph"], arguments].concat()).env("PATH", &bin).run();
+    let before = tree(&base);
+    assert_eq!(counts(&run(&["--dry-run", "--json"]).json(1)), counted(&[("added", 2), ("refused", 2)]));
+    assert_eq!(tree(&base), before);
+    let ran = run(&[]).to_string();
+    assert_snapshot!("import-ralph", format!("{ran}\n{}", entries(&base)));
+    let after = tree(&base);
+    assert_eq!(counts(&run(&["--json"]).json(1)), counted(&[("refused", 2), ("unchanged", 2)]));
+    assert_eq!(tree(&base), after);
+    let memory = Memory::open(&base.root()).unwrap();
+    assert_eq!(memory.failed_attempts(Some("basket"), Some("t-abc123"), 9).unwrap().in_all, 1);
+}
+
+#[test]
+fn a_missing_sqlite_is_named() {
+    let base = TestBase::new();
+    base.write(".ralph/progress.db", "SQLite format 3\0");
+    let ran = base.with(["import", "ralph"]).env("PATH", base.home()).run();
+    assert!(ran.stderr.contains("`sqlite3` is not installed") && ran.stderr.contains("apt install sqlite3"), "{ran}");
+    assert_eq!(ran.code, Some(2));
+}
+
+/// Puts the transcripts where their clients do.
+fn with_sessions(base: &TestBase) {
+    copy(base, "transcripts", &base.home().join("all"));
+    for found in fs::read_dir(base.home().join("all")).unwrap() {
+        let path = found.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let folder = if name.starts_with("rollout-") {
+            base.home().join(".codex/sessions/2026/11/04")
+        } else {
+            claude_folder(base)
+        };
+        fs::create_dir_all(&folder).unwrap();
+        fs::rename(&path, folder.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn past_sessions_become_attempts_once() {
+    let base = TestBase::new();
+    with_sessions(&base);
+    let ran = import_twice(&base, &["transcripts"], 0);
+    assert_snapshot!("import-transcripts", format!("{ran}\n{}", entries(&base)));
+    let memory = Memory::open(&base.root()).unwrap();
+    assert_eq!(memory.recent_iterations(None, 9).in_all, 3);
+    // Also when the attempts are in the archive.
+    fs::create_dir_all(base.at(".ralph/archive")).unwrap();
+    fs::rename(base.at(".ralph/journal"), base.at(".ralph/archive/journal")).unwrap();
+    let again = base.run(["import", "transcripts", "--json"]).json(0);
+    assert_eq!(counts(&again), counted(&[("skipped", 1), ("unchanged", 3)]));
+}
+
+#[test]
+fn sessions_of_other_projects_old_ones_and_the_one_that_goes_on_are_left_alone() {
+    let base = TestBase::new();
+    with_sessions(&base);
+    let import =
+        |arguments: &[&str]| base.with([&["import", "transcripts", "--dry-run", "--json"], arguments].concat());
+    let items = |answer: &Value| answer["items"].as_array().unwrap().len();
+    assert_eq!(items(&import(&[]).run().json(0)), 4);
+    assert_eq!(items(&import(&["--since", "18"]).run().json(0)), 2, "those of the last 18 days");
+    let reason = |answer: &Value, id: &str| {
+        let items = answer["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["from"]["path"].as_str().unwrap().contains(id)).unwrap();
+        (item["action"].as_str().unwrap().to_owned(), item["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    let id = "11111111-0000-4000-8000-000000000003";
+    let goes_on = ("skipped".to_owned(), "it may still be going on; import it when it has ended".to_owned());
+    assert_eq!(reason(&import(&[]).env("CLAUDE_CODE_SESSION_ID", id).run().json(0), id), goes_on);
+    assert_eq!(reason(&import(&[]).now("2026-11-03T09:05:00Z").run().json(0), id), goes_on);
+    // The same folder name may belong to another project.
+    for path in fs::read_dir(claude_folder(&base)).unwrap() {
+        let path = path.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace(&format!("\"{}\"", base.root().display()), "\"/home/dev/other\"")).unwrap();
+    }
+    assert_eq!(items(&import(&[]).run().json(0)), 1);
+}
+
+#[test]
+fn what_the_journal_has_is_not_imported_from_a_transcript() {
+    let base = TestBase::new();
+    with_sessions(&base);
+    // A loop recorded the first, an agent without a loop the second, and the third began when both had ended.
+    for (task, at) in [("t-importer", "2026-11-03T09:00:10Z"), ("t-other", "2026-11-01T09:00:03Z")] {
+        base.with(["record", "--task-id", task, "--outcome", "failed"]).now(at).input("x").run().says(0, "recorded");
+    }
+    let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
+    let reasons = answer["items"].as_array().unwrap().iter().map(|item| item["reason"].as_str().unwrap_or("added"));
+    let known = "the journal has an attempt of that time already";
+    let expected = [known, "no file was changed in it, and its agent reported nothing", known, "added"];
+    assert_eq!(reasons.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn one_secret_in_a_hundred_is_refused_and_named() {
+    let base = TestBase::new();
+    // In pieces, so that scanners do not report it.
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    let section = |number: usize| {
+        let secret = if number == 57 { format!(" The token is {token}.") } else { String::new() };
+        format!("## Service {number}\n\nIt listens on port {}.{secret}\n\n", 8_000 + number)
+    };
+    base.write("CLAUDE.md", (0..100).map(section).collect::<String>());
+    let ran = base.run(["import", "sections"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let refused: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("refused")).collect();
+    assert_eq!(refused.len(), 1, "{ran}");
+    assert!(refused[0].contains("CLAUDE.md:229 (Service 57)") && refused[0].contains("github-token"), "{ran}");
+    assert_eq!(base.files(".ralph/knowledge").len(), 99);
+    assert!(!ran.stdout.contains(&token) && !entries(&base).contains(&token));
+    // A person can let it pass.
+    let fingerprint = refused[0].rsplit(' ').next().unwrap();
+    base.run(["import", "sections", "--allow-secret", fingerprint]).says(0, "added knowledge/service-57");
+}
+
+#[test]
+fn a_changed_source_updates_what_nobody_edited() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "## Ports\n\nThe API is on 8080.\n\n## Logs\n\nJSON.\n");
+    base.run(["import", "sections"]).says(0, "2 added");
+    // Someone edits one of them, and gives the other one a better title.
+    let logs = base.read(".ralph/knowledge/logs.md");
+    base.write(".ralph/knowledge/logs.md", logs.replace("JSON.", "JSON, one object a line."));
+    let ports = base.read(".ralph/knowledge/ports.md");
+    base.write(".ralph/knowledge/ports.md", ports.replace("title: \"Ports\"", "title: \"Ports of all services\""));
+    base.run(["import", "sections"]).says(0, "2 unchanged");
+    base.write("AGENTS.md", "## Ports\n\nThe API is on 9090.\n\n## Logs\n\nPlain text.\n");
+    let ran = base.run(["import", "sections"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("updated knowledge/ports") && ran.stdout.contains("conflict knowledge/logs"), "{ran}");
+    let ports = base.read(".ralph/knowledge/ports.md");
+    assert!(ports.contains("9090") && ports.contains("title: \"Ports of all services\""), "{ports}");
+    assert!(base.read(".ralph/knowledge/logs.md").contains("one object a line"));
+    let archived = base.files(".ralph/archive/knowledge");
+    assert!(archived.len() == 1 && base.read(&archived[0]).contains("8080"), "{archived:?}");
+    // An archived entry is not brought back.
+    fs::rename(base.at(".ralph/knowledge/ports.md"), base.at(".ralph/archive/knowledge/ports.md")).unwrap();
+    let again = base.run(["import", "sections", "--json"]).json(1);
+    assert_eq!(counts(&again), counted(&[("conflict", 1), ("unchanged", 1)]));
+}
+
+#[test]
+fn an_entry_from_elsewhere_is_never_overwritten() {
+    let base = TestBase::new();
+    base.entry("testing", "Testing", "tests", "Only on Mondays.").entry("logs", "Logs", "ops", "JSON.");
+    base.write("AGENTS.md", "## Testing\n\nRun `just test`.\n\n## Logs\n\nJSON.\n");
+    base.write("CLAUDE.md", "## Testing\n\nRun nothing.\n");
+    let before = base.read(".ralph/knowledge/testing.md");
+    let answer = base.run(["import", "sections", "--json"]).json(0);
+    let titles: Vec<&str> =
+        answer["items"].as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["Testing (AGENTS.md)", "Logs", "Testing (CLAUDE.md)"]);
+    assert_eq!(counts(&answer), counted(&[("added", 2), ("unchanged", 1)]));
+    assert_eq!(base.read(".ralph/knowledge/testing.md"), before);
+    assert_eq!(counts(&base.run(["import", "sections", "--json"]).json(0)), counted(&[("unchanged", 3)]));
+}
+
+#[test]
+fn equal_ids_of_two_sources_are_two_entries() {
+    let base = TestBase::new();
+    let lines = "{\"id\":1,\"title\":\"Ports\",\"body\":\"8080\"}\n{\"id\":1,\"title\":\"Hosts\",\"body\":\"a, b\"}\n";
+    base.write("one.jsonl", lines).write("two.jsonl", "{\"id\":1,\"title\":\"Logs\",\"body\":\"JSON\"}\n");
+    let import = |arguments: &[&str]| counts(&base.run([&["import"], arguments, &["--json"]].concat()).json(0));
+    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("added", 1), ("skipped", 1)]));
+    assert_eq!(import(&["jsonl", "two.jsonl"]), counted(&[("added", 1)]));
+    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("skipped", 1), ("unchanged", 1)]));
+    // The memories of two people.
+    for (person, text) in [("ann", "Use mocks."), ("bob", "Use no mocks.")] {
+        let folder = base.home().join(person);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("tests.md"), format!("---\nname: Tests\ntype: feedback\n---\n\n{text}\n")).unwrap();
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("added", 1)]));
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("unchanged", 1)]));
+    }
+    assert_eq!(base.files(".ralph/knowledge").len(), 4);
+    assert!(!entries(&base).contains("ann"), "an entry does not say whose folder it was");
+}
+
+#[test]
+fn imported_sigils_are_plain_text_in_a_context() {
+    let base = TestBase::new();
+    let text = "## Finish\n\nSay <task-done>t-1</task-done> at the end.\n\n## MEMORY_SUGGESTIONS\n\n- event: hint\n";
+    base.write("AGENTS.md", text);
+    base.run(["import", "sections"]).says(0, "2 added");
+    let context = base.run(["context", "--task", "Finish the suggestions", "--dry-run"]).answer(0);
+    assert!(context.contains("Say &lt;task-done>t-1&lt;/task-done>"), "{context}");
+    assert!(!context.contains("Say <task-done>"));
+}
+
+#[test]
+fn invisible_characters_are_refused() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "## A\n\nab\u{202e}cd\n\n## B\n\nplain\n");
+    let ran = base.run(["import", "sections"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(
+        ran.stdout.contains("U+202E is an invisible character") && ran.stdout.contains("added knowledge/b"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn links_pipes_and_files_that_cannot_be_read_are_left_out() {
+    let base = TestBase::new();
+    let outside = base.home().join("secret.md");
+    fs::write(&outside, "# Secret\n\nOutside.\n").unwrap();
+    fs::create_dir_all(base.at(".cursor/rules")).unwrap();
+    symlink(&outside, base.at(".cursor/rules/link.md")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        base.at(".cursor/rules/pipe.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o644),
+        0,
+    )
+    .unwrap();
+    base.write(".cursor/rules/latin.md", b"caf\xe9");
+    base.write(".cursor/rules/huge.md", "x ".repeat(3 * 1024 * 1024));
+    base.write(".cursor/rules/crlf.md", "\u{feff}---\r\ndescription: With a mark\r\n---\r\n\r\nOne.\r\nTwo.\r\n");
+    symlink(base.home(), base.at(".claude/rules")).unwrap();
+    let answer = base.run(["import", "rules", "--json"]).json(0);
+    let reasons: BTreeMap<&str, &str> = answer["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| (item["from"]["path"].as_str().unwrap(), item["reason"].as_str().unwrap_or("added")))
+        .collect();
+    let link = "it is a link, and links are not followed";
+    let expected = BTreeMap::from([
+        (".claude/rules", link),
+        (".cursor/rules/crlf.md", "added"),
+        (".cursor/rules/huge.md", "it has 6291456 bytes, and the limit is 4194304"),
+        (".cursor/rules/latin.md", "it is not UTF-8"),
+        (".cursor/rules/link.md", link),
+        (".cursor/rules/pipe.md", "it is not a regular file"),
+    ]);
+    assert_eq!(reasons, expected);
+    assert!(base.read(".ralph/knowledge/with-a-mark.md").ends_with("---\n\nOne.\nTwo.\n"));
+    // A file that a person names is an error of the call.
+    base.run(["import", "rules", ".cursor/rules/pipe.md"]).says(6, "not a regular file");
+    base.run(["import", "rules", ".cursor/rules/latin.md"]).says(2, "it is not UTF-8");
+    base.run(["import", "rules", "nowhere"]).says(6, "cannot read `nowhere`");
+}
+
+#[test]
+fn options_of_another_source_are_refused() {
+    let base = TestBase::new();
+    base.run(["import", "rules", "--since", "3"]).says(2, "--since has no meaning for `rules`");
+    base.run(["import", "adr", "--body-field", "x"]).says(2, "has no meaning for `adr`");
+    base.run(["import", "transcripts", "--tag", "x"]).says(2, "--tag has no meaning");
+    base.run(["import", "rules", "-"]).says(2, "name a file or a folder");
+    base.run(["import", "jsonl"]).says(2, "JSON Lines have no usual place");
+    base.run(["import", "export"]).says(2, "an export has no usual place");
+    base.run(["import", "rules"]).says(0, "found no rules: looked in .cursor/rules");
+}
+
+/// Returns a memory with something of everything that an export has.
+fn full() -> TestBase {
+    let base = TestBase::new();
+    base.entry("bench", "Benches need nightly", "cargo", "Use `cargo +nightly bench`.\n\nSee [[wal]].")
+        .entry("team/wal", "WAL mode", "sqlite", "Readers go on in WAL mode.")
+        .write(".ralph/knowledge/odd.md", "no frontmatter\r\nbut two lines")
+        .write(
+            ".ralph/knowledge/own.md",
+            "\u{feff}---\r\ntitle: Own keys\r\ntags: [x]\r\nreviewed_by: [a, b]\r\n---\r\nText.",
+        )
+        .write(".ralph/archive/knowledge/old.md", "---\ntitle: Old\ntags: [cargo]\n---\n\nOld text.\n");
+    let memory = Memory::open(&base.root()).unwrap().with_clock(|| std::time::UNIX_EPOCH);
+    let run = ralph_memory::memory::Run::named("run-1");
+    for task in ["Speed up the benches", "Write in WAL mode"] {
+        let iteration = memory.begin(&Task::new(task), &run).unwrap();
+        let text = format!("<journal>No luck.</journal><task-failed>{}</task-failed>", iteration.task_id());
+        memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap();
+    }
+    base
+}
+
+#[test]
+fn an_export_is_taken_back_to_the_byte() {
+    let (base, copy) = (full(), TestBase::new());
+    let exported = base.run(["export"]).answer(0);
+    assert_eq!(base.run(["export"]).answer(0), exported);
+    let ran = copy.with(["import", "export", "-"]).input(&exported).run();
+    ran.says(0, "7 added, 1 skipped; read standard input");
+    assert_eq!(tree(&copy), tree(&base));
+    assert_eq!(copy.run(["export"]).answer(0), exported);
+    let again = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(0);
+    assert_eq!(counts(&again), counted(&[("skipped", 1), ("unchanged", 7)]));
+    // An attempt has the same id and number.
+    copy.run(["show", "journal/run-1/0002"]).says(0, "Write in WAL mode");
+}
+
+#[test]
+fn what_differs_is_a_conflict_and_stays() {
+    let (base, other) = (full(), TestBase::new());
+    other.entry("bench", "Benches need nightly", "cargo", "Here it is another text.");
+    other.entry("wal", "WAL mode", "sqlite", "Readers go on in WAL mode.");
+    let exported = base.run(["export"]).answer(0);
+    let before = tree(&other);
+    let dry = other.with(["import", "export", "-", "--dry-run", "--json"]).input(&exported).run().json(1);
+    assert_eq!(tree(&other), before);
+    let ran = other.with(["import", "export", "-"]).input(&exported).run();
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("conflict knowledge/bench"), "{ran}");
+    assert_eq!(counts(&dry), counted(&[("added", 5), ("conflict", 1), ("skipped", 1), ("unchanged", 1)]));
+    let after = tree(&other);
+    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "nothing is overwritten");
+    assert!(!after.contains_key(".ralph/knowledge/team/wal.md"), "an id has one file");
+}
+
+#[test]
+fn a_secret_in_an_export_is_refused_and_the_rest_is_imported() {
+    let (base, copy) = (full(), TestBase::new());
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    base.entry("leak", "Leak", "ops", &format!("It is {token}."));
+    let exported = base.run(["export"]).answer(0);
+    let ran = copy.with(["import", "export", "-"]).input(&exported).run();
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("`knowledge/leak.md`") && !ran.stdout.contains(&token), "{ran}");
+    assert_eq!(tree(&copy).len(), tree(&base).len() - 1);
+}
+
+#[test]
+fn a_damaged_stream_names_its_line_and_nothing_is_written() {
+    let base = full();
+    let exported = base.run(["export"]).answer(0);
+    let lines: Vec<&str> = exported.lines().collect();
+    let entry = |path: &str| {
+        json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
+    };
+    let with = |line: &str| {
+        let end = json!({"schema_version": 1, "type": "end", "lines": 3}).to_string();
+        format!("{}\n{line}\n{end}\n", lines[0])
+    };
+    let check = |stream: &str, expected: &str| {
+        let copy = TestBase::new();
+        let before = tree(&copy);
+        let ran = copy.with(["import", "export", "-"]).input(stream).run();
+        let is_said = ran.stderr.contains(expected) && ran.stderr.contains("nothing was imported");
+        assert!(ran.code == Some(2) && is_said, "{expected:?}: {ran}");
+        assert_eq!(tree(&copy), before);
+    };
+    check("", "standard input, line 1: it is incomplete");
+    check(&lines[..lines.len() - 1].join("\n"), "line 9: the stream ends here, before its `end`");
+    check(&exported[..exported.len() / 2], "it is incomplete");
+    check(&lines[1..].join("\n"), "line 1: an export begins with");
+    check(&[&lines[..2], &lines[3..]].concat().join("\n"), "line 9: it counts other lines");
+    check(&format!("{exported}{}", lines[0]), "it comes after the `end`");
+    check(&with("{\"type\":\"x\"}"), "line 2: it is not a line of an export");
+    check(&with("npm warn deprecated"), "line 2: it is not JSON");
+    check(&with(&format!("{}1{}", "[".repeat(9_000), "]".repeat(9_000))), "line 2: it is not");
+    check(&with(&lines[0].replace("\"schema_version\":1", "\"schema_version\":2")), "line 2: its schema_version is 2");
+    check(&with(&entry("knowledge/../../x.md")), "line 2: its path is not one of plain names");
+    check(&with(&entry("/etc/x.md")), "line 2: its path is not one of plain names");
+    check(&with(&entry("config.toml")), "line 2: its path is not one of an entry");
+    check(&with(&entry("state/x.md")), "line 2: its path is not one of an entry");
+    check(&with(&entry("journal/run-1/0001.md")), "line 2: its type and its path differ");
+    check(&with(&format!("{}\n{}", entry("knowledge/a.md"), entry("knowledge/a.md"))), "line 3: its path is here");
+    check(&with(&entry("knowledge/a.md").replace("\"x\"", &format!("\"{}\"", "x".repeat(1 << 20 | 1)))), "over 1 MiB");
+}
+
+#[test]
+fn a_file_that_cannot_be_exported_is_named() {
+    let base = full();
+    base.write(".ralph/knowledge/latin.md", b"caf\xe9");
+    let ran = base.run(["export"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stderr.contains("error: .ralph/knowledge/latin.md: it cannot be exported: it is not UTF-8"), "{ran}");
+    let copy = TestBase::new();
+    copy.with(["import", "export", "-"]).input(&ran.stdout).run().says(0, "7 added");
+}
+
+/// Returns knowledge with all sorts of fields.
+fn knowledge() -> impl Strategy<Value = Knowledge> {
+    let word = "[a-z]{3,8}";
+    let text = "[a-zA-Z0-9 .,:#é日'\"`\\[\\]<>&*_-]{1,120}";
+    let head = ("[a-zA-Z0-9 :#é日'\"-]{1,60}", prop::collection::vec(word, 1..4), prop::option::of(word));
+    let rest = (
+        any::<bool>(),
+        0..=100_u8,
+        prop::collection::vec(text, 1..5),
+        prop::collection::vec("[a-z]{1,8}/[a-z]{1,8}", 0..3),
+    );
+    (head, rest).prop_map(|((title, tags, feature), (is_agent, importance, lines, files))| Knowledge {
+        source: if is_agent { Source::Agent } else { Source::Human },
+        scope: feature.clone().map_or(Scope::Project, Scope::Feature),
+        importance: Some(importance),
+        feature,
+        files,
+        ..Knowledge::new(title, tags, lines.join("\n\n"))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_copy_answers_like_the_memory(all in prop::collection::vec(knowledge(), 1..12), query in "[a-z]{3,8}( [a-z]{3,8}){0,3}") {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = |folder: &tempfile::TempDir| {
+            Memory::init(folder.path()).unwrap();
+            Memory::open(folder.path()).unwrap().with_clock(|| std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000))
+        };
+        let (memory, copy) = (open(&one), open(&other));
+        let mut words = query.clone();
+        for knowledge in &all {
+            // What is refused is in neither.
+            if memory.add(knowledge).is_ok() {
+                words.push_str(&format!(" {}", knowledge.tags[0]));
+            }
+        }
+        let iteration = memory.begin(&Task::new(words.as_str()), &ralph_memory::memory::Run::named("run-1")).unwrap();
+        let text = format!("<journal>{query}</journal><task-failed>{}</task-failed>", iteration.task_id());
+        memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap();
+        let stream = |memory: &Memory| memory.export().unwrap().map(Result::unwrap).collect::<Vec<_>>().join("\n");
+        let exported = stream(&memory);
+        let request = ImportRequest::new(ImportSource::Export, ImportInput::Text(exported.clone().into_bytes()));
+        let report = copy.import(&request).unwrap();
+        prop_assert!(!report.items.iter().any(|item| item.action.needs_a_person()), "{report:?}");
+        prop_assert_eq!(stream(&copy), exported);
+        let found = |memory: &Memory| {
+            let hits = memory.search(&Query { text: words.clone(), ..Query::default() }, 20).unwrap().hits;
+            hits.into_iter().map(|hit| (hit.entry.id, hit.score.to_bits())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(found(&memory), found(&copy));
+        let context = |memory: &Memory| memory.context(&Request { task: Task::new(words.as_str()), budget: None, by_tools: false }).unwrap().text;
+        prop_assert_eq!(context(&memory), context(&copy));
+    }
+}
