@@ -55,7 +55,7 @@ class Place:
         self.home, self.project = folder / "home", folder / "project"
         for path in (self.home, self.project, folder / "tmp"):
             path.mkdir(parents=True)
-        self.env = configure(client, self.home, self.project, model.url) | {"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"}
+        self.env = configure(client, self.home, self.project, model.url) | {"PATH": f"{programs}/memory:{programs}/clients:/usr/local/bin:/usr/bin:/bin"}
         self.must("git", "init", "--quiet")
         self.must("ralph-memory", "init")
 
@@ -158,6 +158,9 @@ def sessions(place, scope, report):
         check("session with hooks that nobody trusted", "no briefing, and no harm", ended.code == 0 and len(requests) == 1 and not found, f"exit code {ended.code}, {len(requests)} request; {listed(found)}")
     first_session(place, report)
     second_session(place, task, report)
+    if scope == "project":
+        both_scopes(place, report)
+        without_program(place, report)
     remove(place, scope, before, report)
 
 
@@ -212,6 +215,28 @@ def second_session(place, task, report):
     check("session 2, stop", "the failure report in the last message is an attempt", len(made) == 1, listed(made))
 
 
+def both_scopes(place, report):
+    """A person who has set up a client for all projects works in a project that is set up, too."""
+    ended = place.setup("--yes", "--scope", "user")
+    _, requests = place.session([Say("Hello.")], "Hello")
+    found = places_of(requests, LEARNED)
+    report.check("session with both scopes set up", "the briefing is shown once, or the second scope is refused", len(found) == 1, f"`setup` exited with {ended.code}; {listed(found)}")
+    place.setup("--remove", "--yes", "--scope", "user")
+
+
+def without_program(place, report):
+    """Files that are set up must do no harm to a colleague who lacks the program, or has one without hooks."""
+    path, older = place.env["PATH"], place.folder / "older"
+    older.mkdir()
+    (older / "ralph-memory").write_text("#!/bin/sh\necho \"error: unrecognized subcommand '$1'\" >&2\nexit 2\n")
+    (older / "ralph-memory").chmod(0o755)
+    without = os.pathsep.join(folder for folder in path.split(os.pathsep) if not Path(folder, "ralph-memory").exists())
+    for what, place.env["PATH"] in (("session without the program", without), ("session with a program that has no hooks", f"{older}{os.pathsep}{without}")):
+        ended, requests = place.session([Say("Hello.")], "Hello")
+        report.check(what, "one request, the answer is printed", ended.code == 0 and len(requests) == 1 and "Hello." in ended.out, f"exit code {ended.code}, {len(requests)} sent")
+    place.env["PATH"] = path
+
+
 def ending(ended, requests, number, says, session, report):
     """Hooks neither continue a turn nor disturb the client."""
     ok = ended.code == 0 and len(requests) == number and says in ended.out
@@ -230,7 +255,7 @@ def remove(place, scope, before, report):
     ended = place.setup("--check", *options)
     check("`setup --check` after removal", "exit code 1", ended.code == 1, f"exit code {ended.code}")
     ended, requests = place.session([Say("Hello.")], "Hello")
-    found = places_of(requests, TRIED) + places_of(requests, "ralph_memory")
+    found = places_of(requests, LEARNED) + places_of(requests, "ralph_memory")
     names = [tool.full_name() for tool in requests[0].tools if "search_memory" in tool.name] if requests else []
     check("session after removal", "the model is shown nothing of the memory", len(requests) == 1 and not found + names, f"{len(requests)} request; {listed(found + names)}")
 
@@ -339,7 +364,7 @@ def cell(row):
 def table_of(results, titles):
     """Markdown: a row for each event, a column for each client."""
     lines, rows = [], {}
-    for name, found in results.items():
+    for name, found in sorted(results.items(), key=lambda result: -len(result[1])):      # The longest list has the order of all.
         for row in found:
             rows.setdefault(row["table"], {}).setdefault((row["event"], row["expected"]), {})[name] = cell(row)
     for table, events in rows.items():
@@ -369,8 +394,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="agents-") as temporary:
         folder = options.keep.resolve() if options.keep else Path(temporary)
         programs = folder / "bin"
-        programs.mkdir(parents=True)
-        shutil.copy2(options.program, programs / "ralph-memory")
+        (programs / "memory").mkdir(parents=True)
+        (programs / "clients").mkdir()
+        shutil.copy2(options.program, programs / "memory/ralph-memory")
         modules = options.modules and options.modules.resolve()
         if not modules:
             install(clients, versions, Path(temporary) / "npm")
@@ -378,7 +404,7 @@ def main():
         titles, results = {}, {}
         for client in clients:
             program, version = installed(client, modules)
-            (programs / client.name).symlink_to(program)
+            (programs / "clients" / client.name).symlink_to(program)
             titles[client.name] = f"{client.title} {version}"
         for client in clients:
             results[client.name] = outside(client, options, folder)
