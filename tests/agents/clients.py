@@ -11,7 +11,7 @@ from pathlib import Path
 
 # The files of its own that each client writes during a session: patterns, in which `*` also stands for `/`.
 CLAUDE_OWN = ["home/.claude.json", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
-CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/sessions/*", "home/.codex/tmp/*"]
+CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/sessions/*", "home/.codex/shell_snapshots*", "home/.codex/tmp/*"]
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
                 "project/.opencode", "project/.opencode/.gitignore"]
@@ -35,6 +35,8 @@ class Client:
     version: str
     program: str            # where npm puts the program: a pattern below node_modules
     headless: list          # how a session without a terminal is started; the prompt follows
+    resumed: list           # how the last session is resumed; the prompt follows
+    unasked: str            # the option that lets it change files without a question
     agent: str              # what `run --agent` is given
     models: list            # which models the three iterations of a loop ask for
     own: list
@@ -44,15 +46,18 @@ class Client:
 CLIENTS = {client.name: client for client in [
     Client("claude", "Claude Code", "@anthropic-ai/claude-code", "2.1.197", "@anthropic-ai/claude-code-linux-*/claude",
            ["claude", "-p"],
+           ["claude", "-p", "--continue"], "--dangerously-skip-permissions",
            "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model {model}",
            ["sonnet", "sonnet", "opus"], CLAUDE_OWN),
     Client("codex", "Codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex",
            ["codex", "exec", "--dangerously-bypass-hook-trust"],
+           ["codex", "exec", "--dangerously-bypass-hook-trust", "resume", "--last"], "--dangerously-bypass-approvals-and-sandbox",
            "codex exec --json --dangerously-bypass-hook-trust --dangerously-bypass-approvals-and-sandbox --model {model} -",
            ["gpt-6.1-sol", "gpt-6.1-sol", "gpt-6-astra"], CODEX_OWN,
            "In Codex, `--dangerously-bypass-hook-trust` stands in for a person who trusts the hooks with `/hooks`, which takes a terminal."),
     Client("opencode", "opencode", "opencode-ai", "1.18.33", "opencode-linux-*/bin/opencode",
            ["opencode", "run"],
+           ["opencode", "run", "--continue"], "",
            "opencode run --format json",
            ["sonnet", "sonnet", "opus"], OPENCODE_OWN),
 ]}

@@ -20,7 +20,7 @@ class Say:
 
 @dataclass
 class Call:
-    """A call of one of the memory's tools, or of the client's own tool for commands: `Call("command", {"command": LINE})`."""
+    """A call of one of the memory's tools, or of the client's own: `Call("command", {"command": LINE})`, `Call("write", {"path": PATH, "content": LINE})`."""
     tool: str
     input: dict
 
@@ -91,25 +91,31 @@ def offered(tools):
     return found
 
 
-def resolve(call, tools):
-    """The tool of this client that a call means, and its input; `None` if the client offers no such tool."""
+def own_tools(call):
+    """What clients call their own tool for commands or for files, with its input; the last is that of Codex."""
     if call.tool == "command":
         line = call.input["command"]
-        for name, arguments in (("Bash", {"command": line, "description": "Run a command"}), ("bash", {"command": line, "description": "Run a command"}),
-                                ("exec_command", {"cmd": line})):
-            for tool in tools:
-                if tool.name == name:
-                    return tool, arguments
-        script = f"tools.exec_command({json.dumps({'cmd': line})})"
+        return [("Bash", {"command": line, "description": "Run a command"}), ("bash", {"command": line, "description": "Run a command"}), ("exec_command", {"cmd": line})]
+    path, content = call.input["path"], call.input["content"]
+    return [("Write", {"file_path": path, "content": content}), ("write", {"filePath": path, "content": content}),
+            ("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{content}\n*** End Patch\n")]
+
+
+def resolve(call, tools):
+    """The tool of this client that a call means, and its input; `None` if the client offers no such tool."""
+    if call.tool in ("command", "write"):
+        known = own_tools(call)
     else:
+        known = [(tool.name, call.input) for tool in tools if re.search(rf"(^|_){call.tool}$", tool.name)] or [(f"mcp__ralph_memory__{call.tool}", call.input)]
+    for name, arguments in known:
         for tool in tools:
-            if re.search(rf"(^|_){call.tool}$", tool.name):
-                return tool, call.input
-        script = f"tools.mcp__ralph_memory__{call.tool}({json.dumps(call.input)})"
+            if tool.name == name:
+                return tool, arguments
     # The newest models of Codex have a single tool, which runs JavaScript.
     for tool in tools:
         if tool.name == "exec" and tool.custom:
-            return tool, f"text(JSON.stringify(await {script}));"
+            name, arguments = known[-1]
+            return tool, f"text(JSON.stringify(await tools.{name}({json.dumps(arguments)})));"
     return None
 
 

@@ -80,10 +80,10 @@ class Place:
     def setup(self, *options):
         return self.run("ralph-memory", "setup", self.client.name, *options)
 
-    def session(self, steps, prompt):
+    def session(self, steps, *words, start=None):
         """Runs a session without a terminal, and returns what the model was shown in it."""
         self.model.play(steps)
-        return self.run(*self.client.headless, prompt), self.model.requests
+        return self.run(*(start or self.client.headless), *words), self.model.requests
 
     def files(self):
         """Every file and folder of home and project with its mode and a hash, except the memory."""
@@ -152,8 +152,7 @@ def sessions(place, scope, report):
     before = place.files()
     set_up(place, scope, before, report)
     if client.name == "codex":
-        place.model.play([Say("Hello.")])
-        ended, requests = place.run("codex", "exec", "Hello"), place.model.requests
+        ended, requests = place.session([Say("Hello.")], "Hello", start=["codex", "exec"])
         found = places_of(requests, TRIED)
         check("session with hooks that nobody trusted", "no briefing, and no harm", ended.code == 0 and len(requests) == 1 and not found, f"exit code {ended.code}, {len(requests)} request; {listed(found)}")
     first_session(place, report)
@@ -161,6 +160,9 @@ def sessions(place, scope, report):
     if scope == "project":
         both_scopes(place, report)
         without_program(place, report)
+    elif client.unasked:
+        # opencode hands no transcript to a hook.
+        changing_session(place, report)
     remove(place, scope, before, report)
 
 
@@ -202,6 +204,9 @@ def first_session(place, report):
     ending(ended, requests, 4, "I looked around.", "session 1", report)
     made = place.entries("knowledge", LEARNED)
     check("session 1, stop", "the sigil in the last message is an entry", len(made) == 1, listed(made))
+    ended, requests = place.session([Say("Still here.")], "Are you there?", start=place.client.resumed)
+    found, before = places_of(requests, TRIED), places_of(requests, "I looked around.")
+    check("session 1, resumed", "the session is the same, and the model is still shown its briefing, once", before and len(found) == 1, listed(found) if before else f"another session; exit code {ended.code}")
 
 
 def second_session(place, task, report):
@@ -213,6 +218,25 @@ def second_session(place, task, report):
     ending(ended, requests, 1, "It did not help.", "session 2", report)
     made = place.entries("journal", AGAIN)
     check("session 2, stop", "the failure report in the last message is an attempt", len(made) == 1, listed(made))
+    fired = re.findall(r"last fired by .*", place.run("ralph-memory", "doctor").out)
+    check("`doctor`", "says when the client's hooks fired last", any(f"by {place.client.name}: " in line for line in fired), listed(re.sub(r" at \d.*", "", line) for line in fired))
+
+
+def changing_session(place, report):
+    """With `sessions.record = "changes"`, a session that changes files and reports nothing is an attempt, too."""
+    path = place.project / "PORT.md"
+    place.env["RALPH_MEMORY_SESSIONS__RECORD"] = "changes"
+    ended, requests = place.session([Call("write", {"path": str(path), "content": "Use 5433."}), Say("I wrote it down.")], place.client.unasked, "Write the port into a file")
+    written, when = path.exists(), "at its end"
+    made = place.entries("journal", "Write the port into a file")
+    if not made:
+        when = "when the next one began"
+        place.session([Say("Hello.")], "Hello")
+        made = place.entries("journal", "Write the port into a file")
+    text = "".join((place.project / ".ralph" / name).read_text(encoding="utf-8") for name in made)
+    report.check("session that changes a file", "with `sessions.record = \"changes\"` it is one attempt, with the file", written and len(made) == 1 and "PORT.md" in text, f"{listed(made)} {when if made else ''}" if written else f"no file was written: {requests[-1].last_result()[:300]}")
+    path.unlink(missing_ok=True)
+    del place.env["RALPH_MEMORY_SESSIONS__RECORD"]
 
 
 def both_scopes(place, report):
